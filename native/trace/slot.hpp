@@ -1,0 +1,47 @@
+// The bytes of a slot: the C++ face of src/streamsan/trace/layout.py. docs/trace-format.md is the specification.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace streamsan {
+
+/// One operation, 64 bytes, little-endian.
+struct Slot {
+    std::uint64_t sequence;
+    std::uint64_t time;
+    std::uint64_t stream;
+    std::uint64_t object;  ///< handle or key; the generation of the first reference where `address` is one
+    std::uint64_t address;
+    std::uint64_t size;
+    std::uint32_t site;
+    std::uint16_t api;
+    std::uint16_t thread;
+    std::int16_t status;
+    std::uint8_t kind;
+    std::uint8_t detail;
+    std::uint8_t flags;
+    std::uint8_t more;
+    std::uint16_t duration;
+};
+static_assert(sizeof(Slot) == 64 && offsetof(Slot, kind) == 58);
+
+/// A continuation slot with one or two further references.
+struct ReferencesSlot {
+    std::uint64_t first_address;
+    std::uint64_t first_size;
+    std::uint64_t second_address;
+    std::uint64_t second_size;
+    std::uint32_t first_generation;
+    std::uint32_t second_generation;
+    std::uint8_t spare[18];
+    std::uint8_t kind;
+    std::uint8_t first_mode;
+    std::uint8_t second_mode;
+    std::uint8_t count;
+    std::uint16_t spare_end;
+};
+static_assert(sizeof(ReferencesSlot) == 64 && offsetof(ReferencesSlot, kind) == 58);
+
+constexpr std::int16_t status_unknown = -32768;
+
+}  // namespace streamsan

@@ -1,0 +1,1 @@
+"""From text to a typed tree: parsing (tree-sitter), `#if`, local includes, macros kept as calls, repairs."""

@@ -1,0 +1,471 @@
+"""The tree that the interpreter walks: C++ host code reduced to what matters, every node with its place.
+
+Macros stay calls: `CHECK(cudaMalloc(&p, n))` is a `Call` of the name `CHECK`, whose argument keeps its own place;
+the interpreter binds the macro's parameters to the argument trees by name and walks the macro's body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a file. Lines and columns count from 1; the end column is one past the last character."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+# -- types -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Type:
+    """A type as written: `const std::vector<float*>&` is name `std::vector`, arguments [float*], const, reference."""
+
+    name: str
+    """qualified name without template arguments; `auto`; `` when it could not be read; `decltype` keeps its text"""
+    arguments: list[Type | Expression] = field(default_factory=list)
+    pointers: int = 0
+    """levels of `*`"""
+    reference: Literal["", "&", "&&"] = ""
+    const: bool = False
+    """the pointee (or the value, without pointers) is const: `const float*`"""
+    array: list[Expression | None] = field(default_factory=list)
+    """array dimensions, None for `[]`"""
+    function: bool = False
+    """a function pointer or function type: the callee is unknown until a value is bound"""
+
+
+# -- expressions -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Expression:
+    """Base of expressions."""
+
+    span: Span
+
+
+@dataclass(slots=True)
+class Name(Expression):
+    """`x`, `ns::f`, `f<int>`; `this` too."""
+
+    name: str
+    template_arguments: list[Type | Expression] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Literal_(Expression):
+    """A number, string, character, boolean; None is `nullptr` or `NULL`."""
+
+    value: int | float | str | bool | None
+
+
+@dataclass(slots=True)
+class Unary(Expression):
+    """`-x !x ~x *p &x ++x --x x++ x--`; operators `x++`, `x--` are written `post++`, `post--`. Also `throw`."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(slots=True)
+class Binary(Expression):
+    """`a + b`, `a && b`, `a , b` and so on; not assignments."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(slots=True)
+class Assign(Expression):
+    """`a = b`, `a += b` and so on."""
+
+    operator: str
+    target: Expression
+    value: Expression
+
+
+@dataclass(slots=True)
+class Conditional(Expression):
+    """`c ? a : b`."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(slots=True)
+class Call(Expression):
+    """`f(a, b)`: a function, method, functor, constructor `T(a)`, or function-like macro: the interpreter finds out."""
+
+    callee: Expression
+    arguments: list[Expression]
+    missing_arguments: bool = False
+    """the argument list held something that is not an expression (`...`, a hole)"""
+
+
+@dataclass(slots=True)
+class Launch(Expression):
+    """`f<<<grid, block, shared, stream>>>(a, b)`."""
+
+    callee: Expression
+    configuration: list[Expression]
+    arguments: list[Expression]
+
+
+@dataclass(slots=True)
+class Member(Expression):
+    """`a.b`, `a->b` (arrow)."""
+
+    object: Expression
+    member: str
+    arrow: bool
+    template_arguments: list[Type | Expression] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Index(Expression):
+    """`a[i]`."""
+
+    base: Expression
+    index: Expression
+
+
+@dataclass(slots=True)
+class Cast(Expression):
+    """`(T)x`, `static_cast<T>(x)` and the other named casts, `T(x)` for built-in types."""
+
+    type: Type
+    operand: Expression
+
+
+@dataclass(slots=True)
+class SizeOf(Expression):
+    """`sizeof(T)`, `sizeof x`: one of the two."""
+
+    type: Type | None
+    operand: Expression | None
+
+
+@dataclass(slots=True)
+class New(Expression):
+    """`new T(args)`, `new T[n]`."""
+
+    type: Type
+    arguments: list[Expression]
+    array_size: Expression | None
+
+
+@dataclass(slots=True)
+class Delete(Expression):
+    """`delete p`, `delete[] p`."""
+
+    operand: Expression
+    array: bool
+
+
+@dataclass(slots=True)
+class InitList(Expression):
+    """`{a, b}`, `T{a, b}` (type given); designators `.x = a` in `names`, else None."""
+
+    type: Type | None
+    items: list[Expression]
+    names: list[str | None]
+
+
+@dataclass(slots=True)
+class Lambda(Expression):
+    """A lambda. Captures: (name, by reference, initialiser or None); default "", "=" or "&"; `this` is a name."""
+
+    default: Literal["", "=", "&"]
+    captures: list[tuple[str, bool, Expression | None]]
+    parameters: list[Parameter]
+    body: Block
+
+
+@dataclass(slots=True)
+class Unparsed(Expression):
+    """Something that is not an expression we know; parts that were recognised are children, in order."""
+
+    text: str
+    children: list[Expression]
+
+
+# -- statements ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Statement:
+    """Base of statements."""
+
+    span: Span
+
+
+@dataclass(slots=True)
+class Block(Statement):
+    """`{ ... }`: a scope."""
+
+    body: list[Statement]
+
+
+@dataclass(slots=True)
+class ExpressionStatement(Statement):
+    """`f(x);`"""
+
+    expression: Expression
+
+
+@dataclass(slots=True)
+class Variable(Statement):
+    """One declared variable. `int a, *b;` gives two. Structured bindings: names in `bindings`.
+
+    `Buffer b(n, s);` is a variable with constructor `arguments` also where the grammar saw a function declaration;
+    when names alone cannot decide (`T x(y);`), both readings are given: `maybe_function` is True.
+    """
+
+    name: str
+    type: Type
+    initializer: Expression | None = None
+    """`= value`, or a braced list directly after the name"""
+    arguments: list[Expression] | None = None
+    """constructor arguments in parentheses"""
+    static: bool = False
+    extern: bool = False
+    thread_local: bool = False
+    device: Literal["", "device", "constant", "managed", "shared"] = ""
+    bindings: list[str] = field(default_factory=list)
+    maybe_function: bool = False
+
+
+@dataclass(slots=True)
+class If(Statement):
+    """`if (init; condition) then else otherwise`; a declared condition is `init` plus a Name."""
+
+    init: Statement | None
+    condition: Expression
+    then: Statement
+    otherwise: Statement | None
+    constexpr: bool = False
+
+
+@dataclass(slots=True)
+class For(Statement):
+    """`for (init; condition; step) body`."""
+
+    init: list[Statement]
+    condition: Expression | None
+    step: Expression | None
+    body: Statement
+
+
+@dataclass(slots=True)
+class RangeFor(Statement):
+    """`for (T x : range) body`."""
+
+    variable: Variable
+    range: Expression
+    body: Statement
+
+
+@dataclass(slots=True)
+class While(Statement):
+    """`while (condition) body`."""
+
+    condition: Expression
+    body: Statement
+
+
+@dataclass(slots=True)
+class DoWhile(Statement):
+    """`do body while (condition);`"""
+
+    body: Statement
+    condition: Expression
+
+
+@dataclass(slots=True)
+class Switch(Statement):
+    """`switch (value) body`; `Case` labels stand in the body's statement list, value None is `default`."""
+
+    value: Expression
+    body: Statement
+
+
+@dataclass(slots=True)
+class Case(Statement):
+    """`case v:` or `default:`."""
+
+    value: Expression | None
+
+
+@dataclass(slots=True)
+class Return(Statement):
+    """`return value;`"""
+
+    value: Expression | None
+
+
+@dataclass(slots=True)
+class Break(Statement):
+    """`break;`"""
+
+
+@dataclass(slots=True)
+class Continue(Statement):
+    """`continue;`"""
+
+
+@dataclass(slots=True)
+class Goto(Statement):
+    """`goto label;`"""
+
+    label: str
+
+
+@dataclass(slots=True)
+class Label(Statement):
+    """`label:`"""
+
+    label: str
+
+
+@dataclass(slots=True)
+class Try(Statement):
+    """`try body catch (...) handler`."""
+
+    body: Block
+    handlers: list[Block]
+
+
+@dataclass(slots=True)
+class UnparsedStatement(Statement):
+    """Text that is no statement we know (`...`, an error of the grammar); recognised expressions are children."""
+
+    text: str
+    children: list[Expression]
+
+
+# -- declarations ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Parameter:
+    """A parameter of a function, lambda or template (type `typename` for type parameters)."""
+
+    name: str
+    type: Type
+    default: Expression | None = None
+    pack: bool = False
+
+
+@dataclass(slots=True)
+class Function(Statement):
+    """A function with or without a body. `name` is qualified: `Buffer::~Buffer`, `ns::f`."""
+
+    name: str
+    parameters: list[Parameter]
+    returns: Type
+    body: Block | None
+    templates: list[Parameter] = field(default_factory=list)
+    specialization: list[Type | Expression] = field(default_factory=list)
+    kernel: bool = False
+    """`__global__`"""
+    device_only: bool = False
+    """`__device__` without `__host__`"""
+    static: bool = False
+    virtual: bool = False
+    constructor: bool = False
+    destructor: bool = False
+    deleted: bool = False
+    defaulted: bool = False
+    variadic: bool = False
+    initializers: list[tuple[str, list[Expression], bool]] = field(default_factory=list)
+    """of a constructor: (member or base, arguments, braced)"""
+
+
+@dataclass(slots=True)
+class Class(Statement):
+    """A class, struct or union. Methods carry qualified names; in-class initialisers stand in the field's Variable."""
+
+    name: str
+    bases: list[Type]
+    fields: list[Variable]
+    methods: list[Function]
+    nested: list[Statement]
+    """nested classes, enums, aliases"""
+    templates: list[Parameter] = field(default_factory=list)
+    union: bool = False
+
+
+@dataclass(slots=True)
+class Enum(Statement):
+    """An enumeration: (name, value or None) in order."""
+
+    name: str
+    scoped: bool
+    items: list[tuple[str, Expression | None]]
+
+
+@dataclass(slots=True)
+class Alias(Statement):
+    """`typedef T name;`, `using name = T;`."""
+
+    name: str
+    type: Type
+    templates: list[Parameter] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class UsingNamespace(Statement):
+    """`using namespace ns;` or `using ns::name;` (then `single`)."""
+
+    name: str
+    single: bool
+
+
+@dataclass(slots=True)
+class Macro:
+    """A `#define`. `parameters` None: object-like. The body parsed as an expression, as statements, or as neither."""
+
+    name: str
+    parameters: list[str] | None
+    text: str
+    expression: Expression | None
+    statements: list[Statement] | None
+    span: Span
+    variadic: bool = False
+
+
+@dataclass(slots=True)
+class Problem:
+    """Something the reader could not follow: becomes SS603."""
+
+    span: Span
+    text: str
+
+
+@dataclass(slots=True)
+class Unit:
+    """One translation unit: the file and the local files it includes, in order of text."""
+
+    file: str
+    declarations: list[Statement]
+    """functions, classes, enums, aliases, global variables, using directives; namespaces are flattened into names"""
+    macros: dict[str, Macro]
+    """those in force at the end of the unit"""
+    system_includes: list[str]
+    missing_includes: list[Problem]
+    problems: list[Problem]
+    files: dict[str, str]
+    """path -> text of every file read, for source excerpts"""
+    defines: dict[str, str] = field(default_factory=dict)
+    fragment: bool = False
+    """statements stood outside any function: they were wrapped into a function named `` """

@@ -1,0 +1,69 @@
+"""Write the generated halves of the one vocabulary and the one effects table.
+
+`python -m streamsan.generate` rewrites them in a checkout; `--check` fails if they are out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PYTHON_TARGET = HERE / "vocabulary.py"
+HEADER_TARGET = ROOT / "native" / "generated" / "vocabulary.hpp"
+NOTICE = "Generated from src/streamsan/vocabulary.toml by `python -m streamsan.generate`. Do not edit."
+
+
+def load_vocabulary() -> dict[str, Any]:
+    """Return the tables of vocabulary.toml."""
+    return tomllib.loads((HERE / "vocabulary.toml").read_text(encoding="utf-8"))
+
+
+def python_text(vocabulary: dict[str, Any]) -> str:
+    """Return vocabulary.py as text."""
+    out = [f'"""{NOTICE}"""', "", "from enum import IntEnum"]
+    for name, table in vocabulary.items():
+        out += ["", "", f"class {name}(IntEnum):", f'    """{table["doc"]}"""', ""]
+        for value, (number, doc) in table["values"].items():
+            out += [f"    {value} = {number}", f'    """{doc}"""']
+    return "\n".join(out) + "\n"
+
+
+def header_text(vocabulary: dict[str, Any]) -> str:
+    """Return vocabulary.hpp as text."""
+    out = [f"// {NOTICE}", "#pragma once", "#include <cstdint>", "", "namespace streamsan {"]
+    for name, table in vocabulary.items():
+        values = table["values"]
+        wide = "std::uint8_t" if all(n < 256 for n, _ in values.values()) else "std::uint16_t"
+        out += ["", f"/// {table['doc']}", f"enum class {name} : {wide} {{"]
+        out += [f"    {value} = {number},  // {doc}" for value, (number, doc) in values.items()]
+        out += ["};"]
+    return "\n".join([*out, "", "}  // namespace streamsan", ""])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the generated files; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m streamsan.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if a file is out of date, write nothing")
+    options = parser.parse_args(arguments)
+    vocabulary = load_vocabulary()
+    stale = 0
+    for target, text in ((PYTHON_TARGET, python_text(vocabulary)), (HEADER_TARGET, header_text(vocabulary))):
+        if target.exists() and target.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        if options.check:
+            print(f"{target} is out of date: run python -m streamsan.generate", file=sys.stderr)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+            print(f"wrote {target}")
+    return 1 if options.check and stale else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,52 @@
+"""Values that cross the API: what a call is given, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Origin = Literal["parameter", "undeclared", "opaque", "input", "uninitialised"]
+HandleType = Literal["stream", "event", "context", "device", "pool", "graph", "graph_exec", "array", "ipc", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An unknown with identity: the same symbol is the same value; two symbols may be equal."""
+
+    number: int
+    name: str
+    origin: Origin
+    """who decides it: an unknown caller, code that is not there, an opaque call, the program's input"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """An address inside one allocation of the model's address space."""
+
+    address: int
+    """base of the allocation plus offset when the offset is known; else the base"""
+    base: int
+    generation: int
+    """the allocation this pointer was derived from; tells a recycled address apart"""
+    exact: bool = True
+    """False: an offset was added that is not known, so the pointer may or may not be the base"""
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A handle of the API (stream, event, ...). Values are never reused within one model unless a sim decides so."""
+
+    type: HandleType
+    value: int
+
+
+Value = int | float | str | Symbol | Pointer | Handle | None
+"""None is a value nobody could compute; 0 is NULL, and the legacy default stream where a stream is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call did: its status, and the values written through its out-arguments, by argument name."""
+
+    status: int
+    outputs: dict[str, Value]

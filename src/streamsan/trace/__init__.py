@@ -1,0 +1,1 @@
+"""The trace: operations as 64-byte slots, in memory and in .sst files."""

@@ -1,0 +1,63 @@
+"""The bytes of a slot and of the side tables, as NumPy dtypes. `docs/trace-format.md` is the specification."""
+
+from __future__ import annotations
+
+import numpy as np
+
+SLOT = np.dtype(
+    [
+        ("sequence", "<u8"),  # global order of issue, strictly increasing in each thread
+        ("time", "<u8"),  # ns since the header's clock origin at entry of the call; 0: not known
+        ("stream", "<u8"),  # stream handle the operation runs on; 0: the host thread itself
+        ("object", "<u8"),  # the handle or key the kind is about (event, context, sync key, process index);
+        # where `address` is a memory reference: its generation, 0 when not known
+        ("address", "<u8"),  # first memory reference; 0: none
+        ("size", "<u8"),  # its bytes; 0: not known
+        ("site", "<u4"),  # site id; 0: not known
+        ("api", "<u2"),  # index in the header's API table; 0: none
+        ("thread", "<u2"),  # index in the thread table
+        ("status", "<i2"),  # returned status; 0: success; -32768: not known
+        ("kind", "u1"),  # OperationKind
+        ("detail", "u1"),  # by kind: MemoryKind, FreeClass, WaitClass, StreamKind, EdgeClass, ...
+        ("flags", "u1"),  # bits 0-1 AccessMode of the first reference; SlotFlag
+        ("more", "u1"),  # continuation slots that follow
+        ("duration", "<u2"),  # mini-float ns of the call (see encode_duration); 0: not known
+    ]
+)
+"""One operation. 64 bytes, little-endian, no padding."""
+assert SLOT.itemsize == 64
+
+REFERENCES = np.dtype(
+    [
+        ("first_address", "<u8"),
+        ("first_size", "<u8"),
+        ("second_address", "<u8"),
+        ("second_size", "<u8"),
+        ("first_generation", "<u4"),
+        ("second_generation", "<u4"),
+        ("spare", "V18"),
+        ("kind", "u1"),  # OperationKind.REFERENCES, at the same offset as in SLOT
+        ("first_mode", "u1"),
+        ("second_mode", "u1"),
+        ("count", "u1"),  # 1 or 2
+        ("spare_end", "<u2"),
+    ]
+)
+"""A continuation slot: one or two further references of the slot before it."""
+assert REFERENCES.itemsize == 64
+assert REFERENCES.fields is not None and SLOT.fields is not None
+assert REFERENCES.fields["kind"][1] == SLOT.fields["kind"][1]
+
+
+def encode_duration(nanoseconds: int) -> int:
+    """Return a duration as the slot's 16-bit mini-float: 11 bits of mantissa, 5 of exponent; rounds up, saturates."""
+    exponent = max(0, nanoseconds.bit_length() - 11)
+    mantissa = -(-nanoseconds >> exponent) if exponent == 0 else -(-nanoseconds // (1 << exponent))
+    if mantissa > 2047:
+        mantissa, exponent = 1024, exponent + 1
+    return 0xFFFF if exponent > 31 else exponent << 11 | mantissa
+
+
+def decode_duration(encoded: int) -> int:
+    """Return the nanoseconds of an encoded duration (at most one part in a thousand too long)."""
+    return (encoded & 2047) << (encoded >> 11)
