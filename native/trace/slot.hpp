@@ -42,6 +42,18 @@ struct ReferencesSlot {
 };
 static_assert(sizeof(ReferencesSlot) == 64 && offsetof(ReferencesSlot, kind) == 58);
 
+/// A continuation slot with up to 56 bytes of text.
+struct TextSlot {
+    char text[56];
+    std::uint16_t length;
+    std::uint8_t kind;
+    std::uint8_t spare[5];
+};
+static_assert(sizeof(TextSlot) == 64 && offsetof(TextSlot, kind) == 58);
+
 constexpr std::int16_t status_unknown = -32768;
+
+/// Kinds from here on are continuation slots, in every version of the format.
+constexpr std::uint8_t first_continuation_kind = 240;
 
 }  // namespace streamsan

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PYTHON_TARGET = HERE / "vocabulary.py"
 HEADER_TARGET = ROOT / "native" / "generated" / "vocabulary.hpp"
+EFFECTS_TARGET = ROOT / "native" / "generated" / "effects.hpp"
 NOTICE = "Generated from src/streamsan/vocabulary.toml by `python -m streamsan.generate`. Do not edit."
 
 
@@ -45,6 +47,14 @@ def header_text(vocabulary: dict[str, Any]) -> str:
     return "\n".join([*out, "", "}  // namespace streamsan", ""])
 
 
+def effects_text() -> str:
+    """Return effects.hpp as text. The table needs the vocabulary, so this comes after vocabulary.py is written."""
+    from streamsan.effects import EFFECTS
+    from streamsan.effects.header import header_text as text
+
+    return text(EFFECTS)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the generated files; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m streamsan.generate", description=__doc__)
@@ -52,7 +62,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     vocabulary = load_vocabulary()
     stale = 0
-    for target, text in ((PYTHON_TARGET, python_text(vocabulary)), (HEADER_TARGET, header_text(vocabulary))):
+    targets: tuple[tuple[Path, Callable[[], str]], ...] = (
+        (PYTHON_TARGET, lambda: python_text(vocabulary)),
+        (HEADER_TARGET, lambda: header_text(vocabulary)),
+        (EFFECTS_TARGET, effects_text),
+    )
+    for target, make in targets:
+        text = make()
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
         stale += 1

@@ -1,1 +1,7 @@
-"""The source reader: CUDA C and C++ host code, interpreted over the device model with symbolic values."""
+"""From CUDA C++ source to traces: `syntax` reads text into a tree, `interpreter` walks it and drives the device model."""
+
+from streamsan.cuda_source.interpreter.explore import read
+from streamsan.cuda_source.interpreter.machine import Limits
+from streamsan.cuda_source.world import Reading, World
+
+__all__ = ["Limits", "Reading", "World", "read"]

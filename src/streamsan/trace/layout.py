@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamsan.vocabulary import OperationKind
+
 SLOT = np.dtype(
     [
         ("sequence", "<u8"),  # global order of issue, strictly increasing in each thread
@@ -14,7 +16,7 @@ SLOT = np.dtype(
         ("address", "<u8"),  # first memory reference; 0: none
         ("size", "<u8"),  # its bytes; 0: not known
         ("site", "<u4"),  # site id; 0: not known
-        ("api", "<u2"),  # index in the header's API table; 0: none
+        ("api", "<u2"),  # index in the API table; 0: none
         ("thread", "<u2"),  # index in the thread table
         ("status", "<i2"),  # returned status; 0: success; -32768: not known
         ("kind", "u1"),  # OperationKind
@@ -45,8 +47,46 @@ REFERENCES = np.dtype(
 )
 """A continuation slot: one or two further references of the slot before it."""
 assert REFERENCES.itemsize == 64
-assert REFERENCES.fields is not None and SLOT.fields is not None
+assert REFERENCES.fields is not None
+assert SLOT.fields is not None
 assert REFERENCES.fields["kind"][1] == SLOT.fields["kind"][1]
+
+TEXT = np.dtype(
+    [
+        ("text", "V56"),  # UTF-8, `length` bytes of it
+        ("length", "<u2"),
+        ("kind", "u1"),  # OperationKind.TEXT, at the same offset as in SLOT
+        ("spare", "V5"),
+    ]
+)
+"""A continuation slot: up to 56 bytes of text that belong to the slot before it; longer text goes on in the next."""
+assert TEXT.itemsize == 64
+assert TEXT.fields is not None
+assert TEXT.fields["kind"][1] == SLOT.fields["kind"][1]
+
+STATUS_UNKNOWN = -32768
+"""`status` of a call whose result nobody saw."""
+
+FIRST_CONTINUATION_KIND = 240
+"""Kinds from here on are continuation slots, in every version of the format."""
+
+REFERENCE_KINDS = frozenset(
+    {
+        OperationKind.ALLOC,
+        OperationKind.FREE,
+        OperationKind.LAUNCH,
+        OperationKind.COPY,
+        OperationKind.MEMSET,
+        OperationKind.PREFETCH,
+        OperationKind.HOST_ACCESS,
+        OperationKind.POINTER_LOST,
+        OperationKind.ALLOC_ATTRIBUTE,
+        OperationKind.OPAQUE_CALL,
+        OperationKind.STREAM_MEMORY_OP,
+    }
+)
+"""Kinds whose `address`, `size`, `object` and access bits are their first memory reference. Operations of other kinds
+mean something else by these fields, so all of their references are in continuation slots."""
 
 
 def encode_duration(nanoseconds: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A call site. Lines and columns count from 1; 0 is unknown. `caller` is the site id of the call it is nested in."""
+    """A call site. Lines and columns count from 1; 0: unknown. `caller` is the site id of the call it is nested in."""
 
     file: str
     line: int

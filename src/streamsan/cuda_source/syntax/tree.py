@@ -6,12 +6,12 @@ the interpreter binds the macro's parameters to the argument trees by name and w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A place in a file. Lines and columns count from 1; the end column is one past the last character."""
 
     file: str
@@ -192,6 +192,13 @@ class Lambda(Expression):
 
 
 @dataclass(slots=True)
+class StatementExpression(Expression):
+    """GNU `({ ...; value; })`: statements, whose last, if an expression, is the value. `return` leaves the function."""
+
+    body: Block
+
+
+@dataclass(slots=True)
 class Unparsed(Expression):
     """Something that is not an expression we know; parts that were recognised are children, in order."""
 
@@ -211,9 +218,30 @@ class Statement:
 
 @dataclass(slots=True)
 class Block(Statement):
-    """`{ ... }`: a scope."""
+    """`{ ... }`: a scope.
+
+    Bodies of functions are lowered when `body` is first read (most of a header is never walked); what could not be
+    followed in one is added to `Unit.problems` at that moment, except errors of the grammar, which are known at once.
+    """
 
     body: list[Statement]
+    _lower: Callable[[], list[Statement]] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def lazy(cls, span: Span, lower: Callable[[], list[Statement]]) -> Block:
+        """A block whose statements `lower` gives, once, when they are first asked for."""
+        block = cls.__new__(cls)
+        block.span = span
+        block._lower = lower
+        return block
+
+    def __getattr__(self, name: str) -> Any:
+        """Called only for a slot that was never set: `body` of a lazy block."""
+        if name != "body" or self._lower is None:
+            raise AttributeError(name)
+        lower, self._lower = self._lower, None
+        self.body = lower()
+        return self.body
 
 
 @dataclass(slots=True)
@@ -433,7 +461,11 @@ class UsingNamespace(Statement):
 
 @dataclass(slots=True)
 class Macro:
-    """A `#define`. `parameters` None: object-like. The body parsed as an expression, as statements, or as neither."""
+    """A `#define`. `parameters` None: object-like. The body parsed as an expression, as statements, or as neither.
+
+    `do { ... } while (0)` is taken off: `statements` are what stood inside. In a body, `#x` is the string `#x` and a
+    pasted identifier is the name `a##b`. The parameter of `...` is the name `__VA_ARGS__` (or the given name).
+    """
 
     name: str
     parameters: list[str] | None
@@ -442,6 +474,8 @@ class Macro:
     statements: list[Statement] | None
     span: Span
     variadic: bool = False
+    redefined: bool = False
+    """another definition, with another body, was in force elsewhere in the unit"""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,90 @@
+"""Order engine: operations a second on one core, all checks on; its ratio to one sequential read; peak memory.
+
+    python bench/engine.py --operations 1000000 20000000
+
+The trace has 16 streams, 100,000 live allocations, launches with 1 to 3 references, stream-ordered allocations and frees,
+event pairs, plain allocations with waits and blocking frees. Each size runs in a process of its own, so that the
+peak memory is its own; the peak must not grow with the trace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def read_seconds(path: str) -> float:
+    """Return the seconds of one sequential read of the file, warm, into one buffer."""
+    buffer = bytearray(1 << 20)
+    start = time.perf_counter()
+    with open(path, "rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+    return time.perf_counter() - start
+
+
+def measure(path: str) -> dict[str, float]:
+    """Analyse the file and return the numbers of this process."""
+    from streamsan.order.engine import run
+    from streamsan.trace import reader
+
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    read_seconds(path)
+    reading = min(read_seconds(path) for _ in range(3))
+    trace = reader.read(path)
+    start = time.perf_counter()
+    analysis = run(trace.threads, trace.chunks())
+    seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in trace.chunks():
+        pass
+    decoding = time.perf_counter() - start
+    return {
+        "operations": analysis.operations,
+        "seconds": seconds,
+        "read_seconds": reading,
+        "reader_seconds": decoding,
+        "facts": len(analysis.facts),
+        "problems": analysis.problems,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "file_mib": os.path.getsize(path) / (1 << 20),
+    }
+
+
+def main() -> None:
+    """Print one line for each size."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--operations", type=int, nargs="+", default=[1_000_000, 20_000_000])
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print(json.dumps(measure(arguments.measure)))
+        return
+    import engine_trace
+
+    for operations in arguments.operations:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "engine.sst")
+            engine_trace.write(path, operations)
+            command = [sys.executable, __file__, "--measure", path]
+            result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        rate = result["operations"] / result["seconds"] / 1e6
+        engine_rate = result["operations"] / max(1e-9, result["seconds"] - result["reader_seconds"]) / 1e6
+        print(
+            f"{result['operations']:>11,} operations  {rate:5.2f} M/s from the file"
+            f" ({engine_rate:.2f} M/s without reading it)"
+            f"  {result['seconds'] / result['read_seconds']:5.1f} x one sequential read ({result['file_mib']:.0f} MiB)"
+            f"  peak {result['peak_mib']:.0f} MiB  facts {result['facts']}  problems {result['problems']}"
+        )
+
+
+if __name__ == "__main__":
+    main()

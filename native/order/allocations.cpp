@@ -1,0 +1,113 @@
+#include "allocations.hpp"
+
+namespace streamsan::order {
+
+std::uint32_t Allocations::containing(std::uint64_t address) const {
+    const std::uint32_t exact = by_base_.find(address);
+    if (exact != none) return exact;
+    const std::uint32_t below = bases_.last_not_above(address);
+    return below != none && address < records_[below].end() ? below : none;
+}
+
+std::uint32_t Allocations::fresh() {
+    if (!spare_.empty()) {
+        const std::uint32_t index = spare_.back();
+        spare_.pop_back();
+        used_[index] = true;
+        return index;
+    }
+    records_.emplace_back();
+    used_.push_back(true);
+    return static_cast<std::uint32_t>(records_.size() - 1);
+}
+
+std::uint32_t Allocations::make(std::uint64_t base, std::uint64_t size, std::uint32_t generation) {
+    Allocation next;
+    next.base = base;
+    next.size = size;
+    next.generation = generation;
+    std::uint32_t index = by_base_.find(base);
+    if (index != none && next.end() <= records_[index].end()) {
+        // The usual recycling: the same base, and nothing else can overlap. The index of bases stays as it is.
+        Allocation& old = records_[index];
+        if (generation != 0 && !old.live()) {
+            if (previous_.size() <= index) previous_.resize(records_.size());
+            previous_[index] = {old.generation, old.made, old.uses[0].operation};
+        } else if (index < previous_.size()) {
+            previous_[index] = {};
+        }
+        drop_uses(old);
+        old = next;
+        return index;
+    }
+    Previous kept;
+    if (index != none && generation != 0 && !records_[index].live()) {
+        kept = {records_[index].generation, records_[index].made, records_[index].uses[0].operation};
+    }
+    for (std::uint32_t below = bases_.last_not_above(base); below != none && records_[below].end() > base;) {
+        forget(below);
+        below = bases_.last_not_above(base);
+    }
+    for (std::uint32_t above = bases_.first_above(base); above != none && records_[above].base < next.end();) {
+        forget(above);
+        above = bases_.first_above(base);
+    }
+    index = fresh();
+    records_[index] = next;
+    if (kept.generation != 0) {
+        if (previous_.size() <= index) previous_.resize(records_.size());
+        previous_[index] = kept;
+    } else if (index < previous_.size()) {
+        previous_[index] = {};
+    }
+    by_base_.set(base, index);
+    bases_.insert(base, index);
+    return index;
+}
+
+void Allocations::forget(std::uint32_t index) {
+    Allocation& allocation = records_[index];
+    drop_uses(allocation);
+    by_base_.erase(allocation.base);
+    bases_.erase(allocation.base);
+    used_[index] = false;
+    spare_.push_back(index);
+}
+
+void Allocations::retire(std::uint32_t index, std::uint8_t freed_by, const Placed& by_host, const Placed& by_stream) {
+    Allocation& allocation = records_[index];
+    drop_uses(allocation);
+    allocation.freed_by = freed_by;
+    allocation.uses = {by_host, by_stream};
+}
+
+const Previous* Allocations::previous(std::uint32_t index) const {
+    return index < previous_.size() && previous_[index].generation != 0 ? &previous_[index] : nullptr;
+}
+
+std::vector<RangedUse>& Allocations::more_uses(Allocation& allocation) {
+    if (allocation.more_uses == none) {
+        if (spare_lists_.empty()) {
+            lists_.emplace_back();
+            allocation.more_uses = static_cast<std::uint32_t>(lists_.size() - 1);
+        } else {
+            allocation.more_uses = spare_lists_.back();
+            spare_lists_.pop_back();
+        }
+    }
+    return lists_[allocation.more_uses];
+}
+
+void Allocations::drop_uses(Allocation& allocation) {
+    allocation.inline_uses = 0;
+    drop_more(allocation);
+}
+
+void Allocations::drop_more(Allocation& allocation) {
+    if (allocation.more_uses == none) return;
+    lists_[allocation.more_uses].clear();
+    spare_lists_.push_back(allocation.more_uses);
+    allocation.more_uses = none;
+}
+
+}  // namespace streamsan::order

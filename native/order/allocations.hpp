@@ -1,0 +1,126 @@
+// Allocations of one address space: by base address, by interior address, and freed ranges until they are reused.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "flat_map.hpp"
+#include "operation.hpp"
+#include "sorted_bases.hpp"
+
+namespace streamsan::order {
+
+/// How an allocation ended: 0 while it lives, a FreeClass, or this.
+constexpr std::uint8_t ended_by_reset = 255;
+
+/// What was already said of an allocation, so that its consequences stay silent, and what else is known of it.
+struct Marks {
+    bool assumed : 1 = false;        ///< came from an unknown caller
+    bool escaped : 1 = false;        ///< unknown code had it and may have freed or used it
+    bool use_reported : 1 = false;   ///< a use after its free was reported
+    bool free_reported : 1 = false;  ///< a wrong free of it was reported
+    bool lost : 1 = false;           ///< its last pointer was dropped, and that was reported
+    bool registered : 1 = false;     ///< host memory that cudaHostRegister covers now
+    bool unregistered : 1 = false;   ///< ... and once did
+};
+
+/// A use of one part of an allocation: [begin, end).
+struct RangedUse {
+    Placed use;
+    std::uint64_t begin;
+    std::uint64_t end;
+};
+
+/// One generation of an address range: two cache lines.
+struct alignas(64) Allocation {
+    std::uint64_t base = 0;
+    std::uint64_t size = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t context = none;
+    Epoch made_at;  ///< on its stream, when stream-ordered
+    Operation made;
+    std::uint8_t freed_by = 0;       ///< FreeClass, 0 while it lives
+    MemoryKind kind = MemoryKind::UNKNOWN;
+    Marks marks;
+    std::uint8_t inline_uses = 0;
+    std::uint32_t more_uses = none;  ///< index of the list of further uses
+    /// While live: the last uses, one for each timeline and sort (reads, others).
+    /// Once freed: [0] is the free at its host thread, [1] the free at its stream (tick 0: not on a stream).
+    std::array<Placed, 2> uses;
+
+    [[nodiscard]] bool live() const { return freed_by == 0; }
+    [[nodiscard]] std::uint64_t end() const {
+        const std::uint64_t bytes = size == 0 ? 1 : size;
+        return base > UINT64_MAX - bytes ? UINT64_MAX : base + bytes;
+    }
+};
+static_assert(sizeof(Allocation) == 128);
+
+/// The generation that had the same base before: tells a stale pointer from a good one.
+struct Previous {
+    std::uint32_t generation = 0;
+    Operation made;
+    Operation freed;
+};
+
+class Allocations {
+public:
+    [[nodiscard]] std::uint32_t at_base(std::uint64_t address) const { return by_base_.find(address); }
+    /// The allocation, live or freed, that contains the address; `none` if no one knows it.
+    [[nodiscard]] std::uint32_t containing(std::uint64_t address) const;
+
+    Allocation& operator[](std::uint32_t index) { return records_[index]; }
+    const Allocation& operator[](std::uint32_t index) const { return records_[index]; }
+
+    /// Makes a new generation; whatever overlapped it is forgotten.
+    std::uint32_t make(std::uint64_t base, std::uint64_t size, std::uint32_t generation);
+    void forget(std::uint32_t index);
+    /// Marks it freed; its uses are no longer needed.
+    void retire(std::uint32_t index, std::uint8_t freed_by, const Placed& by_host, const Placed& by_stream);
+
+    [[nodiscard]] const Previous* previous(std::uint32_t index) const;
+
+    std::vector<RangedUse>& more_uses(Allocation& allocation);
+    void drop_more(Allocation& allocation);
+    void drop_uses(Allocation& allocation);
+
+    template <class Visit>
+    void each(Visit&& visit) {
+        for (std::uint32_t index = 0; index < records_.size(); ++index) {
+            if (used_[index]) visit(index, records_[index]);
+        }
+    }
+
+    /// Calls visit(const Placed&, begin, end) for every use that is kept; the range is 0, 0 where not known.
+    template <class Visit>
+    void each_use(const Allocation& allocation, Visit&& visit) const {
+        for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) visit(allocation.uses[i], std::uint64_t{0}, std::uint64_t{0});
+        if (allocation.more_uses != none) {
+            for (const RangedUse& ranged : lists_[allocation.more_uses]) visit(ranged.use, ranged.begin, ranged.end);
+        }
+    }
+
+    [[gnu::always_inline]] inline void prefetch_base(std::uint64_t address) const { by_base_.prefetch(address); }
+    [[gnu::always_inline]] inline void prefetch_record(std::uint64_t address) const {
+        const std::uint32_t index = by_base_.find(address);
+        if (index != none) {
+            const char* record = reinterpret_cast<const char*>(&records_[index]);
+            __builtin_prefetch(record, 1);
+            __builtin_prefetch(record + 64, 1);
+        }
+    }
+
+private:
+    std::uint32_t fresh();
+
+    FlatMap by_base_;
+    SortedBases bases_;
+    std::vector<Allocation> records_;
+    std::vector<bool> used_;
+    std::vector<std::uint32_t> spare_;
+    std::vector<std::vector<RangedUse>> lists_;
+    std::vector<std::uint32_t> spare_lists_;
+    std::vector<Previous> previous_;
+};
+
+}  // namespace streamsan::order

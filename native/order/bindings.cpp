@@ -1,0 +1,74 @@
+// The Python face of the engine.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include "engine.hpp"
+
+namespace nb = nanobind;
+using namespace streamsan;
+using namespace streamsan::order;
+
+namespace {
+
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Enumeration>
+int number(Enumeration value) {
+    return static_cast<int>(value);
+}
+
+nb::tuple operation_tuple(const Engine& engine, const Operation& operation) {
+    const StreamName& name = engine.stream_name(operation.stream_name);
+    return nb::make_tuple(operation.sequence, number(operation.kind), operation.site, operation.api, operation.thread,
+                          engine.process_of(operation.thread), name.handle, operation.flags & ~int{mode_bits}, operation.status,
+                          name.site, number(name.kind), name.assumed);
+}
+
+nb::object allocation_tuple(const AllocationFact& allocation) {
+    if (!allocation.known) return nb::none();
+    return nb::make_tuple(allocation.address, allocation.size, allocation.generation, number(allocation.kind), allocation.assumed,
+                          allocation.context, allocation.site);
+}
+
+nb::list fact_tuples(const Engine& engine) {
+    nb::list list;
+    for (const Fact& fact : engine.facts()) {
+        nb::list related;
+        for (std::uint8_t i = 0; i < fact.related_count; ++i) {
+            related.append(nb::make_tuple(number(fact.related[i].role), operation_tuple(engine, fact.related[i].operation)));
+        }
+        list.append(nb::make_tuple(fact.code, number(fact.variant), operation_tuple(engine, fact.operation), related,
+                                   allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
+                                   fact.count, fact.cost));
+    }
+    return list;
+}
+
+nb::list unmet_tuples(const Engine& engine) {
+    nb::list list;
+    for (const Unmet& unmet : engine.unmet()) list.append(nb::make_tuple(number(unmet.sort), unmet.earlier, unmet.later));
+    return list;
+}
+
+}  // namespace
+
+NB_MODULE(_engine, module) {
+    nb::class_<Engine>(module, "Engine")
+        .def(nb::init<const std::vector<std::int64_t>&, bool>(), nb::arg("thread_process"), nb::arg("requirements") = false)
+        .def(
+            "feed",
+            [](Engine& engine, const Bytes& bytes) {
+                const std::size_t slots = bytes.shape(0) / sizeof(Slot);
+                const unsigned char* data = bytes.data();
+                nb::gil_scoped_release unlocked;
+                engine.feed(data, slots);
+            },
+            nb::arg("slots"))
+        .def("finish", &Engine::finish)
+        .def("facts", &fact_tuples)
+        .def("unmet", &unmet_tuples)
+        .def_prop_ro("operations", &Engine::operations)
+        .def_prop_ro("problems", &Engine::problems)
+        .def_prop_ro("timelines", &Engine::timelines);
+}

@@ -1,0 +1,370 @@
+// Reading slots; processes: main, fork, exit, code nobody can see.
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace streamsan::order {
+namespace {
+
+bool has_flag(const Slot& slot, SlotFlag flag) { return (slot.flags & static_cast<std::uint8_t>(flag)) != 0; }
+
+bool is_continuation(std::uint8_t kind) {
+    return kind == static_cast<std::uint8_t>(OperationKind::REFERENCES) || kind == static_cast<std::uint8_t>(OperationKind::TEXT);
+}
+
+constexpr auto assumed_bit = static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+
+/// Kinds whose address, size, object and access bits are their first memory reference.
+bool names_memory(OperationKind kind) {
+    using enum OperationKind;
+    switch (kind) {
+        case ALLOC: case FREE: case LAUNCH: case COPY: case MEMSET: case PREFETCH: case HOST_ACCESS: case POINTER_LOST:
+        case ALLOC_ATTRIBUTE: case OPAQUE_CALL: case STREAM_MEMORY_OP: return true;
+        default: return false;
+    }
+}
+
+bool is_host_kind(std::uint8_t detail) {
+    const auto kind = static_cast<MemoryKind>(detail);
+    return kind == MemoryKind::HOST_HEAP || kind == MemoryKind::HOST_STACK || kind == MemoryKind::HOST_STATIC;
+}
+
+/// Whether the program itself called CUDA here. What a reader states of an unknown caller's objects, or of a context that
+/// came to be by itself, is no call.
+bool is_cuda_call(const Slot& slot) {
+    using enum OperationKind;
+    switch (static_cast<OperationKind>(slot.kind)) {
+        case CALL:
+        case CONTEXT_DESTROY: case DEVICE_RESET: case CONTEXT_SYNCHRONIZE: case PEER_ENABLE:
+        case STREAM_DESTROY: case STREAM_SYNCHRONIZE: case STREAM_QUERY:
+        case EVENT_DESTROY: case EVENT_RECORD: case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE: case EVENT_QUERY:
+        case EVENT_ELAPSED: case HANDLE_USE: case ALLOC_ATTRIBUTE:
+        case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
+            return true;
+        case CONTEXT_CREATE: case CONTEXT_CURRENT:
+            return slot.api != 0 && !has_flag(slot, SlotFlag::ASSUMED);
+        case STREAM_CREATE: case EVENT_CREATE:
+            return !has_flag(slot, SlotFlag::ASSUMED);
+        case ALLOC:
+            return !has_flag(slot, SlotFlag::ASSUMED) && !is_host_kind(slot.detail);
+        case FREE:
+            return slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_HEAP) &&
+                   slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_SCOPE) &&
+                   slot.detail != static_cast<std::uint8_t>(FreeClass::POOL_BLOCK);
+        default:
+            return false;
+    }
+}
+
+/// Brings in what a slot ahead will look up: the cell of the hash table, or the record it leads to.
+// Inlined by force: a function that only fetches counts as one without effect, and its calls would be dropped.
+[[gnu::always_inline]] inline void prefetch(const unsigned char* slot, const Allocations& allocations, bool record) {
+    const std::uint8_t kind = slot[offsetof(Slot, kind)];
+    const auto bring = [&](std::size_t offset) __attribute__((always_inline)) {
+        std::uint64_t address;
+        std::memcpy(&address, slot + offset, sizeof address);
+        if (record) allocations.prefetch_record(address);
+        else allocations.prefetch_base(address);
+    };
+    if (kind == static_cast<std::uint8_t>(OperationKind::REFERENCES)) {
+        bring(offsetof(ReferencesSlot, first_address));
+        if (slot[offsetof(ReferencesSlot, count)] > 1) bring(offsetof(ReferencesSlot, second_address));
+    } else if (names_memory(static_cast<OperationKind>(kind))) {
+        bring(offsetof(Slot, address));
+    }
+}
+
+}  // namespace
+
+Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements) : requirements_(requirements) {
+    constexpr std::size_t largest_thread_count = 65536;
+    const std::size_t count = std::min(thread_process.size(), largest_thread_count);
+    threads_.resize(count);
+    FlatMap by_index;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto key = static_cast<std::uint64_t>(thread_process[i]);
+        std::uint32_t process = by_index.find(key);
+        if (process == none) {
+            process = static_cast<std::uint32_t>(processes_.size());
+            by_index.set(key, process);
+            processes_.push_back(std::make_unique<Process>());
+            processes_.back()->index = thread_process[i];
+        }
+        threads_[i].process = process;
+    }
+    names_.push_back({});
+    references_.reserve(512);
+}
+
+std::int64_t Engine::process_of(std::uint16_t thread) const {
+    return thread < threads_.size() ? processes_[threads_[thread].process]->index : -1;
+}
+
+void Engine::gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count) {
+    references_.clear();
+    if (slot.address != 0 && names_memory(static_cast<OperationKind>(slot.kind))) {
+        references_.push_back({slot.address, slot.size, static_cast<std::uint32_t>(slot.object),
+                               static_cast<AccessMode>(slot.flags & mode_bits), false});
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        ReferencesSlot more;
+        std::memcpy(&more, continuations + i * sizeof(Slot), sizeof more);
+        if (more.kind != static_cast<std::uint8_t>(OperationKind::REFERENCES)) continue;
+        if (more.count == 0 || more.count > 2) ++problems_;
+        if (more.first_address != 0 && more.count >= 1) {
+            references_.push_back({more.first_address, more.first_size, more.first_generation,
+                                   static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & assumed_bit) != 0});
+        }
+        if (more.second_address != 0 && more.count >= 2) {
+            references_.push_back({more.second_address, more.second_size, more.second_generation,
+                                   static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & assumed_bit) != 0});
+        }
+    }
+}
+
+void Engine::feed(const unsigned char* bytes, std::size_t slots) {
+    // Allocations are met in no order that a cache could guess. What slots ahead will look up is brought in early: first the
+    // cell of the hash table, and when that is there the record it leads to.
+    constexpr std::size_t far = 20;
+    constexpr std::size_t near = 10;
+    std::size_t brought_far = 0;
+    std::size_t brought_near = 0;
+    const Process* process = processes_.empty() ? nullptr : processes_.front().get();
+    for (std::size_t i = 0; i < slots;) {
+        if (process != nullptr) {
+            for (; brought_far < std::min(slots, i + far); ++brought_far) {
+                prefetch(bytes + brought_far * sizeof(Slot), process->allocations, false);
+            }
+            for (; brought_near < std::min(slots, i + near); ++brought_near) {
+                prefetch(bytes + brought_near * sizeof(Slot), process->allocations, true);
+            }
+        }
+        Slot slot;
+        std::memcpy(&slot, bytes + i * sizeof(Slot), sizeof slot);
+        ++i;
+        if (is_continuation(slot.kind)) {
+            ++problems_;  // a continuation without its slot
+            continue;
+        }
+        std::size_t more = 0;
+        while (more < slot.more && i + more < slots &&
+               is_continuation(bytes[(i + more) * sizeof(Slot) + offsetof(Slot, kind)])) {
+            ++more;
+        }
+        if (more != slot.more) ++problems_;
+        ++operations_;
+        if (slot.thread >= threads_.size()) {
+            ++problems_;
+        } else {
+            process = processes_[threads_[slot.thread].process].get();
+            gather_references(slot, bytes + i * sizeof(Slot), more);
+            step(slot);
+        }
+        i += more;
+    }
+}
+
+void Engine::open_thread(std::uint16_t index) {
+    Thread& thread = threads_[index];
+    Process& process = *processes_[thread.process];
+    thread.timeline = new_timeline(nullptr);
+    Timeline& own = timeline(thread);
+    if (process.forked) own.learn(process.inherited, contract_edge);
+}
+
+void Engine::catch_up(Thread& thread, const Process& process) {
+    if (thread.opaque_version == process.opaque_version) return;
+    thread.opaque_version = process.opaque_version;
+    timeline(thread).learn(process.opaque, run_edge);
+}
+
+void Engine::step(const Slot& slot) {
+    Thread& thread = threads_[slot.thread];
+    if (thread.timeline == none) open_thread(slot.thread);
+    Process& process = *processes_[thread.process];
+    catch_up(thread, process);
+    Operation operation{slot.sequence, slot.site, 0, slot.api, slot.thread, slot.status,
+                        static_cast<OperationKind>(slot.kind), slot.flags};
+    if (is_cuda_call(slot) && !admit_call(slot, thread, process, operation)) return;
+    // After an initialised parent's fork nothing of the child is judged, but it may still hand order on.
+    if (process.silenced && slot.kind > static_cast<std::uint8_t>(OperationKind::MAIN_END)) return;
+    dispatch(slot, thread, process, operation);
+}
+
+bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (process.forked && !process.fork_reported) {
+        process.fork_reported = true;
+        process.silenced = process.forked_from_initialised;
+        Fact fact(204, process.silenced ? FactVariant::CHILD_OF_INITIALISED : FactVariant::CHILD_OF_FRESH, operation);
+        fact.with(RelatedRole::FORK, process.fork);
+        fact.assumed = operation.assumed();
+        report(fact);
+    }
+    if (process.silenced) return false;
+    note_main(process, operation);
+    if (slot.status == 0 || slot.status == status_unknown) process.initialised = true;
+    // The thread's own clock is not advanced for every call: only what hands the thread's history on needs to see it.
+    const Timeline& own = timeline(thread);
+    thread.call_tick = own.released ? own.tick + (own.tick < last_tick ? 1 : 0) : own.tick;
+    thread.call_context = thread.context;
+    thread.last_call = operation;
+    return true;
+}
+
+void Engine::note_main(Process& process, const Operation& operation) {
+    const bool outside = (operation.flags & static_cast<std::uint8_t>(SlotFlag::OUTSIDE)) != 0;
+    if (process.main_begun && !process.main_ended && !outside) return;
+    if (outside || process.main_ended) {
+        const bool after = process.main_ended || process.main_begun;
+        report(Fact(207, after ? FactVariant::AFTER_MAIN : FactVariant::BEFORE_MAIN, operation));
+        return;
+    }
+    // Whether this is before main is known only when main begins, if it ever does.
+    constexpr std::size_t most_sites = 4096;
+    const std::uint64_t key = std::uint64_t{operation.site} << 16 | operation.api;
+    if (process.before_main.size() < most_sites && process.before_main_sites.find(key) == none) {
+        process.before_main_sites.set(key, 0);
+        process.before_main.push_back(operation);
+    }
+}
+
+void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    using enum OperationKind;
+    const auto kind = static_cast<OperationKind>(slot.kind);
+    const bool failed = slot.status != 0 && slot.status != status_unknown;
+    switch (kind) {
+        case NOT_UNDERSTOOD:
+            process.blind = true;
+            report(Fact(603, FactVariant::NONE, operation));
+            return;
+        case MALFORMED_CALL: report(Fact(602, FactVariant::NONE, operation)); return;
+        case FREE: release(slot, thread, process, operation); return;
+        default: break;
+    }
+    if (failed) {
+        judge_stale(slot, thread, process, operation);
+        return;
+    }
+    switch (kind) {
+        case THREAD_START: return;
+        case HOST_RELEASE: host_release(slot, thread); return;
+        case HOST_ACQUIRE: host_acquire(slot, thread); return;
+        case FORK: fork(slot, thread, operation); return;
+        case MAIN_BEGIN:
+            if (process.main_begun) return;
+            process.main_begun = true;
+            process.whole = !process.initialised && !process.blind;
+            for (const Operation& early : process.before_main) report(Fact(207, FactVariant::BEFORE_MAIN, early));
+            process.before_main.clear();
+            return;
+        case MAIN_END: process.main_ended = process.main_begun; return;
+        case PROCESS_EXIT: exit(slot, thread, process, operation); return;
+        case CALL: return;
+        case OPAQUE_CALL: opaque_call(thread, process, operation); return;
+        case CONTEXT_CREATE: context_create(slot, thread, process, operation); return;
+        case CONTEXT_CURRENT: context_current(slot, thread, process, operation); return;
+        case CONTEXT_DESTROY:
+        case DEVICE_RESET: context_end(slot, thread, process, operation); return;
+        case CONTEXT_SYNCHRONIZE: context_wait(slot, thread, process, operation); return;
+        case PEER_ENABLE: dead_context(*contexts_[context_by_handle(process, slot.object)], operation); return;
+        case STREAM_CREATE: stream_create(slot, thread, process, operation); return;
+        case STREAM_DESTROY: stream_destroy(slot, thread, process, operation); return;
+        case STREAM_SYNCHRONIZE: stream_wait(slot, thread, process, operation, false); return;
+        case STREAM_QUERY: stream_wait(slot, thread, process, operation, true); return;
+        case EVENT_CREATE: event_create(slot, thread, process, operation); return;
+        case EVENT_DESTROY: event_destroy(slot, thread, process, operation); return;
+        case EVENT_RECORD: event_record(slot, thread, process, operation); return;
+        case STREAM_WAIT_EVENT: stream_wait_event(slot, thread, process, operation); return;
+        case EVENT_SYNCHRONIZE: event_wait(slot, thread, process, operation, false); return;
+        case EVENT_QUERY: event_wait(slot, thread, process, operation, true); return;
+        case EVENT_ELAPSED: event_elapsed(slot, thread, process, operation); return;
+        case HANDLE_USE: handle_use(slot, thread, process, operation); return;
+        case ALLOC: allocate(slot, thread, process, operation); return;
+        case POINTER_LOST: pointer_lost(slot, process, operation); return;
+        case HOST_ACCESS: host_access(thread, process, operation); return;
+        case ALLOC_ATTRIBUTE: return;
+        case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
+            work(slot, thread, process, operation);
+            return;
+        default: ++problems_; return;
+    }
+}
+
+void Engine::fork(const Slot& slot, Thread& thread, const Operation& operation) {
+    Process& parent = *processes_[thread.process];
+    for (const auto& candidate : processes_) {
+        Process& child = *candidate;
+        if (static_cast<std::uint64_t>(child.index) != slot.object || &child == &parent) continue;
+        if (child.forked) {
+            ++problems_;
+            return;
+        }
+        child.forked = true;
+        child.fork = operation;
+        child.forked_from_initialised = parent.initialised || parent.forked_from_initialised;
+        child.main_begun = parent.main_begun;
+        child.whole = parent.whole;
+        child.blind = parent.blind;
+        child.inherited.assign(timeline(thread).clock);
+        timeline(thread).released = true;
+        return;
+    }
+    // A child that never does anything has no thread and needs no state.
+}
+
+void Engine::exit(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (process.exited || slot.detail != static_cast<std::uint8_t>(ExitKind::NORMAL) || process.silenced) return;
+    process.exited = true;
+    for (std::uint32_t index = 0; index < contexts_.size(); ++index) {
+        if (&*processes_[contexts_[index]->process] == &process) judge_teardown(thread, index, operation, true);
+    }
+    process.allocations.each([&](std::uint32_t, Allocation& allocation) {
+        report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation);
+    });
+    if (requirements_) require_escape(process, thread, operation.sequence);
+}
+
+Clock Engine::everything() {
+    Clock clock;
+    for (std::uint32_t slot = 0; slot < timelines_.size(); ++slot) {
+        Timeline& each = timeline(slot);
+        each.released = true;
+        clock.set(slot, Lanes{0, each.tick, each.tick, 0});
+    }
+    return clock;
+}
+
+void Engine::opaque_call(Thread& thread, Process& process, const Operation& operation) {
+    process.blind = true;
+    ++process.opaque_version;
+    process.opaque = everything();
+    catch_up(thread, process);
+    for (const Reference& reference : references_) {
+        const std::uint32_t index = process.allocations.containing(reference.address);
+        if (index != none) process.allocations[index].marks.escaped = true;
+    }
+    if (requirements_) require_escape(process, thread, operation.sequence);
+}
+
+void Engine::finish() {
+    if (finished_) return;
+    finished_ = true;
+    if (requirements_) {
+        for (const Thread& thread : threads_) {
+            Process& process = *processes_[thread.process];
+            if (thread.timeline == none || process.exited || process.silenced) continue;
+            process.exited = true;
+            require_escape(process, thread, UINT64_MAX);  // the end of an entry: its caller goes on from here
+        }
+    }
+    for (const Waits::Site& site : waits_.sites()) {
+        if (site.needed) continue;
+        Fact fact(504, FactVariant::DOMINATED, site.first);
+        if (site.has_record) fact.with(RelatedRole::RECORD, site.record);
+        fact.count = site.instances;
+        report(fact);
+    }
+}
+
+}  // namespace streamsan::order

@@ -1,0 +1,62 @@
+// Candidate facts, aggregated by call sites.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "flat_map.hpp"
+#include "operation.hpp"
+
+namespace streamsan::order {
+
+struct Related {
+    RelatedRole role{};
+    Operation operation;
+};
+
+/// The allocation that a fact is about.
+struct AllocationFact {
+    std::uint64_t address = 0;
+    std::uint64_t size = 0;
+    std::uint64_t context = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t site = 0;
+    MemoryKind kind{};
+    bool assumed = false;
+    bool known = false;
+};
+
+struct Fact {
+    std::uint16_t code = 0;
+    FactVariant variant = FactVariant::NONE;
+    EdgeClass rests_on = EdgeClass::CONTRACT;
+    bool assumed = false;
+    bool may_be_equal = false;
+    std::uint8_t related_count = 0;
+    Operation operation;
+    std::array<Related, 6> related;
+    AllocationFact allocation;
+    std::uint64_t count = 1;
+    std::uint64_t cost = 0;
+
+    Fact(std::uint16_t code_, FactVariant variant_, const Operation& operation_)
+        : code(code_), variant(variant_), operation(operation_) {}
+
+    /// Adds a related operation; what does not fit is left out, for the first ones say enough.
+    Fact& with(RelatedRole role, const Operation& other) {
+        if (related_count < related.size()) related[related_count++] = {role, other};
+        return *this;
+    }
+};
+
+class Facts {
+public:
+    void add(const Fact& fact);
+    [[nodiscard]] const std::vector<Fact>& list() const { return facts_; }
+
+private:
+    std::vector<Fact> facts_;
+    FlatMap by_key_;
+};
+
+}  // namespace streamsan::order

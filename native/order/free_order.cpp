@@ -1,0 +1,114 @@
+// Uses against the free of the same allocation, and what a required order rests on.
+#include "engine.hpp"
+
+namespace streamsan::order {
+
+std::uint16_t free_code(FreeClass family) {
+    switch (family) {
+        case FreeClass::UNMAP:
+        case FreeClass::IPC_CLOSE: return 104;
+        case FreeClass::PINNED:
+        case FreeClass::UNREGISTER:
+        case FreeClass::HOST_HEAP:
+        case FreeClass::HOST_SCOPE: return 108;
+        default: return 102;
+    }
+}
+
+FactVariant free_variant(FreeClass family) {
+    switch (family) {
+        case FreeClass::ASYNC: return FactVariant::FREE_ASYNC;
+        case FreeClass::PINNED: return FactVariant::FREE_PINNED;
+        case FreeClass::UNREGISTER: return FactVariant::FREE_UNREGISTER;
+        case FreeClass::UNMAP: return FactVariant::UNMAP;
+        case FreeClass::IPC_CLOSE: return FactVariant::IPC_CLOSE;
+        case FreeClass::HOST_HEAP: return FactVariant::HOST_FREE;
+        case FreeClass::HOST_SCOPE: return FactVariant::HOST_SCOPE_END;
+        default: return FactVariant::FREE_DEVICE;
+    }
+}
+
+Verdict Engine::verdict(const Clock& clock, Epoch earlier) {
+    const Lanes known = clock.at(earlier.slot);
+    if (known[contract] >= earlier.tick) return Verdict::contract;
+    if (known[credited] >= earlier.tick) return Verdict::run;
+    return known[all] >= earlier.tick ? Verdict::observed : Verdict::unordered;
+}
+
+bool Engine::equal_streams(const Stream* left, std::uint32_t right_name) const {
+    const StreamName& right = names_[right_name];
+    if (left == nullptr || right_name == 0 || left->handle == right.handle) return false;
+    const auto is_default = [](StreamKind kind) { return kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD; };
+    return (left->assumed && (right.assumed || is_default(right.kind))) || (right.assumed && is_default(left->kind));
+}
+
+bool Engine::maybe_awaited(const Process& process, const Operation& use) const {
+    const StreamName& name = names_[use.stream_name];
+    if (!name.assumed && name.kind != StreamKind::LEGACY && name.kind != StreamKind::PER_THREAD) return false;
+    const AmbiguousWait& wait = process.ambiguous.handle != name.handle ? process.ambiguous : process.other_ambiguous;
+    return wait.handle != 0 && wait.sequence > use.sequence && (name.assumed || wait.assumed);
+}
+
+AllocationFact Engine::describe(const Allocation& allocation) const {
+    AllocationFact fact;
+    fact.address = allocation.base;
+    fact.size = allocation.size;
+    fact.context = allocation.context == none ? 0 : contexts_[allocation.context]->handle;
+    fact.generation = allocation.generation;
+    fact.site = allocation.made.site;
+    fact.kind = allocation.kind;
+    fact.assumed = allocation.marks.assumed;
+    fact.known = true;
+    return fact;
+}
+
+bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at, const Stream* stream,
+                         const Operation& operation) {
+    bool promised = true;
+    process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+        promised = promised && at.knows(use.epoch, contract);
+    });
+    if (promised) return true;
+    const bool caller_decides = allocation.marks.assumed || operation.assumed() || (stream != nullptr && stream->assumed);
+    // Of the uses that are not ordered, those that certainly are not speak first.
+    struct Found {
+        Fact fact;
+        bool any = false;
+        bool assumed = true;
+    };
+    Fact blank(free_code(family), free_variant(family), operation);
+    blank.with(RelatedRole::ALLOC, allocation.made);
+    blank.allocation = describe(allocation);
+    Found certain{blank};
+    Found doubtful{blank};
+    Found observed{blank};
+    process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+        const Verdict order = verdict(at, use.epoch);
+        if (order == Verdict::contract) return;
+        require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
+        if (order == Verdict::run) return;
+        const bool equal = equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation);
+        Found& found = order == Verdict::observed ? observed : equal ? doubtful : certain;
+        found.any = true;
+        found.fact.with(RelatedRole::USE, use.operation);
+        found.fact.may_be_equal |= equal;
+        found.assumed &= caller_decides || use.operation.assumed() || names_[use.operation.stream_name].assumed;
+    });
+    if (certain.any || doubtful.any) {
+        Found& found = certain.any ? certain : doubtful;
+        found.fact.assumed = found.assumed;
+        allocation.marks.use_reported = true;
+        report(found.fact);
+        return false;
+    }
+    if (observed.any) {
+        observed.fact.code = 107;
+        observed.fact.rests_on = EdgeClass::OBSERVED;
+        observed.fact.assumed = observed.assumed;
+        report(observed.fact);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace streamsan::order

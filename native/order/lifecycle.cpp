@@ -1,0 +1,191 @@
+// Contexts, resets, leaks, exits.
+#include "engine.hpp"
+
+namespace streamsan::order {
+
+void Engine::context_create(const Slot& slot, Thread&, Process& process, const Operation& operation) {
+    const auto kind = slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED) ? ContextKind::CREATED : ContextKind::PRIMARY;
+    const std::uint32_t old = process.contexts.find(slot.object);
+    if (old != none && !contexts_[old]->dead && (kind == ContextKind::PRIMARY || contexts_[old]->assumed)) {
+        contexts_[old]->kind = kind;  // a primary context that is retained again, or one that was used before it was named
+        contexts_[old]->assumed = operation.assumed();
+        return;
+    }
+    if (old == none && kind == ContextKind::PRIMARY) {
+        Context& context = *contexts_[context_by_handle(process, slot.object)];
+        context.kind = kind;
+        context.assumed = operation.assumed();
+        context.made = operation;
+        return;
+    }
+    new_context(process, slot.object, kind, operation.assumed(), operation);
+}
+
+bool Engine::dead_context(const Context& context, const Operation& operation) {
+    if (!context.dead) return false;
+    Fact fact(205, FactVariant::STALE_CONTEXT, operation);
+    fact.with(RelatedRole::CREATE, context.made).with(RelatedRole::DESTROY, context.ended);
+    fact.assumed = operation.assumed();
+    report(fact);
+    return true;
+}
+
+void Engine::context_current(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (slot.object == 0) {
+        thread.context = none;
+        return;
+    }
+    const std::uint32_t index = context_by_handle(process, slot.object);
+    if (!dead_context(*contexts_[index], operation)) thread.context = index;
+}
+
+void Engine::context_end(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    const std::uint32_t index = slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
+    Context& context = *contexts_[index];
+    if (dead_context(context, operation)) return;
+    judge_teardown(thread, index, operation, false);
+    observe_context(thread, slot.thread, index);  // this driver waits; the documentation says "immediately"
+    const Placed by_host{operation, timeline(thread).advance()};
+    context.ended = operation;
+    // Default streams come back with the context; the handles of all others are gone.
+    const std::vector<std::uint32_t> streams = context.streams;
+    for (const std::uint32_t each : streams) {
+        Stream& stream = *streams_[each];
+        stream.has_work = false;
+        stream.has_free = false;
+        if (stream.kind != StreamKind::LEGACY && stream.kind != StreamKind::PER_THREAD) end_stream(each, operation);
+        else stream.context_epoch = context.epoch + 1;
+    }
+    context.leftovers.clear();
+    ++context.epoch;
+    context.dead = operation.kind == OperationKind::CONTEXT_DESTROY && context.kind == ContextKind::CREATED;
+    end_memory(process, index, by_host);
+    if (context.dead) {
+        for (Thread& each : threads_) {
+            if (each.context == index) each.context = none;  // destroying pops it
+        }
+        if (process.default_context == index) process.default_context = none;
+    }
+}
+
+void Engine::end_memory(Process& process, std::uint32_t context, const Placed& by_host) {
+    process.allocations.each([&](std::uint32_t index, Allocation& allocation) {
+        if (!allocation.live() || allocation.context != context) return;
+        switch (allocation.kind) {
+            case MemoryKind::PLAIN:
+            case MemoryKind::MANAGED:
+            case MemoryKind::PINNED:
+                report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
+                process.allocations.retire(index, ended_by_reset, by_host, {});
+                break;
+            case MemoryKind::IPC:
+            case MemoryKind::REGISTERED: process.allocations.retire(index, ended_by_reset, by_host, {}); break;
+            default: break;  // stream-ordered memory survives, host memory is not the context's
+        }
+    });
+}
+
+void Engine::handle_use(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    switch (static_cast<HandleKind>(slot.detail)) {
+        case HandleKind::STREAM:
+            if (slot.object > per_thread_handle) stream_of(slot.object, thread, process, operation);
+            return;
+        case HandleKind::EVENT: event_of(slot.object, process, thread, operation); return;
+        case HandleKind::CONTEXT:
+            if (slot.object != 0) dead_context(*contexts_[context_by_handle(process, slot.object)], operation);
+            return;
+        default: return;
+    }
+}
+
+void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    using enum OperationKind;
+    switch (operation.kind) {
+        case EVENT_DESTROY: case EVENT_RECORD: case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE: case EVENT_QUERY: case EVENT_ELAPSED:
+            if (process.events.find(slot.object) != none) event_of(slot.object, process, thread, operation);
+            break;
+        case STREAM_DESTROY:
+            if (slot.object > per_thread_handle && process.streams.find(slot.object) != none) stream_of(slot.object, thread, process, operation);
+            return;
+        case CONTEXT_CURRENT: case CONTEXT_DESTROY: case CONTEXT_SYNCHRONIZE:
+            if (const std::uint32_t index = process.contexts.find(slot.object); index != none) dead_context(*contexts_[index], operation);
+            return;
+        default: break;
+    }
+    if (slot.stream > per_thread_handle && process.streams.find(slot.stream) != none) stream_of(slot.stream, thread, process, operation);
+}
+
+void Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const Operation& operation, bool at_exit) {
+    const Context& context = *contexts_[context_index];
+    const Clock& known = timeline(thread).clock;
+    Fact work(106, at_exit ? FactVariant::AT_EXIT : FactVariant::PENDING_WORK, operation);
+    Fact frees(106, FactVariant::PENDING_FREE, operation);
+    work.assumed = frees.assumed = true;
+    const auto look = [&](const Placed& pending, RelatedRole role, Fact& fact) {
+        if (known.knows(pending.epoch, contract)) return;
+        require(Unmet::Sort::teardown, pending.operation.sequence, operation.sequence);
+        if (known.knows(pending.epoch, credited)) return;
+        fact.with(role, pending.operation);
+        fact.assumed = fact.assumed && (names_[pending.operation.stream_name].assumed || pending.operation.assumed());
+    };
+    for (const std::uint32_t index : context.streams) {
+        const Stream& stream = *streams_[index];
+        if (stream.has_work) look(stream.work, RelatedRole::USE, work);
+        if (stream.has_free) look(stream.free, RelatedRole::FREE, frees);
+    }
+    for (const Leftover& leftover : context.leftovers) {
+        if (!leftover.only_free) look(leftover.work, RelatedRole::USE, work);
+        else look(leftover.free, RelatedRole::FREE, frees);
+    }
+    if (work.related_count > 0) {
+        report(work);
+        return;
+    }
+    if (at_exit) return;
+    for (const Thread& other : threads_) {
+        if (&other == &thread || other.process != thread.process || other.call_tick == 0 || other.timeline == none) continue;
+        const bool here = other.call_context == context_index || (other.call_context == none && processes_[other.process]->default_context == context_index);
+        if (!here || known.knows({other.timeline, other.call_tick}, credited)) continue;
+        Fact fact(106, FactVariant::OTHER_THREAD, operation);
+        fact.with(RelatedRole::USE, other.last_call);
+        report(fact);
+        return;
+    }
+    if (frees.related_count > 0) report(frees);
+}
+
+void Engine::report_leak(Allocation& allocation, FactVariant variant, const Operation& operation) {
+    switch (allocation.kind) {
+        case MemoryKind::PLAIN:
+        case MemoryKind::STREAM_ORDERED:
+        case MemoryKind::MANAGED:
+        case MemoryKind::PINNED: break;
+        default: return;
+    }
+    if (!allocation.live() || allocation.marks.lost || allocation.marks.escaped || allocation.marks.assumed || allocation.marks.free_reported) {
+        return;
+    }
+    allocation.marks.lost = true;
+    // The main operation is the allocation: that is what has no free.
+    const bool iteration = variant == FactVariant::LOST_ITERATION;
+    Fact fact(iteration ? 305 : 401, variant, allocation.made);
+    const bool lost = iteration || variant == FactVariant::LOST_SCOPE;
+    fact.with(RelatedRole::ALLOC, allocation.made).with(lost ? RelatedRole::OTHER : RelatedRole::RESET, operation);
+    fact.allocation = describe(allocation);
+    fact.assumed = operation.assumed() || allocation.made.assumed();
+    report(fact);
+}
+
+void Engine::require_escape(Process& process, const Thread& thread, std::uint64_t sequence) {
+    const Clock& known = timeline(thread).clock;
+    process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
+        if (!allocation.live() || !(allocation.marks.assumed || allocation.marks.escaped)) return;
+        process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+            if (!use.operation.reads_only() && !known.knows(use.epoch, contract)) {
+                require(Unmet::Sort::escape, use.operation.sequence, sequence);
+            }
+        });
+    });
+}
+
+}  // namespace streamsan::order

@@ -1,0 +1,285 @@
+// Allocations and frees.
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::DEVICE_SYMBOL);
+constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::POOL_BLOCK);
+
+bool pageable(MemoryKind kind) {
+    return kind == MemoryKind::HOST_HEAP || kind == MemoryKind::HOST_STACK || kind == MemoryKind::HOST_STATIC;
+}
+
+std::uint64_t nanoseconds(std::uint16_t duration) { return std::uint64_t{duration & 2047U} << (duration >> 11); }
+
+/// What is wrong with freeing such memory with such a function; NONE where nothing is.
+FactVariant family_fault(FreeClass family, MemoryKind kind) {
+    using enum MemoryKind;
+    if (kind == UNKNOWN || kind == GRAPH || kind == POOL_BLOCK || kind == SVM || kind == CL_BUFFER) return FactVariant::NONE;
+    switch (family) {
+        case FreeClass::DEVICE:
+        case FreeClass::ASYNC:
+        case FreeClass::ARRAY:
+            if (pageable(kind) || kind == REGISTERED) return FactVariant::HOST_POINTER;
+            if (kind == IPC) return FactVariant::IMPORTED;
+            return kind == PLAIN || kind == STREAM_ORDERED || kind == MANAGED || kind == POOL_IMPORT ? FactVariant::NONE
+                                                                                                     : FactVariant::WRONG_FAMILY;
+        case FreeClass::PINNED: return kind == PINNED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
+        case FreeClass::UNREGISTER: return kind == REGISTERED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
+        case FreeClass::UNMAP: return kind == MAPPED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
+        case FreeClass::IPC_CLOSE: return kind == IPC ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
+        case FreeClass::HOST_HEAP: return pageable(kind) || kind == REGISTERED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
+        default: return FactVariant::NONE;
+    }
+}
+
+}  // namespace
+
+void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    auto kind = static_cast<MemoryKind>(slot.detail);
+    if (slot.detail > last_memory_kind) {
+        ++problems_;
+        kind = MemoryKind::UNKNOWN;
+    }
+    // Blocks of a pool lie inside a segment that is an allocation itself; nothing here judges them yet.
+    if (slot.address == 0 || kind == MemoryKind::POOL_BLOCK) return;
+    const bool assumed = operation.assumed();
+    if (assumed) process.blind = true;
+    Allocations& allocations = process.allocations;
+    if (kind == MemoryKind::REGISTERED) {
+        const std::uint32_t host = allocations.containing(slot.address);
+        if (host != none && allocations[host].live() && (pageable(allocations[host].kind) || allocations[host].kind == MemoryKind::UNKNOWN)) {
+            allocations[host].marks.registered = true;
+            allocations[host].marks.unregistered = false;
+            return;
+        }
+    }
+    Epoch made_at;
+    std::uint32_t context = pageable(kind) || assumed ? none : context_of(thread, process);
+    if (kind == MemoryKind::STREAM_ORDERED && !assumed) {
+        const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
+        if (index == none) return;
+        Stream& stream = *streams_[index];
+        operation.stream_name = stream.name;
+        enter(stream, thread, slot.thread);
+        made_at = timeline(stream).advance();
+        leave(stream, index);
+        context = stream.context;
+    }
+    Allocation& allocation = allocations[allocations.make(slot.address, slot.size, static_cast<std::uint32_t>(slot.object))];
+    allocation.kind = kind;
+    allocation.context = context;
+    allocation.made = operation;
+    allocation.made_at = made_at;
+    allocation.marks.assumed = assumed;
+    if (operation.stream_name == 0 && !pageable(kind)) timeline(thread).advance();
+}
+
+void Engine::release(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    if (slot.detail == 0 || slot.detail > last_free_class) {
+        ++problems_;
+        return;
+    }
+    const auto family = static_cast<FreeClass>(slot.detail);
+    if (slot.address == 0 || family == FreeClass::POOL_BLOCK) return;  // a free of NULL does nothing and waits for nothing (F-02)
+    const std::uint32_t index = process.allocations.containing(slot.address);
+    if (!judge_pointer(slot, thread, process, operation, index)) return;
+    if (slot.status != 0 && slot.status != status_unknown) return;
+    judge_owner(thread, process, process.allocations[index], family, operation);
+    if (family == FreeClass::UNREGISTER && process.allocations[index].marks.registered) {
+        Allocation& host = process.allocations[index];
+        const std::uint32_t context = context_of(thread, process);
+        judge_blocking(slot, thread, host, context, operation);
+        observe_context(thread, slot.thread, context);
+        judge_order(process, host, family, timeline(thread).clock, nullptr, operation);
+        host.marks.registered = false;
+        host.marks.unregistered = true;
+        host.marks.use_reported = false;
+        return;
+    }
+    release_ordered(slot, thread, process, operation, index);
+}
+
+void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process, Operation& operation, std::uint32_t index) {
+    const auto family = static_cast<FreeClass>(slot.detail);
+    Allocation& allocation = process.allocations[index];
+    Timeline& host = timeline(thread);
+    if (family == FreeClass::ASYNC) {
+        const std::uint32_t stream_index = stream_of(slot.stream, thread, process, operation);
+        if (stream_index == none) return;
+        Stream& stream = *streams_[stream_index];
+        operation.stream_name = stream.name;
+        const Placed by_host{operation, host.advance()};
+        enter(stream, thread, slot.thread);
+        judge_order(process, allocation, family, timeline(stream).clock, &stream, operation);
+        const Placed by_stream{operation, timeline(stream).advance()};
+        stream.free = by_stream;
+        stream.has_free = true;
+        leave(stream, stream_index);
+        process.allocations.retire(index, slot.detail, by_host, by_stream);
+        return;
+    }
+    const bool stream_ordered = allocation.kind == MemoryKind::STREAM_ORDERED;
+    const bool may_wait = (family == FreeClass::DEVICE || family == FreeClass::ARRAY) ? !stream_ordered
+                                                                                      : family == FreeClass::PINNED || family == FreeClass::UNREGISTER;
+    if (may_wait) {
+        // The wait covers the memory's own context, whichever is current (F-01, F-10, F-11, F-12, F-15). That of memory from an
+        // unknown caller may be any.
+        const std::uint32_t own = allocation.context;
+        judge_blocking(slot, thread, allocation, own == none ? context_of(thread, process) : own, operation);
+        if (own != none) {
+            observe_context(thread, slot.thread, own);
+        } else {
+            for (std::uint32_t each = 0; each < contexts_.size(); ++each) {
+                if (processes_[contexts_[each]->process].get() == &process) observe_context(thread, slot.thread, each);
+            }
+        }
+    }
+    const bool ordered = judge_order(process, allocation, family, host.clock, nullptr, operation);
+    if (ordered && stream_ordered && family == FreeClass::DEVICE && !allocation.marks.assumed) {
+        Fact fact(206, FactVariant::NONE, operation);
+        fact.with(RelatedRole::ALLOC, allocation.made);
+        fact.allocation = describe(allocation);
+        fact.assumed = operation.assumed();
+        report(fact);
+    }
+    process.allocations.retire(index, slot.detail, {operation, host.advance()}, {});
+}
+
+bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation, std::uint32_t index) {
+    const auto family = static_cast<FreeClass>(slot.detail);
+    const bool host_memory_only = family == FreeClass::HOST_HEAP || family == FreeClass::HOST_SCOPE;
+    if (index == none) {
+        const bool known_families = family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::PINNED;
+        if (known_families && process.whole && !process.blind && !operation.assumed()) {
+            report(Fact(202, FactVariant::UNKNOWN_ADDRESS, operation));
+        }
+        return false;
+    }
+    Allocation& allocation = process.allocations[index];
+    // A registration lies over host memory and has a generation of its own.
+    const bool overlaid = family == FreeClass::UNREGISTER && allocation.kind != MemoryKind::REGISTERED;
+    const auto generation = overlaid ? 0U : static_cast<std::uint32_t>(slot.object);
+    if (generation != 0 && allocation.generation != 0 && generation != allocation.generation && slot.address == allocation.base) {
+        // The pointer was made for an earlier owner of the address: the call frees the memory of the present one (W-03).
+        if (!allocation.marks.free_reported) {
+            Fact fact(201, FactVariant::RECYCLED, operation);
+            if (const Previous* previous = process.allocations.previous(index); previous != nullptr) {
+                fact.with(RelatedRole::ALLOC, previous->made).with(RelatedRole::FREE, previous->freed);
+            }
+            fact.with(RelatedRole::OWNER, allocation.made);
+            fact.allocation = describe(allocation);
+            fact.assumed = operation.assumed();
+            report(fact);
+        }
+        if (allocation.live() && slot.status == 0) {
+            process.allocations.retire(index, slot.detail, {operation, timeline(thread).advance()}, {});
+        }
+        allocation.marks.free_reported = true;
+        allocation.marks.use_reported = true;
+        return false;
+    }
+    if (!allocation.live()) {
+        if (family != FreeClass::HOST_SCOPE) judge_second_free(thread, allocation, operation);
+        return false;
+    }
+    if (slot.address != allocation.base && family != FreeClass::UNMAP && !host_memory_only &&
+        !(family == FreeClass::UNREGISTER && allocation.marks.registered)) {
+        if (!allocation.marks.free_reported) {
+            Fact fact(202, FactVariant::INTERIOR, operation);
+            fact.with(RelatedRole::ALLOC, allocation.made);
+            fact.allocation = describe(allocation);
+            fact.assumed = operation.assumed() || allocation.marks.assumed;
+            allocation.marks.free_reported = true;
+            report(fact);
+        }
+        return false;
+    }
+    if (host_memory_only && slot.address != allocation.base) return false;
+    return judge_family(allocation, family, operation);
+}
+
+void Engine::judge_second_free(Thread& thread, Allocation& allocation, const Operation& operation) {
+    if (allocation.marks.free_reported || pageable(allocation.kind)) return;
+    const bool reset = allocation.freed_by == ended_by_reset;
+    // Of a pointer whose context is gone: it is the pointer that is stale, nobody freed it before.
+    Fact fact(reset ? 101 : 201, reset ? FactVariant::AFTER_FREE : FactVariant::SAME_POINTER, operation);
+    fact.with(RelatedRole::ALLOC, allocation.made).with(reset ? RelatedRole::RESET : RelatedRole::FREE, allocation.uses[0].operation);
+    fact.allocation = describe(allocation);
+    fact.assumed = operation.assumed() || allocation.marks.assumed || allocation.uses[0].operation.assumed();
+    if (verdict(timeline(thread).clock, allocation.uses[0].epoch) != Verdict::contract) fact.rests_on = EdgeClass::RUN;
+    allocation.marks.free_reported = true;
+    allocation.marks.use_reported = true;
+    report(fact);
+}
+
+bool Engine::judge_family(Allocation& allocation, FreeClass family, const Operation& operation) {
+    FactVariant fault = family_fault(family, allocation.kind);
+    if (family == FreeClass::UNREGISTER && (allocation.marks.registered || pageable(allocation.kind))) {
+        if (allocation.marks.registered) return true;
+        fault = allocation.marks.unregistered ? FactVariant::SAME_POINTER : FactVariant::WRONG_FAMILY;
+    }
+    if (fault == FactVariant::NONE) return true;
+    if (!allocation.marks.free_reported) {
+        Fact fact(fault == FactVariant::SAME_POINTER ? 201 : 202, fault, operation);
+        fact.with(RelatedRole::ALLOC, allocation.made);
+        fact.allocation = describe(allocation);
+        fact.assumed = operation.assumed() || allocation.marks.assumed;
+        allocation.marks.free_reported = true;
+        report(fact);
+    }
+    return false;
+}
+
+void Engine::judge_owner(Thread& thread, Process& process, const Allocation& allocation, FreeClass family, const Operation& operation) {
+    const bool device_family = family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::ARRAY;
+    const bool owned = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::MANAGED;
+    if (!device_family || !owned || allocation.context == none) return;
+    const std::uint32_t current = context_of(thread, process);
+    if (current == allocation.context) return;
+    const Context& owner = *contexts_[allocation.context];
+    const Context& here = *contexts_[current];
+    const bool created = owner.kind == ContextKind::CREATED || here.kind == ContextKind::CREATED;
+    Fact fact(203, created ? FactVariant::FOREIGN_CREATED : FactVariant::FOREIGN_PRIMARY, operation);
+    fact.with(RelatedRole::ALLOC, allocation.made);
+    fact.allocation = describe(allocation);
+    fact.assumed = owner.assumed || here.assumed || allocation.marks.assumed || operation.assumed();
+    report(fact);
+}
+
+void Engine::judge_blocking(const Slot& slot, Thread& thread, const Allocation& allocation, std::uint32_t context_index,
+                            const Operation& operation) {
+    const Clock& known = timeline(thread).clock;
+    const Placed* pending = nullptr;
+    const Context& context = *contexts_[context_index];
+    for (const std::uint32_t index : context.streams) {
+        const Stream& stream = *streams_[index];
+        if (stream.has_work && !known.knows(stream.work.epoch, contract)) {
+            pending = &stream.work;
+            break;
+        }
+    }
+    for (const Leftover& leftover : context.leftovers) {
+        if (pending == nullptr && !leftover.only_free && !known.knows(leftover.work.epoch, contract)) pending = &leftover.work;
+    }
+    if (pending == nullptr) return;
+    const auto family = static_cast<FreeClass>(slot.detail);
+    Fact fact(501, free_variant(family), operation);
+    fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, pending->operation);
+    fact.allocation = describe(allocation);
+    fact.assumed = operation.assumed() || allocation.marks.assumed || pending->operation.assumed();
+    fact.cost = nanoseconds(slot.duration);
+    report(fact);
+}
+
+void Engine::pointer_lost(const Slot& slot, Process& process, const Operation& operation) {
+    if (slot.address == 0) return;
+    const std::uint32_t index = process.allocations.containing(slot.address);
+    if (index == none) return;
+    Allocation& allocation = process.allocations[index];
+    report_leak(allocation, slot.detail == static_cast<std::uint8_t>(LostKind::ITERATION) ? FactVariant::LOST_ITERATION : FactVariant::LOST_SCOPE,
+                operation);
+}
+
+}  // namespace streamsan::order

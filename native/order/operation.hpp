@@ -1,0 +1,53 @@
+// An operation as findings need it, small enough to keep one for each use of each allocation.
+#pragma once
+#include <cstdint>
+
+#include "clock.hpp"
+#include "trace/slot.hpp"
+#include "generated/vocabulary.hpp"
+
+namespace streamsan::order {
+
+/// One memory reference of an operation.
+struct Reference {
+    std::uint64_t address;
+    std::uint64_t size;
+    std::uint32_t generation;
+    AccessMode mode;
+    bool assumed;  ///< the access may not happen
+};
+
+constexpr std::uint8_t mode_bits = 3;
+
+struct Operation {
+    std::uint64_t sequence = 0;
+    std::uint32_t site = 0;
+    std::uint32_t stream_name = 0;  ///< index of the interned StreamName; 0: the host
+    std::uint16_t api = 0;
+    std::uint16_t thread = 0;
+    std::int16_t status = 0;
+    OperationKind kind{};
+    std::uint8_t flags = 0;  ///< SlotFlag, and in bits 0 and 1 the AccessMode of the use it is kept for
+
+    [[nodiscard]] AccessMode mode() const { return static_cast<AccessMode>(flags & mode_bits); }
+    [[nodiscard]] bool reads_only() const { return mode() == AccessMode::READ; }
+    [[nodiscard]] bool assumed() const { return (flags & static_cast<std::uint8_t>(SlotFlag::ASSUMED)) != 0; }
+};
+static_assert(sizeof(Operation) == 24);
+
+/// An operation and where it is on its timeline.
+struct Placed {
+    Operation operation;
+    Epoch epoch;
+};
+static_assert(sizeof(Placed) == 32);
+
+/// What is said of a stream in a finding; many operations share one.
+struct StreamName {
+    std::uint64_t handle = 0;
+    std::uint32_t site = 0;
+    StreamKind kind{};
+    bool assumed = false;
+};
+
+}  // namespace streamsan::order

@@ -1,0 +1,138 @@
+// What lives in a process: threads, contexts, streams, events.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocations.hpp"
+#include "clock.hpp"
+#include "flat_map.hpp"
+#include "operation.hpp"
+
+namespace streamsan::order {
+
+constexpr std::uint64_t legacy_handle = 1;
+constexpr std::uint64_t per_thread_handle = 2;
+
+struct Thread {
+    std::uint32_t timeline = none;
+    std::uint32_t process = none;
+    std::uint32_t context = none;        ///< the current one
+    std::uint32_t opaque_version = 0;    ///< the last opaque call that it is known to be after
+    Tick call_tick = 0;                  ///< where its last CUDA call is; a lazily advanced tick, see Engine::note_call
+    std::uint32_t call_context = none;   ///< the context that was current at that call
+    Operation last_call;
+};
+
+/// A stream that was destroyed with work that nobody is known to have waited for.
+struct Leftover {
+    Placed work;
+    Placed free;
+    bool only_free;
+};
+
+struct Context {
+    std::uint64_t handle = 0;
+    ContextKind kind = ContextKind::PRIMARY;
+    bool assumed = false;      ///< never created in the trace
+    bool dead = false;
+    std::uint32_t epoch = 0;   ///< counts resets: streams and events of an earlier one are dead
+    std::uint32_t process = none;
+    Operation made;
+    Operation ended;           ///< the reset or destroy
+    std::uint32_t legacy = none;              ///< stream index of the legacy default stream
+    std::vector<std::uint32_t> streams;       ///< live ones, default streams included
+    std::vector<std::uint32_t> unjoined;      ///< blocking streams with operations that the legacy stream has not joined
+    Clock unjoined_destroyed;                 ///< the same, of streams that were destroyed meanwhile
+    Clock destroyed;                          ///< what destroyed streams knew
+    std::vector<Leftover> leftovers;
+};
+
+/// A host function whose body may still publish what it did.
+struct Body {
+    std::uint64_t key;
+};
+
+struct Stream {
+    std::uint64_t handle = 0;
+    std::uint32_t timeline = none;
+    std::uint32_t context = none;
+    std::uint32_t context_epoch = 0;
+    std::uint32_t name = 0;
+    StreamKind kind = StreamKind::BLOCKING;
+    bool assumed = false;
+    bool alive = true;
+    bool blocking = true;
+    bool unjoined = false;     ///< it is in its context's list of the same name
+    bool has_work = false;
+    bool has_free = false;
+    std::uint32_t issuer = none;              ///< thread whose knowledge it has ...
+    std::uint32_t issuer_version = 0;         ///< ... as of this version
+    std::uint32_t legacy_version = 0;
+    std::uint32_t opaque_version = 0;
+    std::uint32_t waited_by = none;           ///< thread that learned from it last, for the waits of whole contexts ...
+    std::uint32_t waited_version = 0;
+    std::uint32_t observed_by = none;         ///< ... and the same for observed waits
+    std::uint32_t observed_version = 0;
+    Placed work;                              ///< last operation that is not an allocation or free
+    Placed free;                              ///< last stream-ordered free
+    Operation made;
+    Operation destroyed;
+    std::vector<Body> bodies;
+};
+
+struct Event {
+    std::uint64_t handle = 0;
+    std::uint32_t context = none;
+    std::uint32_t context_epoch = 0;
+    bool created = false;      ///< in the trace
+    bool alive = true;
+    bool recorded = false;
+    std::uint32_t source = none;              ///< stream index of the latest record
+    std::uint32_t opaque_version = 0;         ///< of its creation or latest record
+    Clock clock;
+    Operation made;
+    Operation record;
+    Operation destroyed;
+};
+
+struct SyncKey {
+    Clock clock;
+};
+
+/// The latest wait or record on a stream that may be another unknown stream.
+struct AmbiguousWait {
+    std::uint64_t handle = 0;
+    bool assumed = false;
+    std::uint64_t sequence = 0;
+};
+
+struct Process {
+    std::int64_t index = 0;                   ///< as the trace numbers it
+    bool initialised = false;
+    bool forked_from_initialised = false;
+    bool forked = false;
+    bool fork_reported = false;
+    bool silenced = false;                    ///< child of an initialised parent: nothing more is said of it
+    bool main_begun = false;
+    bool main_ended = false;
+    bool whole = false;                       ///< main began before any CUDA call: nobody unknown came before
+    bool exited = false;
+    bool blind = false;                       ///< some of its code could not be followed
+    Operation fork;
+    Clock inherited;                          ///< history of the thread that forked it
+    std::uint32_t opaque_version = 0;
+    Clock opaque;                             ///< everything, as of the last opaque call
+    std::uint32_t default_context = none;     ///< current to threads of which nothing else is said
+    FlatMap contexts;
+    FlatMap streams;
+    FlatMap per_thread_streams;               ///< key: context index and thread
+    FlatMap events;
+    Allocations allocations;
+    AmbiguousWait ambiguous;                  ///< the latest ...
+    AmbiguousWait other_ambiguous;            ///< ... and the latest with another handle
+    std::vector<Operation> before_main;       ///< CUDA calls before MAIN_BEGIN, one for each site
+    FlatMap before_main_sites;
+};
+
+}  // namespace streamsan::order

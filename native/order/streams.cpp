@@ -1,0 +1,283 @@
+// Timelines, contexts' streams, and what orders a stream's next operation.
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+/// Beyond this many timelines, those of destroyed streams are reused even if not everyone is known to be past them: memory
+/// stays bounded, at the price of order that is assumed (and so of silence, never of a false finding).
+constexpr std::size_t many_timelines = 2048;
+/// Hard bound: further streams share one timeline.
+constexpr std::size_t most_timelines = 8192;
+
+}  // namespace
+
+std::uint32_t Engine::new_timeline(const Timeline* creator) {
+    // A destroyed stream's timeline can be continued by a stream whose creator knows all that happened on it.
+    constexpr std::size_t tries = 64;
+    const std::size_t end = retired_.size();
+    for (std::size_t i = 0; i < std::min(end, tries); ++i) {
+        const std::size_t at = end - 1 - i;
+        const Retired candidate = retired_[at];
+        const bool known = creator != nullptr && creator->clock.knows({candidate.timeline, candidate.tick}, contract);
+        if (!known && timelines_.size() < many_timelines) continue;
+        retired_[at] = retired_.back();
+        retired_.pop_back();
+        Timeline& reused = timeline(candidate.timeline);
+        reused.clock.clear();
+        reused.released = true;
+        ++reused.version;
+        reused.clock.set(reused.slot, Lanes{reused.tick, reused.tick, reused.tick, 0});
+        return candidate.timeline;
+    }
+    if (timelines_.size() >= most_timelines) {
+        ++problems_;
+        return static_cast<std::uint32_t>(most_timelines - 1);
+    }
+    const auto slot = static_cast<std::uint32_t>(timelines_.size());
+    timelines_.push_back(std::make_unique<Timeline>());
+    timelines_.back()->slot = slot;
+    return slot;
+}
+
+std::uint32_t Engine::intern(const StreamName& name) {
+    std::uint64_t key = spread(name.handle) ^ (std::uint64_t{name.site} << 16 | std::uint64_t{static_cast<std::uint8_t>(name.kind)} << 8 |
+                                               (name.assumed ? 1U : 0U));
+    for (;; ++key) {
+        const std::uint32_t index = name_index_.find(key);
+        if (index == none) {
+            name_index_.set(key, static_cast<std::uint32_t>(names_.size()));
+            names_.push_back(name);
+            return static_cast<std::uint32_t>(names_.size() - 1);
+        }
+        const StreamName& known = names_[index];
+        if (known.handle == name.handle && known.site == name.site && known.kind == name.kind && known.assumed == name.assumed) {
+            return index;
+        }
+    }
+}
+
+std::uint32_t Engine::new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed, const Operation& made) {
+    const auto index = static_cast<std::uint32_t>(contexts_.size());
+    contexts_.push_back(std::make_unique<Context>());
+    Context& context = *contexts_.back();
+    context.handle = handle;
+    context.kind = kind;
+    context.assumed = assumed;
+    context.made = made;
+    for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+        if (processes_[i].get() == &process) context.process = i;
+    }
+    process.contexts.set(handle, index);
+    if (process.default_context == none) process.default_context = index;
+    return index;
+}
+
+std::uint32_t Engine::context_by_handle(Process& process, std::uint64_t handle) {
+    std::uint32_t index = process.contexts.find(handle);
+    if (index != none) return index;
+    const std::uint32_t unnamed = process.contexts.find(0);
+    if (unnamed == none || unnamed != process.default_context) return new_context(process, handle, ContextKind::PRIMARY, true, Operation{});
+    // The context that threads were using before anybody named one: this is its name.
+    process.contexts.erase(0);
+    process.contexts.set(handle, unnamed);
+    contexts_[unnamed]->handle = handle;
+    return unnamed;
+}
+
+std::uint32_t Engine::context_of(Thread& thread, Process& process) {
+    if (thread.context == none) {
+        // Nobody said which context is current: it is the first one that the process is known to have.
+        if (process.default_context == none) new_context(process, 0, ContextKind::PRIMARY, true, Operation{});
+        thread.context = process.default_context;
+    }
+    return thread.context;
+}
+
+std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind, bool assumed,
+                                 const Thread& thread, const Operation& made) {
+    std::uint32_t index;
+    if (spare_streams_.empty()) {
+        index = static_cast<std::uint32_t>(streams_.size());
+        streams_.push_back(std::make_unique<Stream>());
+    } else {
+        index = spare_streams_.back();
+        spare_streams_.pop_back();
+        *streams_[index] = Stream{};
+    }
+    Stream& stream = *streams_[index];
+    Timeline& creator = timeline(thread);
+    stream.handle = handle;
+    stream.kind = kind;
+    stream.assumed = assumed;
+    stream.blocking = kind != StreamKind::NON_BLOCKING && kind != StreamKind::LEGACY;
+    stream.context = context;
+    stream.context_epoch = contexts_[context]->epoch;
+    stream.made = made;
+    stream.opaque_version = process.opaque_version;
+    stream.name = intern({handle, made.site, kind, assumed});
+    stream.timeline = new_timeline(assumed ? nullptr : &creator);
+    // A handle cannot be used before it was made. What unknown callers made existed before everything.
+    if (!assumed && kind != StreamKind::LEGACY && kind != StreamKind::PER_THREAD) timeline(stream).learn(creator, contract_edge);
+    // Unknown code may have work pending on it that no wait may be called redundant for.
+    const bool anyone = kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
+    if (assumed || (anyone && !process.whole)) timeline(stream).advance();
+    contexts_[context]->streams.push_back(index);
+    return index;
+}
+
+bool Engine::stale(const Stream& stream) const {
+    return !stream.alive || stream.context_epoch != contexts_[stream.context]->epoch || contexts_[stream.context]->dead;
+}
+
+std::uint32_t Engine::stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
+    if (handle == legacy_handle || handle == per_thread_handle || handle == 0) {
+        const std::uint32_t context = context_of(thread, process);
+        if (handle == per_thread_handle) {
+            const std::uint64_t key = std::uint64_t{context} << 16 | operation.thread;
+            std::uint32_t index = process.per_thread_streams.find(key);
+            if (index == none) {
+                index = new_stream(process, context, handle, StreamKind::PER_THREAD, false, thread, Operation{});
+                process.per_thread_streams.set(key, index);
+            }
+            return index;
+        }
+        // A reset does not end default streams: the context comes back with the same ones.
+        if (contexts_[context]->legacy == none) {
+            const std::uint32_t index = new_stream(process, context, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
+            contexts_[context]->legacy = index;
+        }
+        return contexts_[context]->legacy;
+    }
+    const std::uint32_t index = process.streams.find(handle);
+    if (index == none) {
+        const std::uint32_t introduced =
+            new_stream(process, context_of(thread, process), handle, StreamKind::UNKNOWN, true, thread, Operation{});
+        process.streams.set(handle, introduced);
+        return introduced;
+    }
+    Stream& stream = *streams_[index];
+    if (!stale(stream)) return index;
+    Fact fact(205, FactVariant::STALE_STREAM, operation);
+    fact.operation.stream_name = stream.name;
+    fact.with(RelatedRole::CREATE, stream.made).with(RelatedRole::DESTROY, stream.destroyed);
+    fact.assumed = stream.assumed || operation.assumed();
+    report(fact);
+    return none;
+}
+
+void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (slot.object <= per_thread_handle) {
+        ++problems_;
+        return;
+    }
+    const bool assumed = operation.assumed();
+    auto kind = static_cast<StreamKind>(slot.detail);
+    if (kind != StreamKind::BLOCKING && kind != StreamKind::NON_BLOCKING) kind = StreamKind::UNKNOWN;
+    const std::uint32_t old = process.streams.find(slot.object);
+    if (old != none) {
+        if (streams_[old]->alive) end_stream(old, operation);  // its destroy was not seen
+        spare_streams_.push_back(old);
+    }
+    process.streams.set(slot.object, new_stream(process, context_of(thread, process), slot.object, kind, assumed, thread, operation));
+}
+
+void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (slot.object == legacy_handle || slot.object == per_thread_handle) return;
+    const std::uint32_t index = stream_of(slot.object, thread, process, operation);
+    if (index != none && slot.object != 0) end_stream(index, operation);
+}
+
+void Engine::end_stream(std::uint32_t index, const Operation& operation) {
+    Stream& stream = *streams_[index];
+    Context& context = *contexts_[stream.context];
+    Timeline& own = timeline(stream);
+    stream.alive = false;
+    stream.destroyed = operation;
+    // Its work goes on: whoever waits for the context waits for it, and so does the legacy stream.
+    own.released = true;
+    context.destroyed.join(own.clock, contract_edge);
+    if (stream.unjoined) {
+        context.unjoined_destroyed.join(own.clock, contract_edge);
+        context.unjoined.erase(std::remove(context.unjoined.begin(), context.unjoined.end(), index), context.unjoined.end());
+        stream.unjoined = false;
+    }
+    context.streams.erase(std::remove(context.streams.begin(), context.streams.end(), index), context.streams.end());
+    constexpr std::size_t most_leftovers = 64;
+    if ((stream.has_work || stream.has_free) && context.leftovers.size() < most_leftovers) {
+        context.leftovers.push_back({stream.has_work ? stream.work : stream.free, stream.free, !stream.has_work});
+    }
+    if (stream.timeline != most_timelines - 1) retired_.push_back({stream.timeline, own.tick});
+}
+
+void Engine::catch_up(Stream& stream, const Process& process) {
+    if (stream.opaque_version == process.opaque_version) return;
+    stream.opaque_version = process.opaque_version;
+    timeline(stream).learn(process.opaque, run_edge);
+    // The unknown code may have issued work here: a wait for the stream has something to wait for again.
+    timeline(stream).advance();
+}
+
+void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
+    Timeline& own = timeline(stream);
+    Timeline& host = timeline(thread);
+    Context& context = *contexts_[stream.context];
+    catch_up(stream, *processes_[thread.process]);
+    // The issue edge. When the host learned nothing new, only its own component can have moved.
+    host.released = true;
+    if (stream.issuer == thread_index && stream.issuer_version == host.version) {
+        const Lanes now = {host.tick, host.tick, host.tick, 0};
+        if (own.clock.at(host.slot)[contract] != host.tick) {
+            own.clock.set(host.slot, now);
+            ++own.version;
+        }
+    } else {
+        own.learn(host, contract_edge);
+        stream.issuer = thread_index;
+        stream.issuer_version = host.version;
+    }
+    if (stream.kind == StreamKind::LEGACY) {
+        for (const std::uint32_t other : context.unjoined) {
+            own.learn(timeline(*streams_[other]), contract_edge);
+            streams_[other]->unjoined = false;
+        }
+        context.unjoined.clear();
+        if (!context.unjoined_destroyed.empty()) {
+            own.learn(context.unjoined_destroyed, contract_edge);
+            context.unjoined_destroyed.clear();
+        }
+        ++stream.legacy_version;
+    } else if (stream.blocking && context.legacy != none) {
+        Stream& legacy = *streams_[context.legacy];
+        if (stream.legacy_version != legacy.legacy_version) {
+            stream.legacy_version = legacy.legacy_version;
+            own.learn(timeline(legacy), contract_edge);
+        }
+    }
+    if (!stream.bodies.empty()) learn_bodies(stream, own);
+}
+
+Change Engine::learn_bodies(const Stream& stream, Timeline& waiter) {
+    Change change;
+    for (const Body& body : stream.bodies) {
+        const std::uint32_t key = key_index_.find(body.key);
+        if (key != none) change += waiter.learn(keys_[key].clock, contract_edge);
+    }
+    return change;
+}
+
+void Engine::leave(Stream& stream, std::uint32_t index) {
+    if (!stream.blocking || stream.unjoined) return;
+    stream.unjoined = true;
+    contexts_[stream.context]->unjoined.push_back(index);
+}
+
+void Engine::note_ambiguous(Process& process, const Stream& stream, const Operation& operation) {
+    if (!stream.assumed && stream.kind != StreamKind::LEGACY && stream.kind != StreamKind::PER_THREAD) return;
+    if (process.ambiguous.handle != stream.handle) process.other_ambiguous = process.ambiguous;
+    process.ambiguous = {stream.handle, stream.assumed, operation.sequence};
+}
+
+}  // namespace streamsan::order

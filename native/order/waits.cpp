@@ -1,0 +1,252 @@
+// Events, waits of every kind, and order between host threads.
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+Lanes mask_of(std::uint8_t detail) {
+    switch (static_cast<EdgeClass>(detail)) {
+        case EdgeClass::CONTRACT: return contract_edge;
+        case EdgeClass::OBSERVED: return observed_edge;
+        default: return run_edge;
+    }
+}
+
+}  // namespace
+
+std::uint32_t Engine::event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation) {
+    const std::uint32_t index = process.events.find(handle);
+    if (index == none) {
+        const auto introduced = static_cast<std::uint32_t>(events_.size());
+        events_.push_back(std::make_unique<Event>());
+        Event& event = *events_.back();
+        event.handle = handle;
+        event.context = context_of(thread, process);
+        event.context_epoch = contexts_[event.context]->epoch;
+        process.events.set(handle, introduced);
+        return introduced;
+    }
+    const Event& event = *events_[index];
+    const Context& context = *contexts_[event.context];
+    if (event.alive && event.context_epoch == context.epoch && !context.dead) return index;
+    Fact fact(205, FactVariant::STALE_EVENT, operation);
+    fact.with(RelatedRole::CREATE, event.made).with(RelatedRole::DESTROY, event.alive ? context.ended : event.destroyed);
+    fact.assumed = !event.created || operation.assumed();
+    report(fact);
+    return none;
+}
+
+void Engine::event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    std::uint32_t index = process.events.find(slot.object);
+    if (index == none) {
+        index = static_cast<std::uint32_t>(events_.size());
+        events_.push_back(std::make_unique<Event>());
+        process.events.set(slot.object, index);
+    }
+    Event& event = *events_[index];
+    event.handle = slot.object;
+    event.context = context_of(thread, process);
+    event.context_epoch = contexts_[event.context]->epoch;
+    event.created = !operation.assumed();
+    event.alive = true;
+    event.recorded = false;
+    event.opaque_version = process.opaque_version;
+    event.made = operation;
+}
+
+void Engine::event_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    const std::uint32_t index = event_of(slot.object, process, thread, operation);
+    if (index == none) return;
+    Event& event = *events_[index];
+    event.alive = false;
+    event.destroyed = operation;
+    event.clock.clear();  // waits that were issued have it already
+}
+
+void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    const std::uint32_t index = event_of(slot.object, process, thread, operation);
+    const std::uint32_t source = stream_of(slot.stream, thread, process, operation);
+    if (index == none || source == none) return;
+    Stream& stream = *streams_[source];
+    Event& event = *events_[index];
+    operation.stream_name = stream.name;
+    enter(stream, thread, slot.thread);
+    Timeline& own = timeline(stream);
+    own.released = true;
+    event.clock.assign(own.clock);
+    event.recorded = true;
+    event.source = source;
+    event.opaque_version = process.opaque_version;
+    event.record = operation;
+    leave(stream, source);
+    note_ambiguous(process, stream, operation);
+}
+
+void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    const std::uint32_t index = event_of(slot.object, process, thread, operation);
+    const std::uint32_t waiter = stream_of(slot.stream, thread, process, operation);
+    if (index == none || waiter == none) return;
+    Stream& stream = *streams_[waiter];
+    Event& event = *events_[index];
+    operation.stream_name = stream.name;
+    enter(stream, thread, slot.thread);
+    Timeline& own = timeline(stream);
+    bool needed = true;
+    if (event.recorded) {
+        const Stream& source = *streams_[event.source];
+        const bool same = event.source == waiter && event.record.sequence > stream.made.sequence;
+        const bool certain = same || (event.created && !source.assumed && event.opaque_version == process.opaque_version);
+        needed = own.learn(event.clock, contract_edge).contract || !certain;
+    } else if (event.created) {
+        needed = event.opaque_version != process.opaque_version;  // never recorded: no wait, unless unknown code did
+    } else {
+        own.learn(everything(), run_edge);  // whoever gave us the event may have recorded anything in it
+    }
+    waits_.add(operation, needed, event.recorded ? &event.record : nullptr);
+    leave(stream, waiter);
+    note_ambiguous(process, stream, operation);
+}
+
+void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation, bool query) {
+    const std::uint32_t index = event_of(slot.object, process, thread, operation);
+    if (index == none || (query && slot.status != 0)) return;
+    Event& event = *events_[index];
+    Timeline& host = timeline(thread);
+    bool needed = true;
+    if (event.recorded) {
+        const bool certain = event.created && !streams_[event.source]->assumed && event.opaque_version == process.opaque_version;
+        needed = host.learn(event.clock, contract_edge).contract || !certain;
+        note_ambiguous(process, *streams_[event.source], operation);
+    } else if (event.created) {
+        needed = event.opaque_version != process.opaque_version;
+    } else {
+        host.learn(everything(), run_edge);
+    }
+    if (!query) waits_.add(operation, needed, event.recorded ? &event.record : nullptr);
+}
+
+void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    for (const std::uint64_t handle : {slot.object, slot.address}) {
+        const std::uint32_t index = event_of(handle, process, thread, operation);
+        if (index == none || !requirements_) continue;
+        const Event& event = *events_[index];
+        Timeline probe = timeline(thread);
+        if (event.recorded && probe.learn(event.clock, contract_edge).contract) {
+            require(Unmet::Sort::elapsed, event.record.sequence, operation.sequence);
+        }
+    }
+}
+
+Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& process) {
+    catch_up(stream, process);
+    Change change = host.learn(timeline(stream), contract_edge);
+    // The legacy stream's queue holds waits for the blocking streams, and theirs for it: without changing either.
+    const Context& context = *contexts_[stream.context];
+    if (stream.kind == StreamKind::LEGACY) {
+        for (const std::uint32_t other : context.unjoined) change += host.learn(timeline(*streams_[other]), contract_edge);
+        change += host.learn(context.unjoined_destroyed, contract_edge);
+    } else if (stream.blocking && context.legacy != none) {
+        Stream& legacy = *streams_[context.legacy];
+        if (stream.legacy_version != legacy.legacy_version) change += host.learn(timeline(legacy), contract_edge);
+    }
+    if (!stream.bodies.empty()) change += learn_bodies(stream, host);
+    return change;
+}
+
+void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Operation& operation, bool query) {
+    const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
+    if (index == none || (query && slot.status != 0)) return;
+    Stream& stream = *streams_[index];
+    operation.stream_name = stream.name;
+    const Change change = wait_for_stream(timeline(thread), stream, process);
+    note_ambiguous(process, stream, operation);
+    // Two unknown streams may be one: what was issued on the other may be what this wait is for.
+    if (!query) waits_.add(operation, change.contract || stream.assumed, nullptr);
+}
+
+Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
+    Context& context = *contexts_[context_index];
+    const Process& process = *processes_[thread.process];
+    Timeline& host = timeline(thread);
+    Change change;
+    for (const std::uint32_t index : context.streams) {
+        Stream& stream = *streams_[index];
+        catch_up(stream, process);
+        Timeline& own = timeline(stream);
+        if (!stream.bodies.empty()) change += learn_bodies(stream, host);
+        if (stream.waited_by == thread_index && stream.waited_version == own.version &&
+            host.clock.knows({own.slot, own.tick}, contract)) {
+            continue;
+        }
+        change += host.learn(own, contract_edge);
+        stream.waited_by = thread_index;
+        stream.waited_version = own.version;
+    }
+    change += host.learn(context.destroyed, contract_edge);
+    return change;
+}
+
+void Engine::observe_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
+    Context& context = *contexts_[context_index];
+    Timeline& host = timeline(thread);
+    for (const std::uint32_t index : context.streams) {
+        Stream& stream = *streams_[index];
+        Timeline& own = timeline(stream);
+        if (stream.observed_by == thread_index && stream.observed_version == own.version &&
+            host.clock.knows({own.slot, own.tick}, all)) {
+            continue;
+        }
+        host.learn(own, observed_edge);
+        stream.observed_by = thread_index;
+        stream.observed_version = own.version;
+    }
+    host.learn(context.destroyed, observed_edge);
+}
+
+void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    const std::uint32_t index = slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
+    Context& context = *contexts_[index];
+    if (dead_context(context, operation)) return;
+    if (context.legacy == none) {
+        // The default stream is where an unknown caller's work would be; see new_stream.
+        context.legacy = new_stream(process, index, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
+    }
+    const Change change = wait_for_context(thread, slot.thread, index);
+    waits_.add(operation, change.contract, nullptr);
+}
+
+SyncKey& Engine::sync_key(std::uint64_t key) {
+    std::uint32_t index = key_index_.find(key);
+    if (index == none) {
+        // Keys have no end of life. Old ones are folded into one clock, which stands for a run edge from all of them.
+        constexpr std::size_t most_keys = 16384;
+        if (keys_.size() >= most_keys) {
+            for (const SyncKey& old : keys_) forgotten_keys_.join(old.clock, run_edge);
+            keys_.clear();
+            key_index_.clear();
+        }
+        index = static_cast<std::uint32_t>(keys_.size());
+        keys_.emplace_back();
+        key_index_.set(key, index);
+    }
+    return keys_[index];
+}
+
+void Engine::host_release(const Slot& slot, Thread& thread) {
+    Timeline& host = timeline(thread);
+    if (thread.call_tick > host.tick) host.advance();
+    host.released = true;
+    sync_key(slot.object).clock.join(host.clock, mask_of(slot.detail));
+}
+
+void Engine::host_acquire(const Slot& slot, Thread& thread) {
+    Timeline& host = timeline(thread);
+    const std::uint32_t index = key_index_.find(slot.object);
+    if (index != none) {
+        host.learn(keys_[index].clock, mask_of(slot.detail));
+    } else if (!forgotten_keys_.empty()) {
+        host.learn(forgotten_keys_, run_edge);
+    }
+}
+
+}  // namespace streamsan::order

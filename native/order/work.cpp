@@ -1,0 +1,260 @@
+// Device work and host accesses: what they do to the memory they name.
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+bool pageable(MemoryKind kind) {
+    return kind == MemoryKind::HOST_HEAP || kind == MemoryKind::HOST_STACK || kind == MemoryKind::HOST_STATIC;
+}
+
+bool host_side(MemoryKind kind) { return pageable(kind) || kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED; }
+
+std::uint64_t end_of(const Reference& reference, const Allocation& allocation) {
+    if (reference.size == 0) return allocation.end();
+    return reference.address > UINT64_MAX - reference.size ? UINT64_MAX : reference.address + reference.size;
+}
+
+/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
+bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
+
+bool staged_by_host(OperationKind kind) {
+    return kind == OperationKind::COPY || kind == OperationKind::MEMSET || kind == OperationKind::PREFETCH ||
+           kind == OperationKind::HOST_FUNCTION;
+}
+
+}  // namespace
+
+void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    const auto wait = operation.kind == OperationKind::HOST_FUNCTION ? WaitClass::NONE : static_cast<WaitClass>(slot.detail);
+    Timeline& host = timeline(thread);
+    if (slot.stream == 0) {
+        const Epoch here = host.advance();  // done by the host itself, such as a host-to-host copy
+        for (const Reference& reference : references_) use(process, thread, nullptr, reference, {operation, here});
+        return;
+    }
+    const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
+    if (index == none) return;
+    Stream& stream = *streams_[index];
+    operation.stream_name = stream.name;
+    if (wait == WaitClass::BEFORE) wait_for_stream(host, stream, process);
+    enter(stream, thread, slot.thread);
+    Timeline& own = timeline(stream);
+    const Placed placed{operation, own.advance()};
+    for (const Reference& reference : references_) {
+        // A staged copy has read its pageable source when it returns.
+        const bool staged = wait == WaitClass::BEFORE && [&] {
+            const std::uint32_t at = process.allocations.containing(reference.address);
+            return at != none && pageable(process.allocations[at].kind);
+        }();
+        use(process, thread, staged ? nullptr : &stream, reference, placed);
+    }
+    stream.work = placed;
+    stream.has_work = true;
+    if (operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0) {
+        sync_key(slot.object).clock.join(own.clock, contract_edge);
+        own.released = true;
+        constexpr std::size_t most_bodies = 16;
+        if (stream.bodies.size() >= most_bodies) {
+            learn_bodies(stream, own);
+            stream.bodies.clear();
+        }
+        stream.bodies.push_back({slot.object});
+    }
+    leave(stream, index);
+    if (wait == WaitClass::COMPLETE) wait_for_stream(host, stream, process);
+}
+
+void Engine::use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed) {
+    const std::uint32_t index = process.allocations.containing(reference.address);
+    if (index == none) return;
+    Allocation& allocation = process.allocations[index];
+    placed.operation.flags = static_cast<std::uint8_t>((placed.operation.flags & ~mode_bits) | static_cast<std::uint8_t>(reference.mode));
+    if (reference.assumed) placed.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+    if (reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation) {
+        use_stale(index, placed);
+        return;
+    }
+    if (!allocation.live()) {
+        use_freed(process, thread, stream, index, placed);
+        return;
+    }
+    // What the host did itself is over when its call returns: its own later frees are behind it.
+    if (stream == nullptr) return;
+    const Timeline& own = timeline(*stream);
+    if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed) check_after_alloc(process, allocation, *stream, placed);
+    if (requirements_) {
+        process.allocations.each_use(allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
+            const bool conflict = !(placed.operation.reads_only() && earlier.operation.reads_only());
+            if (conflict && !own.clock.knows(earlier.epoch, contract)) {
+                require(Unmet::Sort::use_use, earlier.operation.sequence, placed.operation.sequence);
+            }
+        });
+    }
+    keep_use(process, allocation, reference, placed, own.clock);
+}
+
+void Engine::use_stale(std::uint32_t index, const Placed& use) {
+    Process& process = *processes_[threads_[use.operation.thread].process];
+    const Previous* previous = process.allocations.previous(index);
+    Allocation& allocation = process.allocations[index];
+    if (previous == nullptr || allocation.marks.use_reported) return;
+    allocation.marks.use_reported = true;
+    Fact fact(101, FactVariant::AFTER_FREE, use.operation);
+    fact.with(RelatedRole::ALLOC, previous->made).with(RelatedRole::FREE, previous->freed).with(RelatedRole::OWNER, allocation.made);
+    fact.assumed = use.operation.assumed();
+    fact.rests_on = previous->freed.thread == use.operation.thread ? EdgeClass::CONTRACT : EdgeClass::RUN;
+    report(fact);
+}
+
+void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use) {
+    Allocation& allocation = process.allocations[index];
+    // Unregistered host memory is host memory still.
+    if (allocation.marks.use_reported || allocation.kind == MemoryKind::REGISTERED) return;
+    const Placed by_host = allocation.uses[0];
+    const Placed by_stream = allocation.uses[1];
+    const bool asynchronous = by_stream.epoch.tick != 0;
+    const bool reset = allocation.freed_by == ended_by_reset;
+    Verdict order = verdict(timeline(thread).clock, by_host.epoch);
+    // In the free's own stream, or behind it, but no host thread's order says that it had to be so.
+    const bool behind = stream != nullptr && asynchronous && timeline(*stream).clock.knows(by_stream.epoch, credited);
+    if (order == Verdict::unordered && behind) order = Verdict::run;
+    const StreamName& name = names_[use.operation.stream_name];
+    const bool assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed || name.assumed;
+    if (order == Verdict::unordered && reset) return;  // SS106 says that another thread may be using the device
+    allocation.marks.use_reported = true;
+    if (order == Verdict::unordered) {
+        const auto family = static_cast<FreeClass>(allocation.freed_by);
+        Fact fact(free_code(family), free_variant(family), by_host.operation);
+        fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
+        fact.allocation = describe(allocation);
+        fact.assumed = assumed;
+        fact.may_be_equal = equal_streams(stream, by_host.operation.stream_name);
+        report(fact);
+        return;
+    }
+    Fact fact(101, asynchronous ? FactVariant::AFTER_ASYNC_FREE : FactVariant::AFTER_FREE, use.operation);
+    fact.with(RelatedRole::ALLOC, allocation.made).with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
+    fact.allocation = describe(allocation);
+    fact.assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed;
+    fact.rests_on = order == Verdict::contract ? EdgeClass::CONTRACT : order == Verdict::run ? EdgeClass::RUN : EdgeClass::OBSERVED;
+    report(fact);
+}
+
+void Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use) {
+    const Clock& clock = timeline(stream).clock;
+    if (clock.knows(allocation.made_at, contract)) return;
+    require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
+    const Verdict order = verdict(clock, allocation.made_at);
+    if (order == Verdict::run) return;
+    Fact fact(order == Verdict::observed ? 107 : 103, FactVariant::NONE, use.operation);
+    fact.with(RelatedRole::ALLOC, allocation.made);
+    fact.allocation = describe(allocation);
+    fact.assumed = use.operation.assumed() || stream.assumed || names_[allocation.made.stream_name].assumed;
+    fact.may_be_equal = equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made);
+    if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
+    report(fact);
+}
+
+void Engine::keep_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock) {
+    if (host_side(allocation.kind)) {
+        keep_ranged_use(process, allocation, reference, use, clock);
+        return;
+    }
+    const auto same = [&use](const Placed& other) {
+        return other.epoch.slot == use.epoch.slot && other.operation.reads_only() == use.operation.reads_only();
+    };
+    for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
+        if (same(allocation.uses[i])) {
+            allocation.uses[i] = use;
+            return;
+        }
+    }
+    if (allocation.inline_uses < allocation.uses.size()) {
+        allocation.uses[allocation.inline_uses++] = use;
+        return;
+    }
+    if (!requirements_) {
+        // Forgets what this use is after: whoever is ordered after it is ordered after those as well.
+        const auto dominated = [&](const Placed& other) { return clock.knows(other.epoch, contract) && covers(use.operation, other.operation); };
+        for (Placed& slot : allocation.uses) {
+            if (dominated(slot)) {
+                slot = use;
+                if (allocation.more_uses != none) {
+                    std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
+                    std::erase_if(more, [&](const RangedUse& each) { return dominated(each.use); });
+                    if (more.empty()) process.allocations.drop_more(allocation);
+                }
+                return;
+            }
+        }
+    }
+    std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
+    for (RangedUse& each : more) {
+        if (same(each.use)) {
+            each.use = use;
+            return;
+        }
+    }
+    more.push_back({use, 0, 0});
+}
+
+void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use,
+                             const Clock& clock) {
+    // Parts of host buffers are filled and read while other parts are in flight: each part counts for itself.
+    const RangedUse next{use, reference.address, end_of(reference, allocation)};
+    std::vector<RangedUse>& uses = process.allocations.more_uses(allocation);
+    if (!requirements_) {
+        std::erase_if(uses, [&](const RangedUse& each) {
+            return each.begin >= next.begin && each.end <= next.end && clock.knows(each.use.epoch, contract) &&
+                   covers(use.operation, each.use.operation);
+        });
+    }
+    constexpr std::size_t most_ranges = 64;
+    if (uses.size() >= most_ranges) uses.erase(uses.begin());
+    uses.push_back(next);
+}
+
+void Engine::host_access(Thread& thread, Process& process, const Operation& operation) {
+    Timeline& host = timeline(thread);
+    const Epoch here = host.advance();
+    for (const Reference& reference : references_) {
+        const std::uint32_t index = process.allocations.containing(reference.address);
+        if (index == none) continue;
+        const Allocation& allocation = process.allocations[index];
+        if (allocation.live()) {
+            judge_host_access(process, allocation, reference, host.clock, operation);
+        } else if (!pageable(allocation.kind)) {
+            use_freed(process, thread, nullptr, index, {operation, here});
+        }
+    }
+}
+
+void Engine::judge_host_access(Process& process, const Allocation& allocation, const Reference& reference, const Clock& clock,
+                               const Operation& operation) {
+    const bool reads = reference.mode == AccessMode::READ;
+    const std::uint64_t end = end_of(reference, allocation);
+    process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {
+        if (reads && use.operation.reads_only()) return;
+        if (use_end != 0 && (use_end <= reference.address || end <= use_begin)) return;
+        if (clock.knows(use.epoch, contract)) return;
+        require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
+        // A kernel that polls or fills mapped host memory may be meant to overlap; a copy is not.
+        if (!host_side(allocation.kind) || !staged_by_host(use.operation.kind)) return;
+        const Verdict order = verdict(clock, use.epoch);
+        if (order == Verdict::run) return;
+        Fact fact(order == Verdict::observed ? 107 : 108, reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation);
+        fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
+        fact.allocation = describe(allocation);
+        const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
+        fact.assumed = operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
+                       names_[use.operation.stream_name].assumed;
+        fact.may_be_equal = maybe_awaited(process, use.operation);
+        if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
+        report(fact);
+    });
+}
+
+}  // namespace streamsan::order

@@ -1,0 +1,44 @@
+"""The command line: a file per verb, and one way out with one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from streamsan.cli.pipes import silence_stdout
+
+INTERRUPTED = 130
+BAD_USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status: 0 nothing found, 1 findings, 2 bad usage or unreadable input."""
+    # Names may hold what the terminal's encoding lacks: show a stand-in rather than fail.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        # Imported here, so that Ctrl-C ends quietly from the first moment on.
+        from streamsan.cli.verbs import streamsan
+
+        status = streamsan.main(arguments, prog_name="streamsan", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return BAD_USAGE
+    except click.ClickException as error:
+        click.echo(f"streamsan: {' '.join(error.format_message().split())}", err=True)
+        return BAD_USAGE
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        with contextlib.suppress(OSError):
+            click.echo("streamsan: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        silence_stdout()
+        return 0

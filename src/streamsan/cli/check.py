@@ -1,0 +1,177 @@
+"""`streamsan check`: check sources, traces and folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from streamsan.analysis import TRACE_SUFFIX, Checked, SourceOptions, UnreadableError, analyse_path, merge_inputs
+from streamsan.cli.inputs import Input, expand
+from streamsan.cli.pipes import silence_stdout
+from streamsan.cli.quoted import quoted_sources
+from streamsan.cli.selection import Selection
+from streamsan.findings import Severity
+from streamsan.report import Problem, Report, json, text
+from streamsan.report.excerpt import printable
+from streamsan.rules import RULES
+from streamsan.suppressions import Suppressions
+
+EPILOG = """\b
+Examples:
+  streamsan check pipeline.cu
+  streamsan check src/ -I include -D USE_POOL=1
+  streamsan check run.sst --format json
+  streamsan check . --select SS1,SS2 --notes
+
+Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadable input.
+"""
+
+
+@click.command(epilog=EPILOG, no_args_is_help=True)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=str), metavar="PATH...")
+@click.option("-D", "--define", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro for sources.")
+@click.option(
+    "-I", "include_dirs", multiple=True, type=click.Path(path_type=str), help="Search this folder for includes."
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Report these codes only (SS102,SS2: a prefix is enough)."
+)
+@click.option("--ignore", multiple=True, metavar="CODES", help="Do not report these codes.")
+@click.option("--notes", is_flag=True, help="Show notes in text; else they are counted. JSON always has them.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+def check(
+    paths: Sequence[str],
+    defines: Sequence[str],
+    include_dirs: Sequence[str],
+    form: str,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    notes: bool,
+    exit_zero: bool,
+) -> int:
+    """Check CUDA sources, recorded traces (.sst) and folders of them. Needs no GPU and no build."""
+    selection = Selection.of(select, ignore, RULES)
+    options = SourceOptions(_macros(defines), include_dirs)
+    inputs, unreadable = expand(paths)
+    results, failed, problems = _check_all(inputs, options)
+    unreadable += failed
+    report = _report(results, selection, [*unreadable, *problems])
+    for problem in report.problems:
+        click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
+    found = any(finding.severity is not Severity.NOTE for finding in report.findings)
+    status = 2 if unreadable else 1 if found and not exit_zero else 0
+    if form == "json":
+        _print(json.render(report) + "\n")
+    elif results:
+        _print(text.render(report, sys.stdout, notes=notes))
+    return status
+
+
+def _print(report: str) -> None:
+    try:
+        sys.stdout.write(report)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has seen enough (`| head`): what was found, and the exit status, stay the same.
+        silence_stdout()
+
+
+def _macros(defines: Sequence[str]) -> dict[str, str]:
+    macros = {}
+    for define in defines:
+        name, equals, value = define.partition("=")
+        if not name.isidentifier():
+            raise click.UsageError(f"--define: '{define}' does not name a macro")
+        macros[name] = value if equals else "1"
+    return macros
+
+
+def _check_all(inputs: Sequence[Input], options: SourceOptions) -> tuple[list[Checked], list[Problem], list[Problem]]:
+    """Check the inputs in order. Returns the results, what could not be read, and what limits the results."""
+    results: list[Checked] = []
+    unreadable: list[Problem] = []
+    problems: list[Problem] = []
+    included: set[str] = set()
+    with _progress() as watch:
+        for number, item in enumerate(inputs):
+            if item.only_if_not_included and os.path.realpath(item.path) in included:
+                continue
+            try:
+                result = analyse_path(item.path, options, watch(item.path, number, len(inputs)))
+            except UnreadableError as error:
+                unreadable.append(Problem(error.path, error.reason))
+                continue
+            except Exception as error:
+                # A defect of ours must not take the other inputs with it; STREAMSAN_DEBUG shows where it is.
+                if os.environ.get("STREAMSAN_DEBUG"):
+                    raise
+                unreadable.append(Problem(item.path, _defect(error)))
+                continue
+            results.append(result)
+            included.update(os.path.realpath(file) for file in result.sources)
+            problems.extend(Problem(item.path, message) for message in result.problems)
+    return results, unreadable, problems
+
+
+def _defect(error: Exception) -> str:
+    """Return one line on an error that should not be, with the place in streamsan that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    what = " ".join(str(error).split())[:120]
+    return f"not checked: internal error, please report it: {type(error).__name__}{': ' + what if what else ''}{place}"
+
+
+def _report(results: Sequence[Checked], selection: Selection, problems: Sequence[Problem]) -> Report:
+    suppressions = Suppressions(RULES)
+    sources: dict[str, str] = {}
+    for result in results:
+        sources.update(result.sources)
+        suppressions.add(result.sources)
+    found = merge_inputs(results)
+    kept = suppressions.keep(found)
+    hidden = len(selection.keep(found)) - len(selection.keep(kept))
+    findings = tuple(selection.keep(kept))
+    rejected = [Problem(f"{entry.file}:{entry.line}", entry.reason) for entry in suppressions.rejected]
+    return Report(
+        findings=findings,
+        files=len(results),
+        operations=sum(result.operations for result in results),
+        sources=quoted_sources(findings, sources),
+        suppressed=hidden,
+        unused_suppressions=tuple(suppressions.unused()),
+        problems=(*problems, *rejected),
+    )
+
+
+Watch = Callable[[str, int, int], Callable[[int, int], None] | None]
+
+
+@contextmanager
+def _progress() -> Iterator[Watch]:
+    """Give a function that shows what is being checked: on a terminal only, and gone when done."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda path, number, total: None
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def watch(path: str, number: int, total: int) -> Callable[[int, int], None] | None:
+            bars.update(
+                task, description=f"{number + 1}/{total} {printable(path)[-60:]}", total=total, completed=number
+            )
+            if Path(path).suffix.lower() != TRACE_SUFFIX:
+                return None
+            return lambda done, operations: bars.update(task, completed=done, total=operations)
+
+        yield watch

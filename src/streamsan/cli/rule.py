@@ -1,0 +1,42 @@
+"""`streamsan rule`: list the rules, or explain one."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from rich.console import Console
+from rich.markdown import Markdown
+
+from streamsan.rules import RULES
+from streamsan.rules.pages import page
+
+EPILOG = """\b
+Examples:
+  streamsan rule
+  streamsan rule SS102
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("code", required=False)
+def rule(code: str | None) -> int:
+    """Explain a rule, or list all of them with their severity."""
+    if code is None:
+        width = max(len(known.name) for known in RULES.values())
+        for known in RULES.values():
+            click.echo(f"{known.code}  {known.name:<{width}}  {known.definition}")
+            click.echo(f"{'':<{width + 9}}{known.severities}")
+        return 0
+    found = RULES.get(code.strip().upper())
+    if found is None:
+        raise click.UsageError(f"unknown code '{code}' (`streamsan rule` lists all)")
+    text = page(found.code)
+    console = Console(file=sys.stdout, highlight=False)
+    if text is None:
+        click.echo(f"{found.code} {found.name}\n\n{found.definition}\nSeverity: {found.severities}.")
+    elif console.is_terminal:
+        console.print(Markdown(text))
+    else:
+        click.echo(text.rstrip("\n"))
+    return 0

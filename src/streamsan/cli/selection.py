@@ -1,0 +1,38 @@
+"""`--select` and `--ignore`: codes, or the beginnings of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import click
+
+from streamsan.findings import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The codes that are reported."""
+
+    codes: frozenset[str]
+
+    @classmethod
+    def of(cls, select: Sequence[str], ignore: Sequence[str], known: Iterable[str]) -> Selection:
+        """Make a selection from the options' values. Raises click.UsageError for a code that no rule has."""
+        codes = list(known)
+        chosen = _matching("--select", select, codes) if select else frozenset(codes)
+        return cls(chosen - _matching("--ignore", ignore, codes))
+
+    def keep(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return the findings of selected codes."""
+        return [finding for finding in findings if finding.code in self.codes]
+
+
+def _matching(option: str, values: Sequence[str], known: Sequence[str]) -> frozenset[str]:
+    result: set[str] = set()
+    for word in (word.strip().upper() for value in values for word in value.split(",")):
+        matches = {code for code in known if word and word.startswith("SS") and code.startswith(word)}
+        if not matches:
+            raise click.UsageError(f"{option}: unknown code '{word}' (`streamsan rule` lists all)")
+        result |= matches
+    return frozenset(result)

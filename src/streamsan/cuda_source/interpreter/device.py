@@ -1,0 +1,463 @@
+"""The interpreter's side of the device model: values of the program to values of the API and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from streamsan.cuda_source.interpreter import kernels
+from streamsan.cuda_source.interpreter.host_memory import HostMemory
+from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.places import Places
+from streamsan.cuda_source.interpreter.program import last_name
+from streamsan.cuda_source.interpreter.types import CHAR, CType
+from streamsan.cuda_source.interpreter.values import (
+    ArrayObject,
+    Cell,
+    CellPointer,
+    Closure,
+    DevicePointer,
+    ElementPointer,
+    FunctionValue,
+    LibraryObject,
+    Native,
+    StructObject,
+    SymbolPointer,
+    Term,
+    Value,
+    is_pointer,
+)
+from streamsan.cuda_source.syntax.tree import Call, Expression, Launch, Span, Variable
+from streamsan.effects import EFFECTS, POINTER_ROLES, Api, Parameter, Role, Signature
+from streamsan.model import values as model_values
+from streamsan.model.device_model import DeviceModel
+from streamsan.model.state import HostThread, Lifetime
+from streamsan.model.values import Handle, Outcome, Pointer, Symbol
+from streamsan.vocabulary import AccessMode, LostKind, MemoryKind
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.machine import Machine
+
+NOT_READY = 600
+_PLACEHOLDER = Pointer(1, 1, 0)
+
+
+class Device:
+    """Issues operations through the device model."""
+
+    def __init__(self, model: DeviceModel, files: dict[str, str]) -> None:
+        self.model = model
+        self.builder = model.builder
+        self.thread: HostThread = model.main_thread
+        self.places = Places(model.builder, files)
+        self.memory = HostMemory(self)
+        self.machine: Machine
+        self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
+        """Results of queries that are not decided yet: the handle that was asked, and where."""
+        self._terms: dict[Any, Symbol] = {}
+
+    def attach(self, machine: Machine) -> None:
+        """Tell the device which path it serves."""
+        self.machine = machine
+
+    @property
+    def operations(self) -> int:
+        """How many operations the path has issued."""
+        return self.builder.operations
+
+    # -- places ------------------------------------------------------------------------------------
+
+    def site(self, span: Span, label: str = "") -> int:
+        """Return the site id of a place in the current frame."""
+        return self.places.site(self.machine, span, label)
+
+    def enter_macro(self, span: Span) -> None:
+        """What follows is the body of a macro used here."""
+        self.places.macros.append(span)
+
+    def leave_macro_once(self) -> None:
+        """The innermost macro's body ends."""
+        if self.places.macros:
+            self.places.macros.pop()
+
+    def leave_macro(self) -> list[Span]:
+        """What follows is an argument of the innermost macro: written where the macro is used."""
+        saved = self.places.macros
+        self.places.macros = saved[:-1]
+        return saved
+
+    def enter_macros(self, saved: list[Span]) -> None:
+        """Back from a macro's argument."""
+        self.places.macros = saved
+
+    def set_conditional(self, conditional: bool) -> None:
+        """Say whether what follows stands under an undecided branch."""
+        self.thread.conditional = conditional
+
+    def not_understood(self, span: Span, what: str) -> None:
+        """Note what could not be followed."""
+        self.model.not_understood(self.thread, self.site(span, what), "")
+
+    # -- host memory -------------------------------------------------------------------------------
+
+    def host_access(self, cell: Cell, mode: AccessMode, span: Span) -> None:
+        """Host code reads or writes a cell."""
+        self.memory.access(cell, mode, span)
+
+    def host_end(self, storage: Cell | ArrayObject, span: Span) -> None:
+        """A variable's or block's memory ends."""
+        self.memory.end(storage, span)
+
+    def contents(self, pointer: DevicePointer) -> tuple[ArrayObject, Any]:
+        """Return the elements behind a pointer of the API."""
+        return self.memory.contents(pointer)
+
+    def symbol_contents(self, pointer: SymbolPointer) -> ArrayObject:
+        """Return the elements behind an unknown pointer."""
+        return self.memory.symbol_contents(pointer)
+
+    def pointer_into(self, array: ArrayObject, key: Any) -> Value:
+        """Return the address of an element of the API's memory."""
+        return self.memory.pointer_into(array, key)
+
+    def device_symbol(self, cell: Cell, variable: Variable) -> None:
+        """A `__device__`, `__constant__` or `__managed__` variable."""
+        cell.kind = MemoryKind.MANAGED if variable.device == "managed" else MemoryKind.DEVICE_SYMBOL
+
+    def kind_of(self, pointer: Pointer) -> MemoryKind:
+        """Return the kind of the memory behind a pointer."""
+        allocation = self.model.core.allocation_of(self.thread, pointer)
+        return allocation.kind if allocation is not None else MemoryKind.UNKNOWN
+
+    def is_live(self, pointer: Pointer) -> bool:
+        """Tell whether the allocation behind a pointer is alive for certain, and made by the program."""
+        allocation = self.model.core.allocation_of(self.thread, pointer)
+        return allocation is not None and allocation.lifetime is Lifetime.LIVE and not allocation.assumed
+
+    def pointer_lost(self, pointer: Pointer, kind: LostKind, span: Span) -> None:
+        """The last pointer to an allocation is gone."""
+        self.model.pointer_lost(self.thread, pointer, kind, self.site(span))
+
+    def symbol_block(self, symbol: Symbol) -> Pointer | None:
+        """Return the assumed memory behind an unknown pointer, if CUDA has seen the pointer."""
+        allocation = self.thread.process.assumed_memory.get(symbol)
+        return allocation.pointer if allocation is not None else None
+
+    def symbol_pointer(self, symbol: Symbol, offset: Any, span: Span) -> Pointer | None:
+        """Return an address at an offset in bytes from an unknown pointer."""
+        base = self.model.memory_of(self.thread, symbol, self.site(span))
+        if base is None:
+            return None
+        if isinstance(offset, int) and 0 <= base.address + offset < 1 << 62:
+            return replace(base, address=base.address + offset)
+        return replace(base, exact=False)
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def plain(self, value: Value) -> model_values.Value:
+        """Return a number, handle or unknown as the model takes it."""
+        if isinstance(value, Term):
+            known = self.machine.known(value)
+            if not isinstance(known, Term):
+                return self.plain(known)
+            symbol = self._terms.get(known)
+            if symbol is None:
+                symbol = self.machine.fresh("value", "opaque")
+                self._terms[known] = symbol
+            return symbol
+        if isinstance(value, Symbol):
+            known = self.machine.known(value)
+            return known if isinstance(known, int | float | Symbol) else value
+        if isinstance(value, int | float | str | Handle):
+            return value
+        if isinstance(value, DevicePointer):
+            return value.pointer
+        if isinstance(value, SymbolPointer):
+            return value.symbol
+        return None
+
+    def address(self, value: Value, span: Span) -> model_values.Value:
+        """Return an address as the model takes it; host variables get one."""
+        if isinstance(value, SymbolPointer):
+            if isinstance(value.offset, int) and value.offset == 0:
+                return value.symbol
+            size = self.machine.objects.size_of(value.element) if value.element is not None else 1
+            known = self.machine.known(value.offset)
+            offset = known * size if isinstance(known, int) and size is not None else None
+            return self.symbol_pointer(value.symbol, offset, span)
+        if isinstance(value, ElementPointer | CellPointer):
+            return self.memory.pointer(value, span)
+        if isinstance(value, str):
+            return None
+        return self.plain(value)
+
+    def is_api(self, name: str) -> bool:
+        """Tell whether a name is a CUDA API that the effects table knows."""
+        return name.removeprefix("::").startswith("cu") and EFFECTS.find(last_name(name)) is not None
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def unknown_api(self, name: str, operands: list[Operand], span: Span) -> Operand:
+        """A name that looks like an API of CUDA, or of one of its libraries, and is not in the table."""
+        near = EFFECTS.suggest(name)
+        if near is not None and name not in self.machine.program.macros:
+            self.machine.not_understood(span, f"`{name}` is no known API; did you mean `{near}`?")
+        return self.machine.calls.opaque(name, operands, span)
+
+    def call(self, name: str, node: Call, operands: list[Operand]) -> Operand:
+        """Make an API call."""
+        api = EFFECTS.find(name)
+        assert api is not None
+        machine = self.machine
+        span = node.span
+        values = [machine.expressions.load(o, span) if not self._is_symbol(o) else None for o in operands]
+        signature = self.model.bind(api, [self._hint(value) for value in values])
+        if signature is None:
+            if not node.missing_arguments:
+                reason = api.explain_mismatch(len(operands))
+                self.model.malformed(self.thread, self.site(span, reason), "", api.name)
+            signature = api.best_guess(len(operands))
+        arguments: list[model_values.Value] = []
+        structures: dict[str, dict[str, model_values.Value]] = {}
+        kernel_arguments: list[tuple[model_values.Value, AccessMode]] | None = None
+        label = ""
+        kernel = self._kernel_of(signature, values)
+        callback: tuple[Value, Value] | None = None
+        for position, value in enumerate(values):
+            parameter = signature.parameter(position)
+            operand = operands[position]
+            if parameter is None:
+                arguments.append(self.plain(value))
+                continue
+            if parameter.role is Role.KERNEL_ARGUMENTS:
+                given = operands[position:] if parameter.variadic else None
+                kernel_arguments = kernels.packed_arguments(self, kernel, value, given, span)
+                arguments.append(1)
+                if parameter.variadic:
+                    break
+                continue
+            if parameter.is_out and not label:
+                label = self.places.label(value, node.arguments[position] if position < len(node.arguments) else None)
+            arguments.append(self._argument(parameter, value, operand, structures, span))
+            if parameter.role is Role.FUNCTION and not kernel:
+                callback = (value, self._user_data(signature, values))
+        if kernel is not None and not label:
+            label = kernel
+        site = self.site(span, label)
+        outcome = self._issue(api, arguments, site, signature, kernel_arguments, structures, callback, span)
+        self._write_outputs(outcome, signature, values, span)
+        return Operand(self._result(outcome, signature, values, site))
+
+    def _is_symbol(self, operand: Operand) -> bool:
+        cell = operand.cell
+        return cell is not None and cell.kind == MemoryKind.DEVICE_SYMBOL and cell.owner is None
+
+    def _hint(self, value: Value) -> model_values.Value:
+        if is_pointer(value) or isinstance(value, str):
+            return _PLACEHOLDER
+        return value if isinstance(value, int | float | Handle | Symbol) else None
+
+    def _issue(
+        self,
+        api: Api,
+        arguments: list[model_values.Value],
+        site: int,
+        signature: Signature,
+        kernel_arguments: list[tuple[model_values.Value, AccessMode]] | None,
+        structures: dict[str, dict[str, model_values.Value]],
+        callback: tuple[Value, Value] | None,
+        span: Span,
+    ) -> Outcome:
+        machine = self.machine
+        if callback is not None and isinstance(callback[0], FunctionValue | Closure | Native):
+            function, data = callback
+
+            def body(worker: HostThread, unused: model_values.Value, also_unused: model_values.Value) -> None:
+                with_thread, self.thread = self.thread, worker
+                try:
+                    machine.functions.call_value(function, self._callback_operands(function, data), span)
+                finally:
+                    self.thread = with_thread
+
+            self.model.on_host_function = body
+        try:
+            return self.model.call(
+                self.thread,
+                api.name,
+                arguments,
+                site,
+                signature=signature,
+                kernel_arguments=kernel_arguments,
+                structures=structures,
+            )
+        finally:
+            self.model.on_host_function = None
+
+    def _callback_operands(self, function: Value, data: Value) -> list[Operand]:
+        count = 1
+        if isinstance(function, FunctionValue) and function.functions:
+            count = len(function.functions[0].parameters)
+        elif isinstance(function, Closure):
+            count = len(function.node.parameters)
+        # cudaStreamAddCallback's functions take (stream, status, data), cudaLaunchHostFunc's take (data)
+        return [Operand(0)] * max(0, count - 1) + [Operand(data)]
+
+    def _user_data(self, signature: Signature, values: list[Value]) -> Value:
+        for position, parameter in enumerate(signature.parameters):
+            if parameter.role is Role.USER_DATA and position < len(values):
+                return values[position]
+        return 0
+
+    def _kernel_of(self, signature: Signature, values: list[Value]) -> str | None:
+        """Return the name of the kernel that a launching API is given."""
+        if signature.first(Role.KERNEL_ARGUMENTS) is None:
+            return None
+        for position, parameter in enumerate(signature.parameters):
+            if position < len(values) and parameter.role in (Role.FUNCTION, Role.HANDLE):
+                value = values[position]
+                if isinstance(value, FunctionValue):
+                    return value.name
+                if isinstance(value, Symbol) and parameter.handle != "stream":
+                    return value.name
+        return ""
+
+    def _argument(
+        self,
+        parameter: Parameter,
+        value: Value,
+        operand: Operand,
+        structures: dict[str, dict[str, model_values.Value]],
+        span: Span,
+    ) -> model_values.Value:
+        machine = self.machine
+        role = parameter.role
+        if isinstance(value, StructObject) and role is not Role.STRUCTURE:
+            fields = self._fields(value)
+            if role in (Role.EXTENT, Role.PITCHED):
+                structures[parameter.name] = fields
+            wanted = CType("void", pointers=1) if role in POINTER_ROLES or parameter.is_out else CType(_handle_type(parameter))
+            value = machine.calls.convert_object(value, wanted, span)
+        if isinstance(value, LibraryObject):
+            value = next((part for part in value.parts() if not isinstance(part, Cell | ArrayObject)), None)
+        if parameter.is_out:
+            return 0 if machine.objects.is_null(value) else 1
+        if role is Role.STRUCTURE:
+            structures[parameter.name] = self._structure(value)
+            return 0 if machine.objects.is_null(value) else 1
+        if role in POINTER_ROLES:
+            if self._is_symbol(operand) and operand.cell is not None:
+                value = CellPointer(operand.cell)
+            if role is Role.READ:
+                machine.reach.copied_from(value)
+            return self.address(value, span)
+        return self.plain(value)
+
+    def _structure(self, value: Value) -> dict[str, model_values.Value]:
+        if isinstance(value, CellPointer):
+            value = value.cell.value
+        elif isinstance(value, ElementPointer):
+            value = self.machine.objects.element(value.array, value.index).value
+        return self._fields(value) if isinstance(value, StructObject) else {}
+
+    def _fields(self, object: StructObject, prefix: str = "", depth: int = 0) -> dict[str, model_values.Value]:
+        found: dict[str, model_values.Value] = {}
+        for name, cell in object.fields.items():
+            if isinstance(cell.value, StructObject) and depth < 4:
+                found.update(self._fields(cell.value, f"{prefix}{name}.", depth + 1))
+            elif is_pointer(cell.value):
+                found[prefix + name] = self.address(cell.value, cell.span or _NOWHERE)
+            elif not isinstance(cell.value, ArrayObject | LibraryObject):
+                found[prefix + name] = self.plain(cell.value)
+        return found
+
+    def _write_outputs(self, outcome: Outcome, signature: Signature, values: list[Value], span: Span) -> None:
+        for position, parameter in enumerate(signature.parameters):
+            if parameter.name in outcome.outputs and position < len(values):
+                self.write(values[position], outcome.outputs[parameter.name], span)
+
+    def write(self, target: Value, result: model_values.Value, span: Span) -> None:
+        """Store a result of the API where an out-argument points."""
+        machine = self.machine
+        if isinstance(target, int | float | str) or target is None:
+            return
+        cell = machine.expressions.dereference(target, span).cell
+        if cell is None:
+            return
+        if isinstance(cell.value, StructObject):
+            if isinstance(result, Symbol):
+                cell.value = StructObject(cell.value.cls, result)
+                machine.objects.adopt(cell)
+            return
+        if isinstance(cell.value, ArrayObject | LibraryObject):
+            return
+        old = cell.value
+        if isinstance(result, Pointer):
+            element = cell.type.element() if cell.type.pointers else None
+            cell.value = DevicePointer(result, element or (CHAR if cell.type.name == "CUdeviceptr" else None))
+        else:
+            cell.value = machine.objects.convert(result, cell.type)
+            if isinstance(cell.value, Symbol) and cell.type.pointers:
+                machine.live_handles.add(cell.value.number)
+        machine.objects.adopt(cell)
+        if isinstance(old, DevicePointer):
+            machine.reach.overwritten(old, span)
+
+    def _result(self, outcome: Outcome, signature: Signature, values: list[Value], site: int) -> Value:
+        status = outcome.outputs.get("return", outcome.status)
+        if isinstance(status, Symbol):
+            handle = self.plain(values[0]) if values else 0
+            self.queries[status] = (handle, site)
+            return status
+        return status if isinstance(status, int) else self.machine.fresh("status", "opaque")
+
+    # -- queries -----------------------------------------------------------------------------------
+
+    def decided(self, question: Any, answer: bool) -> None:
+        """A condition was decided: if it says that a query succeeded, the host knows that the work is complete."""
+        if not self.queries:
+            return
+        symbol: Any = question
+        succeeded: bool | None = None
+        if isinstance(question, Symbol):
+            succeeded = not answer  # the status as a condition: 0 is success
+        elif isinstance(question, Term) and question.operator == "==" and NOT_READY in question.operands:
+            symbol = next((operand for operand in question.operands if isinstance(operand, Symbol)), None)
+            succeeded = not answer  # neither success nor NotReady is an error: not explored
+        if not isinstance(symbol, Symbol) or symbol not in self.queries or succeeded is None:
+            return
+        handle, site = self.queries.pop(symbol)
+        self.machine.assumed[symbol] = 0 if succeeded else NOT_READY
+        if succeeded:
+            self.model.query_succeeded(self.thread, handle, site)
+
+    # -- launches and unseen code ------------------------------------------------------------------
+
+    def launch(self, node: Launch) -> Operand:
+        """Launch a kernel by triple chevrons."""
+        return kernels.launch(self, node)
+
+    def opaque_call(self, name: str, reached: list[Value], span: Span) -> None:
+        """Unseen code gets these pointers and handles."""
+        values: list[model_values.Value] = []
+        for value in reached:
+            if isinstance(value, DevicePointer):
+                values.append(value.pointer)
+            elif isinstance(value, SymbolPointer):
+                values.append(value.symbol)
+            elif isinstance(value, ElementPointer | CellPointer):
+                storage = value.array if isinstance(value, ElementPointer) else value.cell
+                if storage.host is not None:
+                    values.append(storage.host.pointer)
+            elif isinstance(value, Handle | Symbol):
+                values.append(value)
+        self.model.opaque_call(self.thread, values, self.site(span), name)
+
+
+_NOWHERE = Span("", 0, 0, 0, 0)
+
+
+def _handle_type(parameter: Parameter) -> str:
+    return {"stream": "cudaStream_t", "event": "cudaEvent_t", "context": "CUcontext"}.get(parameter.handle, "")
+
+
+__all__ = ["Device", "Expression"]

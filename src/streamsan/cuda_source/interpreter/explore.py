@@ -1,0 +1,185 @@
+"""Entries and paths: which functions to run, and every way their undecided branches can go, within a budget."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from streamsan.cuda_source.interpreter.decisions import Decisions
+from streamsan.cuda_source.interpreter.device import Device
+from streamsan.cuda_source.interpreter.entries import Entry, entries_of
+from streamsan.cuda_source.interpreter.frame import Exited, PathEnds, Thrown
+from streamsan.cuda_source.interpreter.machine import Limits, Machine
+from streamsan.cuda_source.interpreter.program import Program
+from streamsan.cuda_source.interpreter.statements import end_of
+from streamsan.cuda_source.syntax import read_unit
+from streamsan.cuda_source.syntax.tree import Span, Unit
+from streamsan.cuda_source.world import Reading, World
+from streamsan.model.device_model import DeviceModel
+from streamsan.trace.builder import TraceBuilder
+from streamsan.vocabulary import ExitKind
+
+Result = TypeVar("Result")
+STACK_BYTES = 256 << 20
+DEEPEST_RECURSION = 40_000
+PER_THREAD_MACRO = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
+
+
+def read(
+    path: Path,
+    *,
+    defines: dict[str, str] | None = None,
+    include_dirs: Sequence[Path] = (),
+    limits: Limits | None = None,
+    strict: bool = False,
+) -> Reading:
+    """Read a CUDA source file and explore its paths.
+
+    `strict` lets an error of the interpreter itself through (for tests); otherwise it becomes a NOT_UNDERSTOOD of the
+    entry. Raises OSError when the file cannot be read.
+    """
+    unit = read_unit(path, defines=defines, include_dirs=include_dirs)
+    return explore(unit, limits=limits, strict=strict)
+
+
+def explore(unit: Unit, *, limits: Limits | None = None, strict: bool = False) -> Reading:
+    """Explore the paths of a unit."""
+    return with_deep_stack(lambda: _explore(unit, limits or Limits(), strict))
+
+
+def with_deep_stack(work: Callable[[], Result]) -> Result:
+    """Run on a thread whose stack allows deep recursion; exceptions come through."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    recursion = sys.getrecursionlimit()
+    stack = threading.stack_size(STACK_BYTES)
+    try:
+        sys.setrecursionlimit(max(recursion, DEEPEST_RECURSION))
+        thread = threading.Thread(target=run, name="interpreter")
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(stack)
+        sys.setrecursionlimit(recursion)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
+    program = Program(unit)
+    reading = Reading(files=unit.files)
+    steps = 0
+    for entry in entries_of(program, unit):
+        pending: list[tuple[bool, ...]] = [()]
+        worlds = 0
+        while pending:
+            prefix = pending.pop()
+            out_of_budget = worlds + 1 >= limits.paths or steps > limits.file_steps
+            run = Path_(program, unit, entry, prefix, limits, strict)
+            run.run()
+            worlds += 1
+            steps += run.machine.steps
+            alternatives = run.decisions.alternatives()
+            if out_of_budget and (pending or alternatives):
+                run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
+                run.truncated = True
+                pending = []
+                alternatives = []
+            pending.extend(alternatives)
+            reading.worlds.append(run.world())
+    reading.problems = [*unit.problems, *unit.missing_includes]
+    return reading
+
+
+class Path_:  # noqa: N801 - `Path` is the file system's
+    """One path of one entry."""
+
+    def __init__(
+        self, program: Program, unit: Unit, entry: Entry, prefix: tuple[bool, ...], limits: Limits, strict: bool
+    ) -> None:
+        self.entry = entry
+        self.strict = strict
+        self.truncated = False
+        self.decisions = Decisions(prefix)
+        self.builder = TraceBuilder(unit.file, origin="source")
+        per_thread = PER_THREAD_MACRO in unit.defines or PER_THREAD_MACRO in unit.macros
+        self.model = DeviceModel(self.builder, per_thread_default=per_thread)
+        self.device = Device(self.model, unit.files)
+        self.machine = Machine(program, self.device, self.decisions, limits, strict)
+        self.machine.known_main = entry.is_main or entry.is_fragment
+
+    def run(self) -> None:
+        """Run the path to its end."""
+        try:
+            if self.entry.is_main:
+                self._run_main()
+            else:
+                self.entry.run(self.machine)
+        except PathEnds as end:
+            self.truncated = True
+            self.note(end.reason, end.span)
+        except Exited:
+            pass
+        except Thrown:
+            pass
+        except RecursionError:
+            self.truncated = True
+            self.note("nested too deeply to follow")
+        except Exception as error:
+            if self.strict:
+                raise
+            self.truncated = True
+            self.note(f"the interpreter failed here ({type(error).__name__})")
+
+    def _run_main(self) -> None:
+        machine, device, model = self.machine, self.device, self.model
+        model.static_begin(device.thread)
+        end = end_of(self.entry.span)
+        kind = ExitKind.NORMAL
+        try:
+            for variable in machine.program.globals:
+                machine.global_cell(variable.name)
+            model.main_begin(device.thread, device.site(self.entry.span))
+            self.entry.run(machine)
+        except Exited as exited:
+            kind = ExitKind.NORMAL if exited.normal else ExitKind.ABORTED
+            end = exited.span or end
+        except Thrown as thrown:
+            kind = ExitKind.ABORTED
+            end = thrown.span
+        del machine.frames[1:]
+        site = device.site(end)
+        if kind is ExitKind.NORMAL:
+            model.main_end(device.thread, site)
+            self._run_exit_handlers(end)
+        model.process_exit(device.thread, site, kind)
+
+    def _run_exit_handlers(self, end: Span) -> None:
+        machine = self.machine
+        try:
+            for function, span in reversed(machine.exit_functions):
+                machine.functions.call_value(function, [], span)
+            machine.statements.end_scope(machine.globals, end)
+            for cell in reversed(list(machine.statics.values())):
+                machine.objects.destroy(cell, end)
+        except (Exited, Thrown):
+            return
+
+    def note(self, what: str, span: Span | None = None) -> None:
+        """Add a NOT_UNDERSTOOD to the path."""
+        self.device.not_understood(span or self.entry.span, what)
+
+    def world(self) -> World:
+        """Return the path's world."""
+        return World(self.entry.name, tuple(self.decisions.taken), self.builder.finish(), self.truncated)

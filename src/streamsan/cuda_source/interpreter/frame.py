@@ -1,0 +1,125 @@
+"""Scopes, frames, and how control leaves a statement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamsan.cuda_source.interpreter.values import Cell, StructObject, Value
+from streamsan.cuda_source.syntax.tree import Expression, Function, Span
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.program import ClassInfo
+
+
+class MacroArgument:
+    """An argument of a function-like macro: a tree, and the scope in which it means something."""
+
+    __slots__ = ("expression", "scope")
+
+    def __init__(self, expression: list[Expression], scope: Scope) -> None:
+        self.expression = expression
+        """One tree; several for `__VA_ARGS__`."""
+        self.scope = scope
+
+
+class Scope:
+    """The names of one block. `owned` are the cells whose lifetime ends with it, in order of declaration."""
+
+    __slots__ = ("names", "owned", "parent")
+
+    def __init__(self, parent: Scope | None = None) -> None:
+        self.parent = parent
+        self.names: dict[str, Cell | MacroArgument] = {}
+        self.owned: list[Cell] = []
+
+    def find(self, name: str) -> Cell | MacroArgument | None:
+        """Look a name up, from the innermost scope outwards."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+
+class Frame:
+    """One activation of a function, method or lambda."""
+
+    def __init__(
+        self,
+        function: str,
+        scope: Scope,
+        *,
+        this: Cell | None = None,
+        cls: ClassInfo | None = None,
+        bindings: dict[str, Any] | None = None,
+        namespace: str = "",
+        call_site: int = 0,
+        declaration: Function | None = None,
+    ) -> None:
+        self.function = function
+        self.scope = scope
+        self.outermost = scope
+        self.this = this
+        self.cls = cls
+        self.bindings = bindings or {}
+        self.namespace = namespace
+        self.call_site = call_site
+        """Site id of the call that made the frame."""
+        self.declaration = declaration
+        self.temporaries: list[Value] = []
+        """Class objects made by the full-expression under evaluation; destroyed when it ends."""
+        self.expanding: set[str] = set()
+        """Macros under expansion: C expands none inside itself."""
+        self.loops = 0
+        """Loops around the statement under execution, in this activation."""
+
+
+class Completion:
+    """How a statement ended; None stands for falling off its end."""
+
+    __slots__ = ("kind", "label", "value")
+
+    def __init__(self, kind: str, value: Value = None, label: str = "") -> None:
+        self.kind = kind
+        self.value = value
+        self.label = label
+
+
+BREAK = Completion("break")
+CONTINUE = Completion("continue")
+
+
+class Thrown(Exception):
+    """A C++ exception of the program under interpretation."""
+
+    def __init__(self, value: Value, span: Span) -> None:
+        super().__init__("thrown")
+        self.value = value
+        self.span = span
+
+
+class Exited(Exception):
+    """The program under interpretation called exit (normal) or abort."""
+
+    def __init__(self, normal: bool, status: Value = 0, span: Span | None = None) -> None:
+        super().__init__("exited")
+        self.normal = normal
+        self.span = span
+        self.status = status
+
+
+class PathEnds(Exception):
+    """The path cannot be followed further: a budget is spent, or the path contradicts itself."""
+
+    def __init__(self, reason: str, span: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+def object_of(cell: Cell | None) -> StructObject | None:
+    """Return the class object in a cell."""
+    value = cell.value if cell is not None else None
+    return value if isinstance(value, StructObject) else None

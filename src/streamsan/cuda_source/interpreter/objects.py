@@ -1,0 +1,720 @@
+"""Objects: how they come to be, are copied, moved, assigned and destroyed; sizes and layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.program import ClassInfo
+from streamsan.cuda_source.interpreter.terms import combine
+from streamsan.cuda_source.interpreter.types import (
+    CHAR,
+    FLOATING,
+    HANDLE_TYPES,
+    SCALAR_SIZES,
+    SIGNED_BITS,
+    UNSIGNED_BITS,
+    CType,
+    wrap,
+)
+from streamsan.cuda_source.interpreter.values import (
+    ArrayObject,
+    Cell,
+    CellPointer,
+    Closure,
+    DevicePointer,
+    ElementPointer,
+    LibraryObject,
+    Opaque,
+    StructObject,
+    SymbolPointer,
+    Value,
+)
+from streamsan.cuda_source.syntax.tree import Expression, Function, InitList, Literal_, Span, Variable
+from streamsan.model.values import Handle, Origin, Symbol
+from streamsan.vocabulary import MemoryKind
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.machine import Machine
+
+LARGEST_EAGER_ARRAY = 256
+"""Elements of class type that are constructed one by one; longer arrays construct theirs when touched."""
+POINTER_SIZE = 8
+
+
+class Objects:
+    """Lifetime of objects in one path."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    # -- sizes -------------------------------------------------------------------------------------
+
+    def size_of(self, type: CType) -> int | None:
+        """Return the bytes of a type; None if they are not known."""
+        if type.array:
+            size = self.size_of(type.element())
+            length = self.machine.known(type.array[0])
+            return size * length if size is not None and isinstance(length, int) else None
+        if type.pointers:
+            return POINTER_SIZE
+        known = SCALAR_SIZES.get(type.name)
+        if known is not None:
+            return known
+        if type.name in HANDLE_TYPES:
+            return POINTER_SIZE
+        if type.name in self.machine.program.enums:
+            return 4
+        cls = self.machine.program.class_of(type, self.machine.frame)
+        if cls is not None:
+            return self._class_size(cls)
+        if type.name == "std::array" and len(type.arguments) == 2 and isinstance(type.arguments[0], CType):
+            size, length = self.size_of(type.arguments[0]), type.arguments[1]
+            return size * length if size is not None and isinstance(length, int) else None
+        return library.object_size(type.name)
+
+    def align_of(self, type: CType) -> int:
+        """Return the alignment of a type."""
+        if type.array:
+            return self.align_of(type.element())
+        cls = None if type.pointers else self.machine.program.class_of(type, self.machine.frame)
+        if cls is not None:
+            members = [self.align_of(self.field_type(field, owner)) for owner in cls.lineage() for field in owner.own_fields()]
+            return max([8 if self._is_virtual(cls) else 1, *members])
+        size = self.size_of(type) or POINTER_SIZE
+        return size if size in (1, 2, 4, 8, 16) else 8 if size % 8 == 0 else 4 if size % 4 == 0 else 1
+
+    def _is_virtual(self, cls: ClassInfo) -> bool:
+        return any(method.virtual for base in cls.lineage() for found in base.methods.values() for method in found)
+
+    def _class_size(self, cls: ClassInfo) -> int | None:
+        offset = 8 if self._is_virtual(cls) else 0
+        alignment = 8 if offset else 1
+        for field, type in self.all_fields(cls):
+            size = POINTER_SIZE if type.reference else self.size_of(type)
+            if size is None:
+                return None
+            align = self.align_of(type)
+            alignment = max(alignment, align)
+            if cls.node.union:
+                offset = max(offset, size)
+                continue
+            offset = -(-offset // align) * align + size
+            del field
+        return max(1, -(-offset // alignment) * alignment)
+
+    def offset_of(self, cls: ClassInfo, name: str) -> int | None:
+        """Return the offset of a member; None if it is not known."""
+        if cls.node.union:
+            return 0
+        offset = 8 if self._is_virtual(cls) else 0
+        for field, type in self.all_fields(cls):
+            align = self.align_of(type)
+            offset = -(-offset // align) * align
+            if field.name == name:
+                return offset
+            size = POINTER_SIZE if type.reference else self.size_of(type)
+            if size is None:
+                return None
+            offset += size
+        return None
+
+    # -- fields ------------------------------------------------------------------------------------
+
+    def field_type(self, field: Variable, cls: ClassInfo) -> CType:
+        """Return the type of a member in an instantiation."""
+        return self.machine.resolve_in(field.type, cls.context())
+
+    def all_fields(self, cls: ClassInfo) -> list[tuple[Variable, CType]]:
+        """Return the members of a class in layout order: bases first."""
+        found: list[tuple[Variable, CType]] = []
+        for base in cls.bases:
+            found.extend(self.all_fields(base))
+        found.extend((field, self.field_type(field, cls)) for field in cls.own_fields())
+        return found
+
+    def field(self, object: StructObject, name: str) -> Cell | None:
+        """Return a member's cell, made when first touched; None if the class has no such member."""
+        cell = object.fields.get(name)
+        if cell is not None:
+            return cell
+        if object.cls is None:
+            return self._unknown_member(object, name)
+        for cls in object.cls.lineage():
+            for field in cls.own_fields():
+                if field.name == name:
+                    return self._make_field(object, field, cls)
+        if any(cls.unknown_bases for cls in object.cls.lineage()):
+            return self._unknown_member(object, name)
+        return None
+
+    def _unknown_member(self, object: StructObject, name: str) -> Cell:
+        origin: Origin = object.symbol.origin if object.symbol is not None else "opaque"
+        symbol = self.machine.fresh(name, origin)
+        self.machine.live_handles.add(symbol.number)
+        cell = Cell(symbol, CType(""), name, object)
+        object.fields[name] = cell
+        return cell
+
+    def _make_field(self, object: StructObject, field: Variable, cls: ClassInfo) -> Cell:
+        type = self.field_type(field, cls)
+        kind = object.cell.kind if object.cell is not None else MemoryKind.HOST_STACK
+        cell = Cell(None, type.plain(), field.name, object, kind, field.span)
+        object.fields[field.name] = cell
+        if object.symbol is not None:
+            cell.value = self.machine.unknown_of(type.plain(), field.name, object.symbol.origin)
+        else:
+            cell.value = self.default(type.plain(), field.name, "uninitialised")
+        self.adopt(cell)
+        return cell
+
+    def adopt(self, cell: Cell) -> None:
+        """Tell the object in a cell where it lives."""
+        value = cell.value
+        if isinstance(value, StructObject | ArrayObject | LibraryObject):
+            value.cell = cell
+        if isinstance(value, ArrayObject):
+            value.kind = cell.kind
+            value.label = value.label or cell.name
+            value.span = value.span or cell.span
+
+    def element(self, array: ArrayObject, index: Value) -> Cell:
+        """Return an element's cell, made when first touched."""
+        machine = self.machine
+        index = machine.known(index)
+        key: Any = index if isinstance(index, int) or not isinstance(index, float) else int(index)
+        cell = array.cells.get(key)
+        if cell is not None:
+            return cell
+        type = array.element or CHAR
+        name = f"{array.label}[{key}]" if isinstance(key, int) else array.label
+        cell = Cell(None, type, name, array, array.kind, array.span)
+        cell.key = key
+        if key is not None:
+            array.cells[key] = cell
+        if array.symbol is not None:
+            cell.value = machine.unknown_of(type, name, array.symbol.origin)
+        elif not isinstance(key, int) and array.cells:
+            cell.value = machine.unknown_of(type, array.label, "opaque")
+        elif array.origin == "zero":
+            cell.value = self.zero(type, name)
+        else:
+            cell.value = self.default(type, name, array.origin)  # type: ignore[arg-type]
+        self.adopt(cell)
+        return cell
+
+    # -- creation ----------------------------------------------------------------------------------
+
+    def is_class(self, type: CType) -> bool:
+        """Tell whether values of a type are objects with constructors."""
+        if type.pointers or type.array or type.function or type.name in SCALAR_SIZES or type.name in HANDLE_TYPES:
+            return False
+        if self.machine.program.class_of(type, self.machine.frame) is not None:
+            return True
+        return library.is_class(type.name)
+
+    def default(self, type: CType, name: str, origin: Origin) -> Value:
+        """Return what a variable of a type holds before anything is done to it; no constructor runs."""
+        machine = self.machine
+        if type.array:
+            return ArrayObject(type.element(), machine.known(type.array[0]), label=name)
+        if type.pointers or type.function or type.name in SCALAR_SIZES or type.name in HANDLE_TYPES:
+            return machine.fresh(name, origin)
+        cls = machine.program.class_of(type, machine.frame)
+        if cls is not None:
+            return StructObject(cls)
+        if library.is_class(type.name):
+            return library.create(machine, type)
+        return machine.fresh(name, origin)
+
+    def zero(self, type: CType, name: str) -> Value:
+        """Return what a static variable holds before anything is done to it."""
+        if type.array:
+            array = ArrayObject(type.element(), self.machine.known(type.array[0]), label=name)
+            array.origin = "zero"
+            return array
+        if self.is_class(type):
+            value = self.default(type, name, "uninitialised")
+            if isinstance(value, StructObject) and value.cls is not None:
+                for field, field_type in self.all_fields(value.cls):
+                    cell = Cell(self.zero(field_type.plain(), field.name), field_type.plain(), field.name, value)
+                    value.fields[field.name] = cell
+                    self.adopt(cell)
+            return value
+        if type.name in SCALAR_SIZES or type.pointers or type.name in HANDLE_TYPES or type.function:
+            return 0
+        return 0 if type.name in self.machine.program.enums else self.default(type, name, "uninitialised")
+
+    def unknown(self, type: CType, name: str, origin: Origin) -> Value:
+        """Return an unknown value of a type that is no pointer and no array."""
+        machine = self.machine
+        cls = machine.program.class_of(type, machine.frame)
+        if cls is not None:
+            return StructObject(cls, machine.fresh(name, origin))
+        if library.is_class(type.name):
+            return library.unknown(machine, type, name, origin)
+        symbol = machine.fresh(name, origin)
+        if type.name in HANDLE_TYPES or (type.name not in SCALAR_SIZES and type.name not in machine.program.enums):
+            machine.live_handles.add(symbol.number)
+        return symbol
+
+    def declare(self, cell: Cell, type: CType, variable: Variable, *, static: bool = False) -> None:
+        """Initialise the cell of a declared variable, from `= value`, `(arguments)`, `{list}`, or nothing."""
+        machine = self.machine
+        if static:
+            cell.value = self.zero(type, variable.name)
+            self.adopt(cell)
+        initializer, arguments = variable.initializer, variable.arguments
+        if arguments is not None and not (variable.maybe_function and not self.is_class(type)):
+            if self.is_class(type) or not arguments:
+                operands = machine.calls.operands(arguments)
+                self.construct(cell, type, operands, variable.span)
+            elif len(arguments) == 1:
+                self.initialise(cell, type, machine.expressions.operand(arguments[0]), variable.span)
+            else:
+                self._opaque_object(cell, type, machine.calls.operands(arguments), variable.span)
+            return
+        if isinstance(initializer, InitList):
+            self.initialise_list(cell, initializer.type and machine.resolve(initializer.type) or type, initializer)
+            return
+        if initializer is not None:
+            if type.array and isinstance(initializer, Literal_):
+                cell.value = ArrayObject(type.element(), type.array[0], label=variable.name)
+                return
+            self.initialise(cell, type, machine.expressions.operand(initializer), variable.span)
+            return
+        if type.array:
+            if not static:
+                cell.value = self.default(type, variable.name, "uninitialised")
+            self.adopt(cell)
+            self._construct_elements(cell, variable.span)
+            return
+        if self.is_class(type):
+            self.construct(cell, type, [], variable.span, default=True)
+            return
+        if not static:
+            cell.value = self.default(type, variable.name, "uninitialised")
+            if isinstance(cell.value, Symbol) and not self._plain(type):
+                self._opaque_object(cell, type, [], variable.span)
+
+    def _plain(self, type: CType) -> bool:
+        return bool(
+            type.pointers
+            or type.function
+            or type.name in SCALAR_SIZES
+            or type.name in HANDLE_TYPES
+            or type.name in self.machine.program.enums
+            or type.name.startswith(("cuda", "CU", "cu"))
+        )
+
+    def _opaque_object(self, cell: Cell, type: CType, operands: list[Operand], span: Span) -> None:
+        """An object of a class nobody can see: it may do anything with what its constructor gets."""
+        machine = self.machine
+        cell.value = StructObject(None, machine.fresh(cell.name, "opaque"))
+        if operands or not library.is_harmless_type(type.name):
+            machine.calls.opaque(type.name or cell.name, operands, span, quiet=not operands)
+
+    def _construct_elements(self, cell: Cell, span: Span) -> None:
+        array = cell.value
+        if not isinstance(array, ArrayObject) or array.element is None:
+            return
+        innermost = array.element
+        while innermost.array:
+            innermost = innermost.element()
+        if not self.is_class(innermost) or not isinstance(array.length, int):
+            return
+        for index in range(min(array.length, LARGEST_EAGER_ARRAY)):
+            element = self.element(array, index)
+            if isinstance(element.value, ArrayObject):
+                self._construct_elements(element, span)
+            else:
+                self.construct(element, innermost, [], span, default=True)
+
+    def initialise(self, cell: Cell, type: CType, operand: Operand, span: Span) -> None:
+        """Initialise a cell from one operand: copy, move, elide, or convert."""
+        machine = self.machine
+        source = operand.cell.value if operand.cell is not None else operand.value
+        if isinstance(source, StructObject | LibraryObject) and not (self._plain(type) or type.array):
+            self._initialise_object(cell, type, operand, source, span)
+            self.adopt(cell)
+            return
+        if self.is_class(type):
+            self.construct(cell, type, [operand], span)
+            return
+        if type.array and isinstance(source, ArrayObject):
+            cell.value = self.copy_array(source, operand.moved, span)
+            self.adopt(cell)
+            return
+        value = machine.expressions.load(operand, span)
+        if isinstance(source, StructObject) and not isinstance(value, StructObject):
+            cell.value = self.convert(value, type)
+        elif isinstance(value, StructObject):
+            converted = machine.calls.convert_object(value, type, span)
+            cell.value = self.convert(converted, type)
+        else:
+            cell.value = self.convert(value, type)
+
+    def _initialise_object(
+        self, cell: Cell, type: CType, operand: Operand, source: StructObject | LibraryObject, span: Span
+    ) -> None:
+        machine = self.machine
+        wanted = None if type.name in ("auto", "") else machine.program.class_of(type, machine.frame)
+        if isinstance(source, LibraryObject):
+            if wanted is not None or (library.is_class(type.name) and not library.accepts(type.name, source)):
+                self.construct(cell, type, [operand], span)
+            elif operand.cell is None:
+                cell.value = machine.statements.keep(source)
+            else:
+                cell.value = source.move(machine, span) if operand.moved else source.copy(machine, span)
+            return
+        if wanted is not None and source.cls is not None and not source.cls.is_a(wanted.name):
+            self.construct(cell, type, [operand], span)
+            return
+        if wanted is None and library.is_class(type.name):
+            self.construct(cell, type, [operand], span)
+            return
+        if operand.cell is None:
+            cell.value = machine.statements.keep(source)
+            return
+        cls = wanted or source.cls
+        copy = self.copy_constructor(cls, operand.moved) if cls is not None else None
+        target = StructObject(cls)
+        cell.value = target
+        target.cell = cell
+        if cls is not None and copy is not None and copy.body is not None and not copy.defaulted:
+            machine.functions.construct_with(cell, cls, copy, [operand], span)
+        else:
+            self.copy_members(target, source, operand.moved, span)
+        target.constructed = True
+
+    def copy_constructor(self, cls: ClassInfo, moved: bool) -> Function | None:
+        """Return the constructor that copies or moves an object, if the program wrote one."""
+        best: Function | None = None
+        for constructor in cls.methods.get("", []):
+            if not constructor.parameters or any(p.default is None for p in constructor.parameters[1:]):
+                continue
+            type = constructor.parameters[0].type
+            if type.pointers or not type.reference or type.name.rpartition("::")[2] != cls.name.rpartition("::")[2]:
+                continue
+            if constructor.deleted:
+                continue
+            if type.reference == "&&" and not moved:
+                continue
+            if best is None or type.reference == "&&":
+                best = constructor
+        return best
+
+    def copy_members(self, target: StructObject, source: StructObject, moved: bool, span: Span) -> None:
+        """Copy or move member by member, as a defaulted constructor does."""
+        if source.cls is not None:
+            for field, _ in self.all_fields(source.cls):
+                self.field(source, field.name)
+        if source.symbol is not None and not moved:
+            target.symbol = source.symbol
+        for name, cell in list(source.fields.items()):
+            copy = Cell(None, cell.type, cell.name, target, span=cell.span)
+            if self._is_reference_field(source, name):
+                target.fields[name] = cell
+                continue
+            target.fields[name] = copy
+            self.initialise(copy, cell.type, Operand(cell=cell, moved=moved), span)
+            self.adopt(copy)
+
+    def _is_reference_field(self, object: StructObject, name: str) -> bool:
+        if object.cls is None:
+            return False
+        for cls in object.cls.lineage():
+            for field in cls.own_fields():
+                if field.name == name:
+                    return bool(field.type.reference)
+        return False
+
+    def copy_array(self, source: ArrayObject, moved: bool, span: Span) -> ArrayObject:
+        """Copy an array, element by element as far as elements were touched."""
+        target = ArrayObject(source.element, source.length, source.kind, source.label, source.span)
+        target.origin, target.symbol = source.origin, source.symbol
+        for key, cell in list(source.cells.items()):
+            copy = Cell(None, cell.type, cell.name, target, cell.kind, cell.span)
+            copy.key = key
+            target.cells[key] = copy
+            self.initialise(copy, cell.type, Operand(cell=cell, moved=moved), span)
+            self.adopt(copy)
+        return target
+
+    def construct(
+        self, cell: Cell, type: CType, operands: list[Operand], span: Span, *, default: bool = False
+    ) -> None:
+        """Run the constructor that the operands choose; `default`: `T x;`, which leaves scalars alone."""
+        machine = self.machine
+        cls = machine.program.class_of(type, machine.frame)
+        if cls is not None:
+            machine.functions.construct(cell, cls, operands, span)
+            self.adopt(cell)
+            return
+        if library.is_class(type.name):
+            cell.value = library.construct(machine, type, operands, span, cell)
+            self.adopt(cell)
+            return
+        if not operands:
+            cell.value = self.default(type, cell.name, "uninitialised") if default else self.zero(type, cell.name)
+        elif len(operands) == 1 and (self._plain(type) or type.name in ("auto", "")):
+            self.initialise(cell, type, operands[0], span)
+        else:
+            self._opaque_object(cell, type, operands, span)
+        self.adopt(cell)
+
+    def initialise_list(self, cell: Cell, type: CType, node: InitList) -> None:
+        """Initialise from a braced list: aggregate, array, constructor or scalar."""
+        machine = self.machine
+        if type.array:
+            self._initialise_array(cell, type, node)
+            return
+        cls = None if type.pointers else machine.program.class_of(type, machine.frame)
+        if cls is not None:
+            if self.is_aggregate(cls):
+                self._initialise_aggregate(cell, cls, node)
+            else:
+                machine.functions.construct(cell, cls, machine.calls.operands(node.items), node.span)
+            self.adopt(cell)
+            return
+        if library.is_class(type.name) and not type.pointers:
+            operands = machine.calls.operands(node.items)
+            cell.value = library.construct(machine, type, operands, node.span, cell, braced=True)
+            self.adopt(cell)
+            return
+        if not node.items:
+            cell.value = self.zero(type, cell.name)
+        elif len(node.items) == 1 and not isinstance(node.items[0], InitList) and not any(node.names):
+            self.initialise(cell, type, machine.expressions.operand(node.items[0]), node.span)
+        elif type.name in ("auto", ""):
+            cell.value = library.construct(
+                machine, CType("std::vector"), machine.calls.operands(node.items), node.span, cell, braced=True
+            )
+        else:
+            self._unknown_aggregate(cell, type, node)
+        self.adopt(cell)
+
+    def _unknown_aggregate(self, cell: Cell, type: CType, node: InitList) -> None:
+        """A structure of CUDA's headers, or an unseen one: named members are known."""
+        object = StructObject(None, self.machine.fresh(cell.name or type.name, "opaque"))
+        cell.value = object
+        object.cell = cell
+        for position, item in enumerate(node.items):
+            name = node.names[position] if position < len(node.names) else None
+            operand = self.machine.expressions.operand(item)
+            key = name.lstrip(".") if name else f"#{position}"
+            member = Cell(self.machine.expressions.load(operand, node.span), CType(""), key, object)
+            object.fields[key] = member
+            self.adopt(member)
+
+    def is_aggregate(self, cls: ClassInfo) -> bool:
+        """Tell whether braces initialise the members directly."""
+        return not cls.methods.get("") and not cls.unknown_bases and not self._is_virtual(cls)
+
+    def _initialise_aggregate(self, cell: Cell, cls: ClassInfo, node: InitList) -> None:
+        machine = self.machine
+        if len(node.items) == 1 and not any(node.names) and not isinstance(node.items[0], InitList):
+            operand = machine.expressions.operand(node.items[0])
+            source = operand.cell.value if operand.cell is not None else operand.value
+            if isinstance(source, StructObject) and source.cls is not None and source.cls.is_a(cls.name):
+                self.initialise(cell, CType(cls.name, cls.arguments), operand, node.span)
+                return
+            items: list[Operand | Expression] = [operand]
+        else:
+            items = list(node.items)
+        object = StructObject(cls)
+        cell.value = object
+        object.cell = cell
+        object.constructed = True
+        fields = self.all_fields(cls)
+        names = [field.name for field, _ in fields]
+        given: dict[str, Operand | Expression] = {}
+        position = 0
+        for index, item in enumerate(items):
+            name = node.names[index] if index < len(node.names) else None
+            if name:
+                name = name.lstrip(".")
+                position = names.index(name) if name in names else position
+            if position < len(names):
+                given[names[position]] = item
+                position += 1
+        for field, type in fields:
+            chosen = given.get(field.name)
+            if isinstance(chosen, Operand):
+                member = Cell(None, type.plain(), field.name, object, span=field.span)
+                object.fields[field.name] = member
+                self.initialise(member, type.plain(), chosen, node.span)
+            else:
+                member = self.initialise_member(object, field, type, chosen, value_initialise=True)
+            self.adopt(member)
+
+    def initialise_member(
+        self,
+        object: StructObject,
+        field: Variable,
+        type: CType,
+        given: Expression | None,
+        *,
+        value_initialise: bool = False,
+    ) -> Cell:
+        """Initialise a member from an expression, else from its own initialiser, else by default."""
+        machine = self.machine
+        expression = given if given is not None else field.initializer
+        if type.reference and expression is not None and not isinstance(expression, InitList):
+            member = machine.expressions.cell(expression)
+            object.fields[field.name] = member
+            return member
+        plain = type.plain()
+        member = Cell(None, plain, field.name, object, span=field.span)
+        if object.cell is not None:
+            member.kind = object.cell.kind
+        object.fields[field.name] = member
+        if isinstance(expression, InitList):
+            self.initialise_list(member, plain, expression)
+        elif expression is not None:
+            self.initialise(member, plain, machine.expressions.operand(expression), field.span)
+        elif plain.array:
+            member.value = self.zero(plain, field.name) if value_initialise else self.default(plain, field.name, "uninitialised")
+            self.adopt(member)
+            self._construct_elements(member, field.span)
+        elif self.is_class(plain):
+            self.construct(member, plain, [], field.span, default=not value_initialise)
+        elif value_initialise:
+            member.value = self.zero(plain, field.name)
+        else:
+            member.value = self.default(plain, field.name, "uninitialised")
+            if isinstance(member.value, Symbol) and not self._plain(plain):
+                self._opaque_object(member, plain, [], field.span)
+        self.adopt(member)
+        return member
+
+    def _initialise_array(self, cell: Cell, type: CType, node: InitList) -> None:
+        machine = self.machine
+        length = machine.known(type.array[0])
+        array = ArrayObject(type.element(), length if length is not None else len(node.items), label=cell.name)
+        array.origin = "zero"
+        cell.value = array
+        self.adopt(cell)
+        for index, item in enumerate(node.items):
+            element_type = type.element()
+            element = Cell(None, element_type, f"{cell.name}[{index}]", array, cell.kind, cell.span)
+            element.key = index
+            array.cells[index] = element
+            if isinstance(item, InitList):
+                self.initialise_list(element, item.type and machine.resolve(item.type) or element_type, item)
+            else:
+                self.initialise(element, element_type, machine.expressions.operand(item), item.span)
+            self.adopt(element)
+        if array.element is not None and isinstance(array.length, int) and self.is_class(array.element):
+            for index in range(len(node.items), min(array.length, LARGEST_EAGER_ARRAY)):
+                self.construct(self.element(array, index), array.element, [], node.span)
+
+    # -- conversion --------------------------------------------------------------------------------
+
+    def convert(self, value: Value, type: CType) -> Value:
+        """Return a value as a variable of a type holds it."""
+        machine = self.machine
+        if isinstance(value, bool):
+            value = int(value)
+        if type.pointers:
+            return self._convert_pointer(value, type)
+        if isinstance(value, int | float):
+            name = type.name
+            if name in FLOATING:
+                return float(value)
+            if name == "bool":
+                return int(bool(value))
+            if name in UNSIGNED_BITS or name in SIGNED_BITS:
+                try:
+                    return wrap(int(value), name)
+                except (OverflowError, ValueError):  # an infinity, or no number at all
+                    return machine.fresh(name, "opaque")
+            return value
+        if isinstance(value, ArrayObject) and not type.array:
+            return ElementPointer(value, 0)
+        return value
+
+    def _convert_pointer(self, value: Value, type: CType) -> Value:
+        element = type.element()
+        if isinstance(value, DevicePointer):
+            return value if element.name == "void" and not element.pointers and value.element else DevicePointer(value.pointer, element)
+        if isinstance(value, SymbolPointer):
+            return value if element.name == "void" and value.element else SymbolPointer(value.symbol, value.offset, element)
+        if isinstance(value, ArrayObject):
+            value = ElementPointer(value, 0)
+        if isinstance(value, ElementPointer):
+            return self._retype(value, element)
+        if isinstance(value, Symbol) and not type.function and value.origin != "uninitialised":
+            return SymbolPointer(value, 0, element)
+        if isinstance(value, float):
+            return int(value)
+        return value
+
+    def _retype(self, value: ElementPointer, element: CType) -> ElementPointer:
+        """A raw block takes the type of its first typed pointer; other reinterpretations scale the index."""
+        array = value.array
+        if element.name == "void" and not element.pointers:
+            return value
+        if array.element is None:
+            size = self.size_of(element)
+            if value.index == 0 and not array.cells and size:
+                array.length = combine("/", array.length, size) if array.length is not None else None
+                array.element = element
+        return value
+
+    def bytes_of(self, array: ArrayObject) -> Value:
+        """Return the bytes of an array; unknown ones as None or a term."""
+        if array.element is None:
+            return array.length
+        size = self.size_of(array.element)
+        return combine("*", array.length, size) if size is not None and array.length is not None else None
+
+    # -- end of life -------------------------------------------------------------------------------
+
+    def destroy(self, cell: Cell, span: Span) -> None:
+        """End the lifetime of what a cell holds: destructors, then the memory's end for the model."""
+        value = cell.value
+        self.destroy_value(value, span)
+        if cell.host is not None:
+            self.machine.device.host_end(cell, span)
+
+    def destroy_value(self, value: Value, span: Span) -> None:
+        """Run the destructor of a value."""
+        if isinstance(value, StructObject):
+            if value.cls is not None:
+                self.machine.functions.destruct(value, span)
+            else:
+                for member in value.fields.values():
+                    if member.host is not None:
+                        self.machine.device.host_end(member, span)
+        elif isinstance(value, Opaque):
+            return
+        elif isinstance(value, LibraryObject):
+            value.destroy(self.machine, span)
+        elif isinstance(value, ArrayObject):
+            self.end_array(value, span)
+        elif isinstance(value, Closure):
+            for captured in value.captured.values():
+                if captured.owner is None and captured.name.startswith("="):
+                    self.destroy(captured, span)
+
+    def end_array(self, array: ArrayObject, span: Span) -> None:
+        """End the lifetime of an array's elements, last first, and of its memory."""
+        if array.released:
+            return
+        for cell in reversed(list(array.cells.values())):
+            self.destroy(cell, span)
+        array.released = True
+        if array.host is not None:
+            self.machine.device.host_end(array, span)
+
+    def pointer_to(self, cell: Cell) -> Value:
+        """Return the address of a cell: of an element, as a pointer that can move along the array."""
+        if isinstance(cell.owner, ArrayObject):
+            return ElementPointer(cell.owner, cell.key)
+        return CellPointer(cell)
+
+    def is_null(self, value: Value) -> bool:
+        """Tell whether a value is a null pointer or handle for certain."""
+        return (isinstance(value, int) and value == 0) or (isinstance(value, Handle) and value.value == 0)

@@ -1,0 +1,84 @@
+"""Where operations are issued: spans to sites of the trace, through macros and nested calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, CellPointer, ElementPointer, StructObject, Value
+from streamsan.cuda_source.syntax.tree import Expression, Span, Unary
+from streamsan.trace.builder import TraceBuilder
+from streamsan.trace.site import Site
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.machine import Machine
+
+LONGEST_TEXT = 200
+
+
+class Places:
+    """Turns spans into site ids."""
+
+    def __init__(self, builder: TraceBuilder, files: dict[str, str]) -> None:
+        self.builder = builder
+        self._lines = {path: text.splitlines() for path, text in files.items()}
+        self.macros: list[Span] = []
+        """Uses of macros around the expression under evaluation, outermost first."""
+
+    def site(self, machine: Machine, span: Span, label: str = "") -> int:
+        """Return the site of a place in the current frame; code of a macro's body stands where the macro is used."""
+        if self.macros:
+            span = self.macros[0]
+        frame = machine.frame
+        return self.builder.site(
+            Site(
+                file=span.file,
+                line=span.line,
+                column=span.column,
+                end_line=span.end_line,
+                end_column=span.end_column,
+                function=frame.function,
+                text=self.text(span),
+                label=label[:LONGEST_TEXT],
+                caller=frame.call_site,
+            )
+        )
+
+    def text(self, span: Span) -> str:
+        """Return the source of a span on one line."""
+        lines = self._lines.get(span.file)
+        if lines is None or not 1 <= span.line <= len(lines):
+            return ""
+        last = min(span.end_line, span.line + 8, len(lines))
+        part = lines[span.line - 1 : last]
+        if span.end_line == last and span.end_column > 0:
+            part[-1] = part[-1][: span.end_column - 1]
+        part[0] = part[0][span.column - 1 :]
+        return " ".join(" ".join(part).split())[:LONGEST_TEXT]
+
+    def label(self, value: Value, expression: Expression | None) -> str:
+        """Return the name of the variable that an out-argument points to."""
+        cell: Cell | None = None
+        if isinstance(value, CellPointer):
+            cell = value.cell
+        elif isinstance(value, ElementPointer):
+            cell = value.array.cells.get(value.index)
+            if cell is None:
+                return value.array.label
+        name = cell_name(cell) if cell is not None else ""
+        if name or expression is None:
+            return name
+        while isinstance(expression, Unary):
+            expression = expression.operand
+        return self.text(expression.span)
+
+
+def cell_name(cell: Cell) -> str:
+    """Return a cell's name as the program would write it: `buf.ptr`, `d_x[1]`."""
+    owner = cell.owner
+    if isinstance(owner, StructObject) and owner.cell is not None and owner.cell.name and cell.name:
+        outer = cell_name(owner.cell)
+        return f"{outer}.{cell.name}"
+    if isinstance(owner, ArrayObject) and owner.cell is not None and isinstance(cell.key, int):
+        outer = cell_name(owner.cell)
+        return f"{outer}[{cell.key}]" if outer else cell.name
+    return cell.name

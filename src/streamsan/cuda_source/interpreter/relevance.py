@@ -1,0 +1,262 @@
+"""What a piece of code could do to GPU work, found without running it: what may be summarised, and what must be run."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.program import Program, last_name
+from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
+from streamsan.cuda_source.syntax.tree import (
+    Assign,
+    Block,
+    Break,
+    Call,
+    Class,
+    Continue,
+    Delete,
+    Expression,
+    Function,
+    Goto,
+    Index,
+    Lambda,
+    Launch,
+    Macro,
+    Member,
+    Name,
+    New,
+    Return,
+    Statement,
+    Type,
+    Unary,
+    Unparsed,
+    Variable,
+)
+
+API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
+_FIELDS: dict[type[Any], tuple[str, ...]] = {}
+_LARGEST_WALK = 20_000
+
+
+def children(node: Any) -> Iterator[Any]:
+    """Yield the tree nodes directly below a node."""
+    names = _FIELDS.get(type(node))
+    if names is None:
+        names = tuple(
+            field.name for field in dataclasses.fields(node) if field.name not in ("span", "type", "_lower", "returns")
+        )
+        _FIELDS[type(node)] = names
+    for name in names:
+        value = getattr(node, name)
+        if isinstance(value, Expression | Statement):
+            yield value
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, Expression | Statement):
+                    yield item
+                elif isinstance(item, tuple):
+                    for part in item:
+                        if isinstance(part, Expression | Statement):
+                            yield part
+                        elif isinstance(part, list):
+                            yield from (inner for inner in part if isinstance(inner, Expression | Statement))
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield a node and all below it."""
+    pending = [node]
+    count = 0
+    while pending and count < _LARGEST_WALK:
+        current = pending.pop()
+        count += 1
+        yield current
+        pending.extend(reversed(list(children(current))))
+
+
+class Relevance:
+    """Answers for one unit; shared by all its paths."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.macros: dict[str, Macro] = program.macros
+        self._acts: dict[int, bool] = {}
+        self._kept: list[Any] = []
+        """Nodes whose ids are keys above: they must not be collected."""
+        self._functions: dict[str, bool] = {}
+        self._free: dict[int, list[str]] = {}
+        self._bodies: dict[str, list[Function]] | None = None
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def names_in(self, node: Any) -> list[str]:
+        """Return the names used in a tree, in order, each once."""
+        return list(dict.fromkeys(part.name for part in walk(node) if isinstance(part, Name)))
+
+    def free_names(self, node: Lambda) -> list[str]:
+        """Return the names that a lambda's body uses and may capture."""
+        found = self._free.get(id(node))
+        if found is None:
+            own = {parameter.name for parameter in node.parameters}
+            found = [name for name in self.names_in(node.body) if name not in own]
+            self._free[id(node)] = found
+            self._kept.append(node)
+        return found
+
+    # -- does it act? ------------------------------------------------------------------------------
+
+    def expression_acts(self, node: Expression) -> bool:
+        """Tell whether evaluating an expression may issue an operation, or call code nobody can see."""
+        return self._any(node, self._part_acts)
+
+    def statement_acts(self, node: Statement) -> bool:
+        """Tell whether a statement may issue an operation, leave its block, or change a pointer or handle."""
+        return self._any(node, self._part_acts) or any(
+            isinstance(part, Return | Break | Continue | Goto) for part in walk(node)
+        )
+
+    def loop_acts(self, node: Statement) -> bool:
+        """Tell whether a loop's statement may issue an operation or leave the function."""
+        return self._any(node, self._part_acts) or any(isinstance(part, Return | Goto) for part in walk(node))
+
+    def _any(self, node: Any, test: Any) -> bool:
+        known = self._acts.get(id(node))
+        if known is None:
+            known = any(test(part) for part in walk(node))
+            self._acts[id(node)] = known
+            self._kept.append(node)
+        return known
+
+    def _part_acts(self, part: Any) -> bool:
+        if isinstance(part, Launch | New | Delete):
+            return True
+        if isinstance(part, Unary) and part.operator == "throw":
+            return True
+        if isinstance(part, Call):
+            return self._call_acts(part)
+        if isinstance(part, Name):
+            macro = self.macros.get(part.name)
+            return macro is not None and macro.parameters is None and self._macro_acts(macro)
+        if isinstance(part, Variable):
+            return self._type_acts(part.type)
+        return isinstance(part, Unparsed) and bool(part.children)
+
+    def _call_acts(self, call: Call) -> bool:
+        callee = call.callee
+        if isinstance(callee, Member):
+            return not (library.is_harmless(callee.member) or self._harmless_method(callee.member))
+        if not isinstance(callee, Name):
+            return True
+        name = callee.name
+        if API_NAME.match(last_name(name)):
+            return True
+        macro = self.macros.get(name)
+        if macro is not None:
+            return self._macro_acts(macro)
+        if library.is_harmless(name) or canonical_name(name) in SCALAR_SIZES:
+            return False
+        return self.function_acts(name)
+
+    def _harmless_method(self, name: str) -> bool:
+        bodies = self._by_name().get(last_name(name))
+        if not bodies:
+            return False
+        return not self.function_acts(name)
+
+    def _by_name(self) -> dict[str, list[Function]]:
+        if self._bodies is None:
+            found: dict[str, list[Function]] = {}
+            for functions in self.program.functions.values():
+                for function in functions:
+                    found.setdefault(last_name(function.name), []).append(function)
+            for name, node in self.program.classes.items():
+                for method in self.program.members_of(name, node):
+                    found.setdefault(last_name(method.name), []).append(method)
+            self._bodies = found
+        return self._bodies
+
+    def function_acts(self, name: str) -> bool:
+        """Tell whether a call by this name may issue an operation."""
+        short = last_name(name)
+        known = self._functions.get(short)
+        if known is not None:
+            return known
+        self._functions[short] = False  # recursion adds nothing
+        functions = self._by_name().get(short, [])
+        bodies = [function for function in functions if function.body is not None]
+        acts = not bodies or any(
+            self._part_acts(part) for function in bodies for part in walk(function.body)
+        )
+        self._functions[short] = acts
+        return acts
+
+    def body_acts(self, function: Function) -> bool:
+        """Tell whether a function's own body may issue an operation."""
+        return function.body is not None and self._any(function.body, self._part_acts)
+
+    def _macro_acts(self, macro: Macro) -> bool:
+        if macro.name in self._functions:
+            return self._functions[macro.name]
+        self._functions[macro.name] = False
+        nodes: list[Any] = list(macro.statements or [])
+        if macro.expression is not None:
+            nodes.append(macro.expression)
+        acts = any(self._part_acts(part) or isinstance(part, Return) for node in nodes for part in walk(node))
+        if not nodes and macro.text.strip():
+            acts = True
+        self._functions[macro.name] = acts
+        return acts
+
+    def _type_acts(self, type: Type) -> bool:
+        if type.pointers or type.reference:
+            return False
+        if type.name.startswith(("std::thread", "std::jthread")):
+            return True
+        node = self.program.classes.get(type.name)
+        if node is None:
+            return False
+        return any(
+            method.constructor or method.destructor for method in self.program.members_of(type.name, node)
+        ) or bool(node.bases)
+
+    # -- what a summary must change ----------------------------------------------------------------
+
+    def assigned(self, node: Any) -> list[Expression]:
+        """Return the targets of assignments, increments and compound assignments in a tree."""
+        found: list[Expression] = []
+        for part in walk(node):
+            if isinstance(part, Assign):
+                found.append(part.target)
+            elif isinstance(part, Unary) and part.operator in ("++", "--", "post++", "post--"):
+                found.append(part.operand)
+        return found
+
+    def accessed(self, node: Any) -> list[tuple[Expression, bool]]:
+        """Return the buffers that a tree indexes or dereferences, and whether it writes them."""
+        targets = {id(target) for target in self.assigned(node)}
+        found: list[tuple[Expression, bool]] = []
+        for part in walk(node):
+            if isinstance(part, Index):
+                base: Expression = part.base
+                while isinstance(base, Index):
+                    base = base.base
+                found.append((base, id(part) in targets))
+            elif isinstance(part, Unary) and part.operator == "*":
+                found.append((part.operand, id(part) in targets))
+            elif isinstance(part, Member) and part.arrow:
+                found.append((part.object, id(part) in targets))
+        return found
+
+    def declares(self, node: Any) -> set[str]:
+        """Return the names that a tree declares."""
+        return {part.name for part in walk(node) if isinstance(part, Variable)}
+
+
+def has_calls(node: Any) -> bool:
+    """Tell whether a tree calls or launches anything."""
+    return any(isinstance(part, Call | Launch) for part in walk(node))
+
+
+__all__ = ["Block", "Class", "Relevance", "children", "has_calls", "walk"]

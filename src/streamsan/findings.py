@@ -1,0 +1,181 @@
+"""What a rule found: one broken rule at one place, with everything a report needs. Data only, no wording, no layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How much a finding matters. `rank` orders them, an error first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for an error, 1 for a warning, 2 for a note."""
+        return _RANK[self]
+
+    def at_most(self, limit: Severity) -> Severity:
+        """Return the weaker of the two: a cap never raises a severity."""
+        return self if self.rank >= limit.rank else limit
+
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+class Confidence(StrEnum):
+    """`proven`: in every execution that reaches the operations; `possible`: in some that the tool cannot exclude."""
+
+    PROVEN = "proven"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A point in a file; lines and columns count from 1, 0 is unknown."""
+
+    file: str
+    line: int
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a finding is reported. `end_line` is the last line of the call, for suppressions; it is not reported."""
+
+    file: str
+    line: int
+    column: int = 0
+    function: str = ""
+    end_line: int = 0
+
+    @property
+    def place(self) -> Place:
+        """The location without its function."""
+        return Place(self.file, self.line, self.column)
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another operation of the finding: `role` is a RelatedRole's name in lower case, `message` what happened there."""
+
+    role: str
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What the documentation promises or demands, and which document."""
+
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What hardware did: `fact` is the id of the measurement, `on` the machine and driver."""
+
+    text: str
+    fact: str
+    on: str = "H200, driver 580"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One textual change of a fix: replace [line:column, end_line:end_column) by `text`."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to change. `verified` only where the changed program was analysed again without the finding."""
+
+    summary: str
+    verified: bool = False
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a finding rests on, for merging. Never reported."""
+
+    operations: frozenset[Place] = frozenset()
+    """places of all operations that take part"""
+    causes: frozenset[Place] = frozenset()
+    """places that make two findings at one location the same finding: the allocation, the conflicting operations"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule broken at one place."""
+
+    code: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    location: Location
+    related: tuple[Related, ...] = ()
+    contract: Contract | None = None
+    observed: Observed | None = None
+    witness: tuple[str, ...] = ()
+    fix: Fix | None = None
+    properties: Mapping[str, int | str] = field(default_factory=dict)
+    basis: Basis = field(default=Basis(), compare=False)
+
+    @property
+    def strength(self) -> tuple[int, int]:
+        """Sorts the strongest first: severity, then `proven` before `possible`."""
+        return self.severity.rank, 0 if self.confidence is Confidence.PROVEN else 1
+
+    @property
+    def order(self) -> tuple[str, int, int, str, str]:
+        """Sorts findings as reports print them: by place, then code."""
+        return self.location.file, self.location.line, self.location.column, self.code, self.message
+
+    def weakened(self, limit: Severity) -> Finding:
+        """Return the finding as `possible`, with a severity of at most `limit`."""
+        return replace(self, severity=self.severity.at_most(limit), confidence=Confidence.POSSIBLE)
+
+
+def same_finding(first: Finding, second: Finding) -> bool:
+    """Tell whether two findings are one: same code, same place, and a cause in common (or no cause at all)."""
+    if first.code != second.code or first.location.place != second.location.place:
+        return False
+    if not first.basis.causes or not second.basis.causes:
+        return first.message == second.message
+    return not first.basis.causes.isdisjoint(second.basis.causes)
+
+
+def merge(findings: Iterable[Finding]) -> list[Finding]:
+    """Join findings that are the same: the strongest speaks, the others add related operations. Sorted by place."""
+    groups: dict[tuple[str, Place], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda f: (f.strength, f.order)):
+        group = groups.setdefault((finding.code, finding.location.place), [])
+        for index, kept in enumerate(group):
+            if same_finding(kept, finding):
+                group[index] = _joined(kept, finding)
+                break
+        else:
+            group.append(finding)
+    return sorted((finding for group in groups.values() for finding in group), key=lambda f: f.order)
+
+
+def _joined(kept: Finding, other: Finding) -> Finding:
+    known = {(r.role, r.file, r.line) for r in kept.related}
+    extra = tuple(r for r in other.related if (r.role, r.file, r.line) not in known)
+    # The operations stay those of the strongest: one instance is enough to have the finding.
+    basis = Basis(kept.basis.operations, kept.basis.causes | other.basis.causes)
+    return replace(kept, related=kept.related + extra, basis=basis)

@@ -1,0 +1,85 @@
+"""One call of an API with its arguments bound by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from streamsan.effects import CONSTANTS, Api, Hint, Parameter, Role, Signature
+from streamsan.model.state import HostThread
+from streamsan.model.values import Handle, Pointer, Value
+from streamsan.vocabulary import AccessMode
+
+KernelArguments = Sequence[tuple[Value, AccessMode]]
+"""The arguments of a kernel, structures flattened, and how its body uses each."""
+Fields = Mapping[str, Value]
+"""What is known of a structure: `{"srcPtr.ptr": ..., "extent.width": ...}`."""
+
+_NUMBER = re.compile(r"\d+$")
+
+
+@dataclass(slots=True)
+class Call:
+    """A call as a handler sees it."""
+
+    thread: HostThread
+    api: Api
+    signature: Signature
+    site: int
+    values: dict[str, Value]
+    """arguments by parameter name; what the call left out has its default, or is missing"""
+    per_thread: bool
+    """stream 0 is the per-thread default stream"""
+    kernel_arguments: KernelArguments | None = None
+    structures: Mapping[str, Fields] = field(default_factory=dict)
+
+    def value(self, role: Role, handle: str = "") -> Value:
+        """Return the first argument of a role; None when the call has none or nobody knows it."""
+        parameter = self.signature.first(role, handle)
+        return None if parameter is None else self.values.get(parameter.name)
+
+    def has(self, role: Role, handle: str = "") -> bool:
+        """Return whether the argument list has a parameter of this role."""
+        return self.signature.first(role, handle) is not None
+
+    def number(self, role: Role) -> int | None:
+        """Return the first argument of a role when it is a known number."""
+        value = self.value(role)
+        return value if isinstance(value, int) else None
+
+    def out(self, role: Role) -> Parameter | None:
+        """Return the parameter that receives the result, None when the program passed NULL."""
+        parameter = self.signature.first(role)
+        return None if parameter is None or self.values.get(parameter.name) == 0 else parameter
+
+
+def bind_values(signature: Signature, arguments: Sequence[Value]) -> dict[str, Value]:
+    """Return the arguments by parameter name, with the defaults of those left out."""
+    values: dict[str, Value] = {}
+    for position, parameter in enumerate(signature.parameters):
+        if position < len(arguments):
+            values[parameter.name] = arguments[position]
+        elif parameter.default is not None:
+            values[parameter.name] = default_value(parameter.default)
+    return values
+
+
+def default_value(text: str) -> Value:
+    """Return the value of a default argument as the header writes it."""
+    if text == "NULL":
+        return 0
+    return int(text) if _NUMBER.match(text) else CONSTANTS.get(text)
+
+
+def hints(arguments: Sequence[Value]) -> list[Hint]:
+    """Return what the values themselves say of the argument list that was meant."""
+    return [_hint(value) for value in arguments]
+
+
+def _hint(value: Value) -> Hint:
+    if isinstance(value, Handle):
+        return value.type
+    if isinstance(value, Pointer):
+        return "pointer"
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,264 @@
+"""Devices and contexts: which one is current, how they begin and end."""
+
+from __future__ import annotations
+
+from streamsan.effects import Effect, Role
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.handlers import handles
+from streamsan.model.state import Context, HostThread, Lifetime, Process
+from streamsan.model.statuses import INVALID_CONTEXT, INVALID_DEVICE, SUCCESS
+from streamsan.model.values import Handle, Outcome, Value
+from streamsan.vocabulary import ContextKind, MemoryKind, OperationKind
+
+SURVIVES_CONTEXT = frozenset(
+    {
+        MemoryKind.STREAM_ORDERED,
+        MemoryKind.POOL_IMPORT,
+        MemoryKind.GRAPH,
+        MemoryKind.HOST_HEAP,
+        MemoryKind.HOST_STACK,
+        MemoryKind.HOST_STATIC,
+        MemoryKind.UNKNOWN,
+    }
+)
+"""Memory that a reset or the end of its context leaves alone (R-04: pool memory survives)."""
+
+
+@handles(Effect.SET_DEVICE)
+def set_device(core: ModelCore, call: Call) -> Outcome:
+    """Make the device's primary context current, whatever was current before."""
+    device = call.value(Role.DEVICE)
+    if isinstance(device, int) and device < 0:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_DEVICE)
+        return Outcome(INVALID_DEVICE, {})
+    call.thread.device = device
+    context = core.primary(call.thread, device, call.site)
+    context.used_by_runtime = True
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    _replace_current(core, call, context)
+    return Outcome(SUCCESS, {})
+
+
+@handles(Effect.GET_DEVICE)
+def get_device(core: ModelCore, call: Call) -> Outcome:
+    """Return the current device as the program itself named it."""
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    return Outcome(SUCCESS, _first_out(call, current_device(call.thread)))
+
+
+@handles(Effect.DEVICE_COUNT)
+def device_count(core: ModelCore, call: Call) -> Outcome:
+    """Return as many devices as the chooser says."""
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    return Outcome(SUCCESS, _first_out(call, core.chooser.device_count(core.fresh_symbol("devices", "input"))))
+
+
+@handles(Effect.DEVICE_HANDLE)
+def device_handle(core: ModelCore, call: Call) -> Outcome:
+    """A CUdevice is its ordinal."""
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    return Outcome(SUCCESS, _first_out(call, call.value(Role.DEVICE)))
+
+
+@handles(Effect.DEVICE_RESET)
+def device_reset(core: ModelCore, call: Call) -> Outcome:
+    """Reset the current device; with a created context current only the runtime's own state goes."""
+    context = core.current(call.thread, call.site)
+    if context.kind is ContextKind.PRIMARY:
+        _reset(core, call, context)
+    else:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    return Outcome(SUCCESS, {})
+
+
+@handles(Effect.PRIMARY_RESET)
+def primary_reset(core: ModelCore, call: Call) -> Outcome:
+    """Reset a device's primary context."""
+    _reset(core, call, core.primary(call.thread, call.value(Role.DEVICE), call.site))
+    return Outcome(SUCCESS, {})
+
+
+@handles(Effect.PRIMARY_RETAIN)
+def primary_retain(core: ModelCore, call: Call) -> Outcome:
+    """Give the device's primary context, made if it is the first use; does not make it current."""
+    context = core.primary(call.thread, call.value(Role.DEVICE), call.site)
+    context.retained += 1
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
+
+
+@handles(Effect.PRIMARY_RELEASE)
+def primary_release(core: ModelCore, call: Call) -> Outcome:
+    """Drop one use; the last one destroys the context, unless the runtime uses it too."""
+    context = core.primary(call.thread, call.value(Role.DEVICE), call.site)
+    if context.retained:
+        context.retained -= 1
+        if not context.retained and not context.used_by_runtime:
+            _destroy(core, call, context)
+            return Outcome(SUCCESS, {})
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    return Outcome(SUCCESS, {})
+
+
+@handles(Effect.CONTEXT_CREATE)
+def context_create(core: ModelCore, call: Call) -> Outcome:
+    """Make a context and push it."""
+    context = core.create_context(call.thread, call.value(Role.DEVICE), call.site, call.api.name)
+    call.thread.stack.append(context)
+    core.say_current(call.thread, context, call.site)
+    return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
+
+
+@handles(Effect.CONTEXT_DESTROY)
+def context_destroy(core: ModelCore, call: Call) -> Outcome:
+    """Destroy a context; if it is current to the calling thread it is popped, other threads keep a dead one."""
+    value = call.value(Role.HANDLE, "context")
+    context = None if value is None else core.context_of(call.thread, value, call.site)
+    if context is None or not context.alive:
+        stale = context.handle if context else 0
+        status = SUCCESS if value is None else INVALID_CONTEXT
+        kind = OperationKind.CONTEXT_DESTROY if context else OperationKind.CALL
+        core.emit(kind, call.thread, call.site, call.api.name, object=stale, status=status)
+        return Outcome(status, {})
+    _destroy(core, call, context)
+    if call.thread.stack and call.thread.stack[-1] is context:
+        call.thread.stack.pop()
+        _say_top(core, call)
+    return Outcome(SUCCESS, {})
+
+
+@handles(Effect.CONTEXT_PUSH)
+def context_push(core: ModelCore, call: Call) -> Outcome:
+    """Push a context."""
+    context, status = _named(core, call)
+    if context is not None and not status:
+        call.thread.stack.append(context)
+        core.say_current(call.thread, context, call.site)
+    return Outcome(status, {})
+
+
+@handles(Effect.CONTEXT_SET)
+def context_set(core: ModelCore, call: Call) -> Outcome:
+    """Replace the current context; NULL pops it."""
+    if call.value(Role.HANDLE, "context") == 0:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        if call.thread.stack:
+            call.thread.stack.pop()
+            _say_top(core, call)
+        return Outcome(SUCCESS, {})
+    context, status = _named(core, call)
+    if context is not None and not status:
+        _replace_current(core, call, context)
+    return Outcome(status, {})
+
+
+@handles(Effect.CONTEXT_POP)
+def context_pop(core: ModelCore, call: Call) -> Outcome:
+    """Pop the current context and give it."""
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    if not call.thread.stack:
+        return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context")))
+    context = call.thread.stack.pop()
+    _say_top(core, call)
+    return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
+
+
+@handles(Effect.CONTEXT_GET)
+def context_get(core: ModelCore, call: Call) -> Outcome:
+    """Give the current context; an unknown one where nothing in view made one current."""
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    if call.thread.stack:
+        return Outcome(SUCCESS, _first_out(call, Handle("context", call.thread.stack[-1].handle)))
+    return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context")))
+
+
+@handles(Effect.CONTEXT_SYNCHRONIZE)
+def context_synchronize(core: ModelCore, call: Call) -> Outcome:
+    """Wait for all work of the current context, or of the one named."""
+    context = None
+    if call.has(Role.HANDLE):
+        context = core.context_of(call.thread, call.value(Role.HANDLE, "context"), call.site)
+    context = context or core.current(call.thread, call.site)
+    status = SUCCESS if context.alive else INVALID_CONTEXT
+    core.emit(
+        OperationKind.CONTEXT_SYNCHRONIZE, call.thread, call.site, call.api.name, object=context.handle, status=status
+    )
+    return Outcome(status, {})
+
+
+@handles(Effect.PEER_ENABLE)
+def peer_enable(core: ModelCore, call: Call) -> Outcome:
+    """Let the current context reach another's memory."""
+    core.current(call.thread, call.site)
+    if call.has(Role.HANDLE):
+        peer = core.context_of(call.thread, call.value(Role.HANDLE, "context"), call.site)
+    else:
+        peer = core.primary(call.thread, call.value(Role.DEVICE), call.site)
+    core.emit(
+        OperationKind.PEER_ENABLE if peer else OperationKind.CALL,
+        call.thread,
+        call.site,
+        call.api.name,
+        object=peer.handle if peer else 0,
+    )
+    return Outcome(SUCCESS, {})
+
+
+def current_device(thread: HostThread) -> Value:
+    """Return the device of a thread's current context."""
+    return thread.stack[-1].device if thread.stack else thread.device
+
+
+def kill_members(process: Process, context: Context) -> None:
+    """Everything that a context owned is gone."""
+    for handled in process.owned_by(context):
+        if not getattr(handled, "outlives_reset", False) and not isinstance(handled, Context):
+            handled.alive = False
+    for allocation in process.live():
+        if allocation.context is context and allocation.kind not in SURVIVES_CONTEXT:
+            allocation.lifetime = Lifetime.DEAD
+
+
+def _named(core: ModelCore, call: Call) -> tuple[Context | None, int]:
+    """Return the context that a call names, and the status of naming it; emits the call."""
+    value = call.value(Role.HANDLE, "context")
+    context = core.context_of(call.thread, value, call.site)
+    stale = context is not None and not context.alive
+    status = INVALID_CONTEXT if stale or value == 0 else SUCCESS
+    if stale and context is not None:
+        # The trace says the attempt by the operation itself, so that the stale handle is seen (SS205).
+        core.emit(
+            OperationKind.CONTEXT_CURRENT, call.thread, call.site, call.api.name, object=context.handle, status=status
+        )
+    else:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+    return context, status
+
+
+def _replace_current(core: ModelCore, call: Call, context: Context) -> None:
+    call.thread.stack[-1:] = [context]
+    core.say_current(call.thread, context, call.site)
+
+
+def _say_top(core: ModelCore, call: Call) -> None:
+    """After a pop: say what is current now. With nothing left the next call that needs a context says it."""
+    call.thread.said_context = 0
+    if call.thread.stack:
+        core.say_current(call.thread, call.thread.stack[-1], call.site)
+
+
+def _reset(core: ModelCore, call: Call, context: Context) -> None:
+    core.emit(OperationKind.DEVICE_RESET, call.thread, call.site, call.api.name, object=context.handle)
+    kill_members(call.thread.process, context)
+
+
+def _destroy(core: ModelCore, call: Call, context: Context) -> None:
+    core.emit(OperationKind.CONTEXT_DESTROY, call.thread, call.site, call.api.name, object=context.handle)
+    context.alive = False
+    kill_members(call.thread.process, context)
+
+
+def _first_out(call: Call, value: Value) -> dict[str, Value]:
+    outs = call.signature.outs
+    return {outs[0].name: value} if outs else {}

@@ -1,0 +1,248 @@
+"""How a value becomes a stream, an event, a context or memory; what is not known yet is assumed to exist, once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamsan.model.address_space import AddressSpace, FreshAddresses
+from streamsan.model.chooser import Chooser, ReaderChooser
+from streamsan.model.emission import Emission
+from streamsan.model.state import (
+    LEGACY_HANDLE,
+    PER_THREAD_HANDLE,
+    Allocation,
+    Context,
+    Event,
+    HostThread,
+    Stream,
+)
+from streamsan.model.values import Handle, Pointer, Symbol, Value
+from streamsan.trace.builder import TraceBuilder
+from streamsan.trace.references import Reference
+from streamsan.vocabulary import (
+    AccessMode,
+    ContextKind,
+    MemoryKind,
+    OperationKind,
+    SlotFlag,
+    StreamKind,
+)
+
+LARGEST_SIZE = 1 << 62
+FIRST_UNKNOWN_DEVICE = 1 << 16
+
+
+class ModelCore(Emission):
+    """What every handler works on."""
+
+    def __init__(
+        self,
+        builder: TraceBuilder,
+        *,
+        per_thread_default: bool = False,
+        addresses: AddressSpace | None = None,
+        chooser: Chooser | None = None,
+    ) -> None:
+        super().__init__(builder)
+        self.per_thread_default = per_thread_default
+        self.addresses: AddressSpace = FreshAddresses() if addresses is None else addresses
+        self.chooser: Chooser = ReaderChooser() if chooser is None else chooser
+        self._next_generation = 1
+
+    # -- contexts ---------------------------------------------------------------------------------
+    def current(self, thread: HostThread, site: int) -> Context:
+        """Return the current context, the device's primary one if there is none yet, and tell the trace."""
+        top = thread.stack[-1] if thread.stack else None
+        if top is None or (top.kind is ContextKind.PRIMARY and not top.alive):
+            thread.stack[-1:] = [self.primary(thread, thread.device, site)]
+        context = thread.stack[-1]
+        self.say_current(thread, context, site)
+        return context
+
+    def say_current(self, thread: HostThread, context: Context, site: int) -> None:
+        """Tell the trace which context is current, if it believes otherwise."""
+        if thread.said_context != context.handle:
+            thread.said_context = context.handle
+            self.emit(OperationKind.CONTEXT_CURRENT, thread, site, object=context.handle)
+
+    def primary(self, thread: HostThread, device: Value, site: int) -> Context:
+        """Return the primary context of a device, made when it is first needed."""
+        ordinal, assumed = self._device_number(thread, device)
+        context = thread.process.primaries.get(ordinal)
+        if context is None or not context.alive:
+            context = Context(self.fresh_handle(), ContextKind.PRIMARY, ordinal, device, assumed=assumed)
+            thread.process.primaries[ordinal] = context
+            thread.process.handles[context.handle] = context
+            self._say_context(thread, context, site)
+        return context
+
+    def create_context(self, thread: HostThread, device: Value, site: int, api: str = "") -> Context:
+        """Make a context of its own on a device."""
+        ordinal, assumed = self._device_number(thread, device)
+        context = Context(self.fresh_handle(), ContextKind.CREATED, ordinal, device, assumed=assumed)
+        thread.process.handles[context.handle] = context
+        self._say_context(thread, context, site, api)
+        return context
+
+    def _say_context(self, thread: HostThread, context: Context, site: int, api: str = "") -> None:
+        self.emit(
+            OperationKind.CONTEXT_CREATE,
+            thread,
+            site,
+            api,
+            object=context.handle,
+            address=context.ordinal,
+            detail=context.kind,
+            flags=SlotFlag.ASSUMED if context.assumed else 0,
+        )
+
+    def _device_number(self, thread: HostThread, device: Value) -> tuple[int, bool]:
+        """Return a device's number in the trace, and whether it is an unknown one."""
+        if isinstance(device, int) and 0 <= device < FIRST_UNKNOWN_DEVICE:
+            return device, False
+        symbol = device if isinstance(device, Symbol) else Symbol(0, "device", "opaque")
+        known = thread.process.devices
+        return known.setdefault(symbol, FIRST_UNKNOWN_DEVICE + len(known)), True
+
+    def context_of(self, thread: HostThread, value: Value, site: int) -> Context | None:
+        """Return the context a value means; None for NULL. An unknown one is assumed to exist."""
+        if value == 0:
+            return None
+        if isinstance(value, Handle) and isinstance(found := thread.process.handles.get(value.value), Context):
+            return found
+        key = ("context", identity(value, site))
+        known = thread.process.assumed_handles.get(key)
+        if not isinstance(known, Context):
+            symbol = value if isinstance(value, Symbol) else self.fresh_symbol("context")
+            ordinal, _ = self._device_number(thread, replace(symbol, name=symbol.name + "'s device"))
+            known = Context(self.fresh_handle(), ContextKind.CREATED, ordinal, symbol, assumed=True)
+            thread.process.assumed_handles[key] = thread.process.handles[known.handle] = known
+            self._say_context(thread, known, site)
+        return known
+
+    # -- streams and events -----------------------------------------------------------------------
+    def stream_of(self, thread: HostThread, value: Value, site: int, per_thread: bool = False) -> Stream:
+        """Return the stream a value means: 0 is the default stream, an unknown one is assumed to exist."""
+        if isinstance(value, int) and value in (0, LEGACY_HANDLE, PER_THREAD_HANDLE):
+            chosen = value or (PER_THREAD_HANDLE if per_thread or self.per_thread_default else LEGACY_HANDLE)
+            default = thread.process.handles[chosen]
+            assert isinstance(default, Stream)
+            return default
+        if isinstance(value, Handle) and isinstance(found := thread.process.handles.get(value.value), Stream):
+            return found
+        key = ("stream", identity(value, site))
+        known = thread.process.assumed_handles.get(key)
+        if not isinstance(known, Stream):
+            context = self.current(thread, site)
+            known = Stream(self.fresh_handle(), StreamKind.UNKNOWN, context, assumed=True)
+            thread.process.assumed_handles[key] = thread.process.handles[known.handle] = known
+            self.emit(
+                OperationKind.STREAM_CREATE,
+                thread,
+                site,
+                object=known.handle,
+                detail=StreamKind.UNKNOWN,
+                flags=SlotFlag.ASSUMED,
+            )
+        return known
+
+    def event_of(self, thread: HostThread, value: Value, site: int) -> Event:
+        """Return the event a value means; an unknown one is assumed to exist."""
+        if isinstance(value, Handle) and isinstance(found := thread.process.handles.get(value.value), Event):
+            return found
+        key = ("event", identity(value, site))
+        known = thread.process.assumed_handles.get(key)
+        if not isinstance(known, Event):
+            known = Event(self.fresh_handle(), self.current(thread, site), assumed=True)
+            thread.process.assumed_handles[key] = thread.process.handles[known.handle] = known
+            self.emit(OperationKind.EVENT_CREATE, thread, site, object=known.handle, flags=SlotFlag.ASSUMED)
+        return known
+
+    # -- memory -----------------------------------------------------------------------------------
+    def new_allocation(
+        self, thread: HostThread, size: Value, kind: MemoryKind, context: Context | None, address: int | None = None
+    ) -> Allocation:
+        """Make an allocation, without an operation."""
+        known = known_size(size)
+        generation = self._next_generation
+        self._next_generation += 1
+        place = self.addresses.place(known) if address is None else address
+        allocation = Allocation(place, known, generation, kind, context)
+        thread.process.allocations[generation] = allocation
+        return allocation
+
+    def pointer_of(self, thread: HostThread, value: Value, site: int, api: str = "") -> Pointer | None:
+        """Return the address a value means; None for NULL and for what nobody knows.
+
+        A symbol that an unknown caller or code decided becomes, once, an assumed allocation of unknown kind and size.
+        """
+        if isinstance(value, Pointer):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < LARGEST_SIZE:
+            return Pointer(value, value, 0)
+        if isinstance(value, Symbol) and value.origin != "uninitialised":
+            return self.assumed_memory(thread, value, site).pointer
+        return None
+
+    def assumed_memory(self, thread: HostThread, symbol: Symbol, site: int) -> Allocation:
+        """Return the allocation that an unknown pointer leads to, made when it is first used."""
+        known = thread.process.assumed_memory.get(symbol)
+        if known is None:
+            known = self.new_allocation(thread, None, MemoryKind.UNKNOWN, None)
+            known.assumed = True
+            thread.process.assumed_memory[symbol] = known
+            self.say_allocation(thread, known, site, flags=SlotFlag.ASSUMED)
+        return known
+
+    def say_allocation(
+        self,
+        thread: HostThread,
+        allocation: Allocation,
+        site: int,
+        api: str = "",
+        *,
+        stream: int = 0,
+        flags: int = 0,
+        status: int = 0,
+    ) -> None:
+        """Emit the ALLOC of an allocation."""
+        self.emit(
+            OperationKind.ALLOC,
+            thread,
+            site,
+            api,
+            stream=stream,
+            references=[Reference(allocation.address, allocation.size, allocation.generation)],
+            detail=allocation.kind,
+            flags=flags,
+            status=status,
+        )
+
+    def allocation_of(self, thread: HostThread, pointer: Pointer | None) -> Allocation | None:
+        """Return the allocation a pointer was derived from, alive or not."""
+        return None if pointer is None else thread.process.allocations.get(pointer.generation)
+
+    def reference(
+        self, thread: HostThread, value: Value, size: Value, mode: AccessMode, site: int, flags: int = 0
+    ) -> Reference | None:
+        """Return memory that an operation uses; None when nobody knows it, and for no bytes at all."""
+        if isinstance(size, int) and size == 0:
+            return None
+        pointer = self.pointer_of(thread, value, site)
+        if pointer is None:
+            return None
+        extent = known_size(size) if pointer.exact else 0
+        allocation = thread.process.allocations.get(pointer.generation)
+        # Memory mapped into reserved addresses has generations of its own, which the pointer does not know.
+        generation = 0 if allocation is not None and allocation.is_reservation else pointer.generation
+        return Reference(pointer.address, extent, generation, mode, flags)
+
+
+def known_size(size: Value) -> int:
+    """Return a size for a slot: bytes when known, else 0."""
+    return size if isinstance(size, int) and 0 < size < LARGEST_SIZE else 0
+
+
+def identity(value: Value, site: int) -> object:
+    """Return what an unknown handle is recognised by: itself, or the place when it is nothing at all."""
+    return ("site", site) if value is None else value

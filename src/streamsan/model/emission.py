@@ -1,0 +1,95 @@
+"""What goes into the trace: fresh names, processes, host threads, operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamsan.model.state import (
+    FIRST_HANDLE,
+    LEGACY_HANDLE,
+    PER_THREAD_HANDLE,
+    HostThread,
+    Phase,
+    Process,
+    Stream,
+)
+from streamsan.model.values import Origin, Symbol
+from streamsan.trace.builder import TraceBuilder
+from streamsan.trace.references import Reference
+from streamsan.vocabulary import OperationKind, SlotFlag, StreamKind
+
+FIRST_SYMBOL = 1 << 32
+"""Symbols that the model makes count from here, so that they differ from those of its caller."""
+
+
+class Emission:
+    """Appends operations to a trace and gives out names that were never used before."""
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self.builder = builder
+        self.processes: list[Process] = []
+        self.threads: list[HostThread] = []
+        self._next_handle = FIRST_HANDLE
+        self._next_symbol = FIRST_SYMBOL
+
+    # -- fresh names ------------------------------------------------------------------------------
+    def fresh_handle(self) -> int:
+        """Return a handle value, or sync key, that was never given before."""
+        self._next_handle += 1
+        return self._next_handle
+
+    def fresh_symbol(self, name: str, origin: Origin = "opaque") -> Symbol:
+        """Return a new unknown."""
+        self._next_symbol += 1
+        return Symbol(self._next_symbol, name, origin)
+
+    def new_process(self) -> Process:
+        """Return a new process with its two default streams."""
+        process = Process(len(self.processes))
+        self.processes.append(process)
+        process.handles[LEGACY_HANDLE] = Stream(LEGACY_HANDLE, StreamKind.LEGACY, None)
+        process.handles[PER_THREAD_HANDLE] = Stream(PER_THREAD_HANDLE, StreamKind.PER_THREAD, None)
+        return process
+
+    def new_thread(self, process: Process, name: str) -> HostThread:
+        """Return a new host thread of a process."""
+        thread = HostThread(self.builder.thread(process.index, name), process, name)
+        self.threads.append(thread)
+        return thread
+
+    # -- operations -------------------------------------------------------------------------------
+    def emit(
+        self,
+        kind: OperationKind,
+        thread: HostThread,
+        site: int,
+        api: str = "",
+        *,
+        stream: int = 0,
+        object: int = 0,
+        references: Sequence[Reference] = (),
+        address: int = 0,
+        size: int = 0,
+        detail: int = 0,
+        flags: int = 0,
+        status: int = 0,
+    ) -> int:
+        """Append one operation of a thread."""
+        if thread.conditional:
+            flags |= SlotFlag.CONDITIONAL
+        if thread.process.phase in (Phase.BEFORE_MAIN, Phase.AFTER_MAIN):
+            flags |= SlotFlag.OUTSIDE
+        return self.builder.append(
+            kind,
+            thread=thread.index,
+            api=api,
+            site=site,
+            stream=stream,
+            object=object,
+            references=references,
+            address=address,
+            size=size,
+            detail=detail,
+            flags=flags,
+            status=status,
+        )

@@ -1,0 +1,140 @@
+"""Events."""
+
+from __future__ import annotations
+
+from streamsan.effects import Effect, Role
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.handlers import handles
+from streamsan.model.state import Event, HostThread
+from streamsan.model.statuses import INVALID_HANDLE, SUCCESS, UNKNOWN
+from streamsan.model.streams import status_of, stream_argument
+from streamsan.model.values import Handle, Outcome, Value
+from streamsan.vocabulary import OperationKind
+
+
+@handles(Effect.EVENT_CREATE)
+def event_create(core: ModelCore, call: Call) -> Outcome:
+    """Make an event of the current context."""
+    event = Event(core.fresh_handle(), core.current(call.thread, call.site))
+    call.thread.process.handles[event.handle] = event
+    core.emit(OperationKind.EVENT_CREATE, call.thread, call.site, call.api.name, object=event.handle)
+    out = call.out(Role.OUT_HANDLE)
+    return Outcome(SUCCESS, {out.name: Handle("event", event.handle)} if out else {})
+
+
+@handles(Effect.EVENT_DESTROY)
+def event_destroy(core: ModelCore, call: Call) -> Outcome:
+    """Destroy an event; waits that were issued still hold (A-05)."""
+    value = call.value(Role.HANDLE, "event")
+    if value is None or value == 0:
+        status = SUCCESS if value is None else INVALID_HANDLE
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        return Outcome(status, {})
+    outcome = _simple(core, call, OperationKind.EVENT_DESTROY)
+    core.event_of(call.thread, value, call.site).alive = False
+    return outcome
+
+
+@handles(Effect.EVENT_RECORD)
+def event_record(core: ModelCore, call: Call) -> Outcome:
+    """The event captures the stream as it is now."""
+    stream = stream_argument(core, call)
+    event = event_argument(core, call)
+    status = event_status(event) or status_of(stream)
+    if not status:
+        event.recorded, event.capture = True, None
+    core.emit(
+        OperationKind.EVENT_RECORD,
+        call.thread,
+        call.site,
+        call.api.name,
+        stream=stream.handle,
+        object=event.handle,
+        status=status,
+    )
+    return Outcome(status, {})
+
+
+@handles(Effect.STREAM_WAIT_EVENT)
+def stream_wait_event(core: ModelCore, call: Call) -> Outcome:
+    """The stream waits for the event's latest record."""
+    stream = stream_argument(core, call)
+    event = event_argument(core, call)
+    status = event_status(event) or status_of(stream)
+    core.emit(
+        OperationKind.STREAM_WAIT_EVENT,
+        call.thread,
+        call.site,
+        call.api.name,
+        stream=stream.handle,
+        object=event.handle,
+        status=status,
+    )
+    return Outcome(status, {})
+
+
+@handles(Effect.EVENT_SYNCHRONIZE)
+def event_synchronize(core: ModelCore, call: Call) -> Outcome:
+    """The host waits for the event's latest record."""
+    return _simple(core, call, OperationKind.EVENT_SYNCHRONIZE)
+
+
+@handles(Effect.EVENT_QUERY)
+def event_query(core: ModelCore, call: Call) -> Outcome:
+    """Ask whether an event is complete. The result is in `outputs["return"]`; see `query_succeeded` for the edge."""
+    event = event_argument(core, call)
+    status = event_status(event)
+    result: Value = status or core.chooser.query(call.api.name, core.fresh_symbol(call.api.name, "input"))
+    known = result if isinstance(result, int) else UNKNOWN
+    core.emit(OperationKind.EVENT_QUERY, call.thread, call.site, call.api.name, object=event.handle, status=known)
+    return Outcome(known, {"return": result})
+
+
+@handles(Effect.EVENT_ELAPSED)
+def event_elapsed(core: ModelCore, call: Call) -> Outcome:
+    """Read the time between two events."""
+    names = [parameter.name for parameter in call.signature.with_role(Role.HANDLE)]
+    core.current(call.thread, call.site)
+    start, end = (core.event_of(call.thread, call.values.get(name), call.site) for name in names[:2])
+    status = event_status(start) or event_status(end)
+    core.emit(
+        OperationKind.EVENT_ELAPSED,
+        call.thread,
+        call.site,
+        call.api.name,
+        object=start.handle,
+        address=end.handle,
+        status=status,
+    )
+    return Outcome(status, {})
+
+
+def event_argument(core: ModelCore, call: Call) -> Event:
+    """Return the event that a call is about."""
+    core.current(call.thread, call.site)
+    return core.event_of(call.thread, call.value(Role.HANDLE, "event"), call.site)
+
+
+def event_status(event: Event) -> int:
+    """Return what a call on this event returns."""
+    return SUCCESS if event.alive else INVALID_HANDLE
+
+
+def event_query_succeeded(core: ModelCore, thread: HostThread, event: Event, site: int) -> None:
+    """The path on which the query returned success."""
+    core.emit(OperationKind.EVENT_QUERY, thread, site, "cudaEventQuery", object=event.handle)
+
+
+def _simple(core: ModelCore, call: Call, kind: OperationKind) -> Outcome:
+    event = event_argument(core, call)
+    status = event_status(event)
+    core.emit(
+        kind,
+        call.thread,
+        call.site,
+        call.api.name,
+        object=event.handle,
+        status=status,
+    )
+    return Outcome(status, {})

@@ -1,0 +1,120 @@
+"""Runs the native order engine over a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.order._engine import Engine
+from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
+
+if TYPE_CHECKING:
+    from streamsan.order._engine import _Allocation, _Fact, _Operation
+
+Slots = NDArray[np.void]
+"""an array of dtype `streamsan.trace.layout.SLOT`"""
+
+
+class ThreadLike(Protocol):
+    """What the engine asks of a thread."""
+
+    @property
+    def process(self) -> int:
+        """Index of its process."""
+
+
+class TraceLike(Protocol):
+    """What the engine asks of a trace (see `streamsan.trace.Trace`)."""
+
+    @property
+    def threads(self) -> Iterable[ThreadLike]:
+        """Thread index to thread."""
+
+    def chunks(self) -> Iterable[Slots]:
+        """Slots in global sequence order; a slot is never cut from its continuations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A required order that no promised edge gives. Only whether two analyses differ in them matters."""
+
+    sort: int
+    earlier: int
+    """sequence number of the operation that should come first"""
+    later: int
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the engine found in one trace."""
+
+    facts: list[Fact]
+    """in the order of the sequence numbers of the reported operations"""
+    operations: int
+    """slots that are not continuations"""
+    problems: int
+    """slots that could not be what they say and were left out"""
+    unmet: frozenset[Requirement] = frozenset()
+    """required orders that do not hold by contract; only asked for in requirements mode"""
+
+
+def _operation(values: _Operation) -> Operation:
+    sequence, kind, site, api, thread, process, stream, flags, status, stream_site, stream_kind, assumed = values
+    return Operation(
+        sequence=sequence,
+        kind=OperationKind(kind),
+        site=site,
+        api=api,
+        thread=thread,
+        process=process,
+        stream=stream,
+        flags=flags,
+        status=status,
+        stream_site=stream_site,
+        stream_kind=StreamKind(stream_kind) if stream_kind else None,
+        stream_assumed=assumed,
+    )
+
+
+def _allocation(values: _Allocation | None) -> AllocationFact | None:
+    if values is None:
+        return None
+    address, size, generation, kind, assumed, context, site = values
+    return AllocationFact(address, size, generation, MemoryKind(kind), assumed, context, site)
+
+
+def _fact(values: _Fact) -> Fact:
+    code, variant, operation, related, allocation, rests_on, assumed, may_be_equal, count, cost = values
+    return Fact(
+        code=code,
+        variant=FactVariant(variant),
+        operation=_operation(operation),
+        related=tuple((RelatedRole(role), _operation(other)) for role, other in related if other[1] != 0),
+        allocation=_allocation(allocation),
+        rests_on=EdgeClass(rests_on),
+        assumed=assumed,
+        may_be_equal=may_be_equal,
+        count=count,
+        cost_ns=cost,
+    )
+
+
+def run(threads: Iterable[ThreadLike], chunks: Iterable[Slots], *, requirements: bool = False) -> Analysis:
+    """Analyse slots that come in chunks; memory does not grow with their number."""
+    engine = Engine([thread.process for thread in threads], requirements)
+    for chunk in chunks:
+        engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
+    engine.finish()
+    facts = sorted((_fact(values) for values in engine.facts()), key=lambda fact: (fact.operation.sequence, fact.code))
+    unmet = frozenset(Requirement(*values) for values in engine.unmet())
+    return Analysis(facts, engine.operations, engine.problems, unmet)
+
+
+def analyse(trace: TraceLike) -> Analysis:
+    """Find what in a trace breaks a rule's condition. Never fails on a trace's content."""
+    return run(trace.threads, trace.chunks())

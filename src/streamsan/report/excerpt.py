@@ -1,0 +1,126 @@
+"""Source excerpts: the lines a finding speaks of, numbered, each with what happens there beside it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from streamsan.findings import Finding
+
+TAB = 4
+LONGEST_SOURCE = 100
+"""cells of a source line that are shown where no terminal sets a limit"""
+SHORTEST_SOURCE = 24
+GAP = 3
+"""cells between a source line and what is said beside it"""
+FAR = 10
+"""lines left out from which on an excerpt says so"""
+ELLIPSIS = "…"
+
+
+def printable(text: str) -> str:
+    """Return text that cannot command a terminal: control, format and direction characters become U+FFFD."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\t" else _visible(c) for c in text)
+
+
+def _visible(character: str) -> str:
+    # Other kinds of space are not "printable" for Python, but they are blanks to a reader.
+    return " " if character.isspace() and character not in "\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029" else "\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of an excerpt."""
+
+    line: int
+    source: str
+    said: str
+    primary: bool
+
+
+class SourceLines:
+    """Lines of the known source texts, split once for each file."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._lines: dict[str, list[str]] = {}
+
+    def get(self, file: str, line: int) -> str | None:
+        """Return one line, None where the file is not known or has no such line."""
+        if file not in self._lines:
+            text = self._texts.get(file)
+            self._lines[file] = [] if text is None else text.split("\n")
+        lines = self._lines[file]
+        if not 1 <= line <= len(lines):
+            return None
+        return printable(lines[line - 1].rstrip("\r").expandtabs(TAB)).rstrip()
+
+
+def rows_by_file(finding: Finding, lines: SourceLines) -> list[tuple[str, list[Row]]]:
+    """Return the excerpt's rows, the finding's own file first; a file without text gives no rows."""
+    said: dict[str, dict[int, list[str]]] = {finding.location.file: {finding.location.line: []}}
+    for related in finding.related:
+        messages = said.setdefault(related.file, {}).setdefault(related.line, [])
+        if related.message not in messages:
+            messages.append(related.message)
+    result = []
+    for file, by_line in said.items():
+        rows = []
+        for line in sorted(by_line):
+            source = lines.get(file, line)
+            if source is not None:
+                primary = file == finding.location.file and line == finding.location.line
+                rows.append(Row(line, source, printable("; ".join(by_line[line])), primary))
+        if rows:
+            result.append((file, _dedented(rows)))
+    return result
+
+
+def _dedented(rows: list[Row]) -> list[Row]:
+    indents = [len(row.source) - len(row.source.lstrip(" ")) for row in rows if row.source.strip()]
+    surplus = max(0, min(indents, default=0) - 2)
+    return [Row(row.line, row.source[surplus:], row.said, row.primary) for row in rows]
+
+
+def layout(rows: Sequence[Row], gutter: int, width: int | None) -> list[Text]:
+    """Return the printed lines of rows: number, source, and what is said of it in one column.
+
+    `gutter` is the width of the line numbers; `width` that of the terminal, None when there is none.
+    """
+    room = None if width is None else width - gutter - 3
+    cap = LONGEST_SOURCE
+    longest_said = max((cell_len(row.said) for row in rows), default=0)
+    below = False
+    if room is not None:
+        below = room - longest_said - GAP < SHORTEST_SOURCE
+        cap = max(SHORTEST_SOURCE, room if below else room - longest_said - GAP)
+    sources = [_cut(row.source, cap) for row in rows]
+    column = max((cell_len(source) for source, row in zip(sources, rows, strict=True) if row.said), default=0) + GAP
+    result: list[Text] = []
+    previous = rows[0].line if rows else 0
+    for row, source in zip(rows, sources, strict=True):
+        if row.line - previous > FAR:
+            result.append(Text("." * 3, style="dim"))
+        previous = row.line
+        text = Text.assemble((f"{row.line:>{gutter}} |", "blue"), " ", (source, "bold" if row.primary else ""))
+        if row.said and not below:
+            text.append(" " * (column - cell_len(source)))
+            text.append(row.said, style="bold red" if row.primary else "cyan")
+        result.append(text)
+        if row.said and below and room is not None:
+            for part in textwrap.wrap(row.said, max(SHORTEST_SOURCE, room - 6)):
+                style = "bold red" if row.primary else "cyan"
+                result.append(Text.assemble((" " * gutter + " |", "blue"), "     ", (part, style)))
+    return result
+
+
+def _cut(source: str, cells: int) -> str:
+    if cell_len(source) <= cells:
+        return source
+    return set_cell_size(source, cells - 1).rstrip() + ELLIPSIS

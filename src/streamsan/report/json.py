@@ -1,0 +1,81 @@
+"""The JSON report, version 1: docs/findings.schema.json is its schema. The same input gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from streamsan.findings import Finding, Fix, Severity
+from streamsan.report import Report
+
+VERSION = 1
+
+
+def render(report: Report) -> str:
+    """Return the report as JSON text, without a final newline. Only ASCII: names may hold anything."""
+    return json.dumps(document(report), indent=1, ensure_ascii=True)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return the report as plain values."""
+    return {
+        "version": VERSION,
+        "findings": [_finding(finding) for finding in report.findings],
+        "summary": {
+            "errors": report.count(Severity.ERROR),
+            "warnings": report.count(Severity.WARNING),
+            "notes": report.count(Severity.NOTE),
+            "files": report.files,
+            "operations": report.operations,
+            "suppressed": report.suppressed,
+            "unused_suppressions": [
+                {"file": entry.file, "line": entry.line, "codes": list(entry.unused)}
+                for entry in report.unused_suppressions
+            ],
+            "problems": [{"file": problem.file, "message": problem.message} for problem in report.problems],
+        },
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    location, contract, observed = finding.location, finding.contract, finding.observed
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": str(finding.severity),
+        "confidence": str(finding.confidence),
+        "message": finding.message,
+        "location": {
+            "file": location.file,
+            "line": location.line,
+            "column": location.column,
+            "function": location.function,
+        },
+        "related": [
+            {"role": related.role, "file": related.file, "line": related.line, "message": related.message}
+            for related in finding.related
+        ],
+        "contract": None if contract is None else {"text": contract.text, "source": contract.source},
+        "observed": None if observed is None else {"text": observed.text, "fact": observed.fact, "on": observed.on},
+        "witness": list(finding.witness),
+        "fix": None if finding.fix is None else _fix(finding.fix),
+        "properties": dict(finding.properties),
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "summary": fix.summary,
+        "verified": fix.verified,
+        "edits": [
+            {
+                "file": edit.file,
+                "line": edit.line,
+                "column": edit.column,
+                "end_line": edit.end_line,
+                "end_column": edit.end_column,
+                "text": edit.text,
+            }
+            for edit in fix.edits
+        ],
+    }

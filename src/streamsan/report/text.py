@@ -1,0 +1,112 @@
+"""The text report: each finding with its source, its reasons and its fix, then one line of counts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import IO
+
+from rich.console import Console
+from rich.text import Text
+
+from streamsan.findings import Confidence, Finding, Severity
+from streamsan.report import Report
+from streamsan.report.excerpt import SourceLines, layout, printable, rows_by_file
+
+_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+_SHORTEST_WRAP = 40
+
+
+def render(report: Report, stream: IO[str], *, notes: bool) -> str:
+    """Return the report as text for a stream. A terminal gets wrapped lines, and colours unless NO_COLOR is set."""
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    width = console.width if console.is_terminal else None
+    with console.capture() as capture:
+        for line in lines(report, notes=notes, width=width):
+            console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
+    return capture.get()
+
+
+def lines(report: Report, *, notes: bool, width: int | None) -> Iterator[Text]:
+    """Yield the report's lines. `notes` shows findings of severity note; `width` is a terminal's, else None."""
+    sources = SourceLines(report.sources)
+    for finding in report.findings:
+        if finding.severity is not Severity.NOTE or notes:
+            yield from _finding(finding, sources, width)
+            yield Text("")
+    unused = report.unused_suppressions
+    for entry in unused:
+        codes = ", ".join(entry.unused)
+        yield Text.assemble(
+            ("note", _STYLE[Severity.NOTE]),
+            f": {printable(entry.file)}:{entry.line}: unused suppression: {codes} is not found here",
+        )
+    if unused:
+        yield Text("")
+    yield Text(summary(report, notes=notes))
+
+
+def summary(report: Report, *, notes: bool) -> str:
+    """Return the line of counts that ends a report."""
+    counts = [_count(report.count(Severity.ERROR), "error"), _count(report.count(Severity.WARNING), "warning")]
+    hidden = report.count(Severity.NOTE)
+    counts.append(_count(hidden, "note") + (" (--notes shows them)" if hidden and not notes else ""))
+    if report.suppressed:
+        counts.append(f"{report.suppressed} suppressed")
+    return f"{', '.join(counts)} in {_count(report.files, 'file')}, {_count(report.operations, 'operation')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _finding(finding: Finding, sources: SourceLines, width: int | None) -> Iterator[Text]:
+    location = finding.location
+    possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
+    yield Text.assemble(
+        (f"{finding.severity}[{finding.code}]{possible}", _STYLE[finding.severity]),
+        (f": {printable(finding.message)}", "bold"),
+    )
+    excerpt = rows_by_file(finding, sources)
+    gutter = max((len(str(row.line)) for _, rows in excerpt for row in rows), default=1)
+    margin = " " * (gutter + 1)
+    where = printable(location.file)
+    if location.line:
+        where += f":{location.line}" + (f":{location.column}" if location.column else "")
+    yield Text.assemble((" " * gutter + "--> ", "blue"), where)
+    bar = Text(margin + "|", style="blue")
+    quoted = set()
+    for file, rows in excerpt:
+        if file != location.file:
+            yield Text.assemble((" " * gutter + "::: ", "blue"), printable(file))
+        yield bar
+        yield from layout(rows, gutter, width)
+        quoted |= {(file, row.line) for row in rows}
+    if excerpt:
+        yield bar
+    # Without the source at hand the operations are listed instead.
+    for related in finding.related:
+        if (related.file, related.line) not in quoted:
+            yield from _property(margin, f"{printable(related.file)}:{related.line}", related.message, width)
+    if finding.contract is not None:
+        yield from _property(margin, "contract", f"{finding.contract.text} ({finding.contract.source})", width)
+    if finding.observed is not None:
+        seen = finding.observed
+        yield from _property(margin, "observed", f"{seen.text} ({seen.fact}: {seen.on})", width)
+    if finding.witness:
+        yield from _property(margin, "witness", " -> ".join(finding.witness), width)
+    if finding.fix is not None:
+        verified = "verified" if finding.fix.verified else "not verified"
+        yield from _property(margin, f"fix ({verified})", finding.fix.summary, width)
+
+
+def _property(margin: str, name: str, value: str, width: int | None) -> Iterator[Text]:
+    value = printable(value)
+    head = f"= {name}: "
+    indent = len(margin) + (len(head) if len(head) < 24 else 4)
+    parts = [value]
+    if width is not None:
+        parts = textwrap.wrap(value, max(_SHORTEST_WRAP, width - indent), break_long_words=False) or [""]
+    yield Text.assemble((margin + "= ", "blue"), (f"{name}:", "bold"), " " + parts[0])
+    for part in parts[1:]:
+        yield Text(" " * indent + part)

@@ -1,0 +1,82 @@
+"""SS602, SS603: calls that are wrong as written, and code that was not understood."""
+
+from __future__ import annotations
+
+from streamsan.findings import Confidence, Contract, Finding, Location, Related, Severity
+from streamsan.order.facts import Fact
+from streamsan.rules.case import Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import RelatedRole
+
+NOT_KNOWN = "what follows from this is not known"
+ARGUMENTS = Contract("the call takes the arguments of its declaration", "CUDA Runtime and Driver API headers")
+
+
+class MalformedCall(Rule):
+    """SS602."""
+
+    number = 602
+    name = "malformed-call"
+    definition = "A call has arguments that no published version of the API accepts."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def decided_by_caller(self, fact: Fact) -> bool:
+        """Return False: the arguments are wrong whoever calls."""
+        return False
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the reason that the reader gave."""
+        call = case.operation
+        reason = case.names.site(call.site).label or "no published version accepts these arguments"
+        name = case.api(call)
+        message = reason if name and name in reason else f"{case.call(call)}: {reason}"
+        return Wording(
+            message=message,
+            related=(case.related(RelatedRole.OTHER, call, "called here"),),
+            contract=ARGUMENTS,
+            fix=f"give {case.call(call)} the arguments of its declaration",
+        )
+
+
+def not_understood(location: Location, reason: str) -> Finding:
+    """Return the finding for text that a reader could not follow at all, so that no operation stands for it."""
+    rule = NotUnderstood()
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=Severity.NOTE,
+        confidence=Confidence.PROVEN,
+        message=f"not understood: {reason}",
+        location=location,
+        related=(Related("other", location.file, location.line, NOT_KNOWN),),
+        properties={"instances": 1},
+    )
+
+
+class NotUnderstood(Rule):
+    """SS603. Once for each distinct reason: the tool says what it cannot see, and does not repeat itself."""
+
+    number = 603
+    name = "not-understood"
+    definition = "Code or a call that the tool could not follow: what depends on it was not checked."
+    severities = "note"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return note."""
+        return Severity.NOTE
+
+    def decided_by_caller(self, fact: Fact) -> bool:
+        """Return False: that something was not understood is certain."""
+        return False
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: what was not understood."""
+        reason = case.names.site(case.operation.site).label or "code that could not be followed"
+        return Wording(
+            message=f"not understood: {reason}",
+            related=(case.related(RelatedRole.OTHER, case.operation, NOT_KNOWN),),
+        )

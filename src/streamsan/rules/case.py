@@ -1,0 +1,304 @@
+"""A fact with its names: operations, streams and memory in the program's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from streamsan.findings import Location, Place, Related
+from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.trace.site import Site
+from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
+
+LEGACY_STREAM = 1
+PER_THREAD_STREAM = 2
+ANONYMOUS = "the memory"
+DEEPEST_CALLERS = 4
+
+
+class Names(Protocol):
+    """What of a trace the rules need: its side tables."""
+
+    @property
+    def path(self) -> str:
+        """File the trace was read from, or the source it came from."""
+
+    @property
+    def apis(self) -> Sequence[str]:
+        """API names by index; index 0 is empty."""
+
+    def site(self, number: int) -> Site:
+        """Return the site with this number."""
+
+
+class Case:
+    """One fact of one trace, with what a message needs to call its parts by name."""
+
+    def __init__(self, names: Names, fact: Fact) -> None:
+        self.names = names
+        self.fact = fact
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that the fact reports."""
+        return self.fact.operation
+
+    @property
+    def allocation(self) -> AllocationFact | None:
+        """The allocation that the fact is about."""
+        return self.fact.allocation
+
+    def first(self, *roles: RelatedRole) -> Operation | None:
+        """Return the first related operation that has one of these roles."""
+        for role, operation in self.fact.related:
+            if role in roles:
+                return operation
+        return None
+
+    def all_of(self, *roles: RelatedRole) -> list[Operation]:
+        """Return the related operations that have one of these roles."""
+        return [operation for role, operation in self.fact.related if role in roles]
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def memory(self) -> str:
+        """Return the allocation's name in backticks (`d_x`), or "the memory"."""
+        if self.allocation is None:
+            return ANONYMOUS
+        label = self.names.site(self.allocation.site).label
+        return f"`{label}`" if label else ANONYMOUS
+
+    def memory_sentence(self) -> str:
+        """Return the allocation's name as the start of a sentence."""
+        name = self.memory()
+        return name[0].upper() + name[1:] if name == ANONYMOUS else name
+
+    def bare_memory(self) -> str:
+        """Return the allocation's name for use in code, `ptr` without one."""
+        name = self.memory()
+        return "ptr" if name == ANONYMOUS else name.strip("`")
+
+    def stream(self, operation: Operation | None) -> str:
+        """Return the name of the stream an operation runs on; "the host" for none."""
+        if operation is None or operation.stream == 0:
+            return "the host"
+        if operation.stream_kind is StreamKind.LEGACY or operation.stream == LEGACY_STREAM:
+            return "the default stream"
+        if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == PER_THREAD_STREAM:
+            return "the per-thread default stream"
+        label = self.names.site(operation.stream_site).label if operation.stream_site else ""
+        return label or "its stream"
+
+    def stream_argument(self, operation: Operation | None) -> str:
+        """Return what to write as the stream argument of a call."""
+        name = self.stream(operation)
+        fixed = {
+            "the host": "stream",
+            "its stream": "stream",
+            "the default stream": "0",
+            "the per-thread default stream": "cudaStreamPerThread",
+        }
+        return fixed.get(name, name)
+
+    def api(self, operation: Operation) -> str:
+        """Return the API name of an operation, or what its source line calls."""
+        apis = self.names.apis
+        if 0 < operation.api < len(apis):
+            return apis[operation.api]
+        return ""
+
+    def call(self, operation: Operation) -> str:
+        """Return the operation's call in backticks, or a plain description of it."""
+        api = self.api(operation)
+        return f"`{api}`" if api else _PLAIN.get(operation.kind, "the call")
+
+    def does(self, operation: Operation | None) -> str:
+        """Return the name of a piece of work: "kernel `scale`", "the copy", "the host"."""
+        if operation is None:
+            return "pending work"
+        label = self.names.site(operation.site).label
+        kind = operation.kind
+        if kind is OperationKind.LAUNCH:
+            return f"kernel `{label}`" if label else "a kernel"
+        if kind is OperationKind.HOST_FUNCTION:
+            return f"host function `{label}`" if label else "a host function"
+        if kind is OperationKind.HOST_ACCESS:
+            return "the host"
+        if kind is OperationKind.OPAQUE_CALL:
+            return f"the call of `{label}`" if label else "a call that cannot be seen"
+        noun = _WORK.get(kind)
+        api = self.api(operation)
+        if noun is None:
+            return f"`{api}`" if api else _PLAIN.get(kind, "an operation")
+        return f"{noun} (`{api}`)" if api else noun
+
+    def verb(self, operation: Operation | None) -> str:
+        """Return what the work does to the memory: "reading", "writing", or "using" where that is not known."""
+        # Bits 0 and 1 of a fact's operation are its access to this memory, not to its first argument's.
+        mode = AccessMode.OPAQUE if operation is None else AccessMode(operation.flags & 3)
+        if mode is AccessMode.READ:
+            return "reading"
+        return "writing" if mode is AccessMode.WRITE else "using"
+
+    # -- places ---------------------------------------------------------------------------------
+
+    def place(self, operation: Operation) -> Place:
+        """Return where an operation was issued."""
+        return self._place(operation.site)
+
+    def _place(self, number: int) -> Place:
+        site = self.names.site(number)
+        return Place(site.file or self.names.path, site.line, site.column)
+
+    def line(self, operation: Operation | None) -> int:
+        """Return the line of an operation, 0 when not known."""
+        return self.names.site(operation.site).line if operation is not None else 0
+
+    def location(self, operation: Operation) -> Location:
+        """Return where a finding about this operation is reported."""
+        return self._location(operation.site)
+
+    def allocation_location(self) -> Location | None:
+        """Return where the allocation was made, None when not known."""
+        if self.allocation is None or not self.names.site(self.allocation.site).line:
+            return None
+        return self._location(self.allocation.site)
+
+    def _location(self, number: int) -> Location:
+        site = self.names.site(number)
+        return Location(
+            site.file or self.names.path, site.line, site.column, site.function, max(site.line, site.end_line)
+        )
+
+    def operation_places(self) -> frozenset[Place]:
+        """Return the places of all operations of the fact."""
+        sites = [self.operation.site, *(operation.site for _, operation in self.fact.related)]
+        if self.allocation is not None:
+            sites.append(self.allocation.site)
+        return frozenset(self._place(number) for number in sites if self.names.site(number).line)
+
+    def cause_places(self) -> frozenset[Place]:
+        """Return the places that identify the cause: the allocation, and the operations that conflict."""
+        roles = (RelatedRole.USE, RelatedRole.FREE, RelatedRole.DESTROY, RelatedRole.RESET, RelatedRole.FORK)
+        sites = [operation.site for role, operation in self.fact.related if role in roles]
+        if self.allocation is not None:
+            sites.append(self.allocation.site)
+        return frozenset(self._place(number) for number in sites if self.names.site(number).line)
+
+    # -- related lines --------------------------------------------------------------------------
+
+    def related(self, role: RelatedRole, operation: Operation, message: str) -> Related:
+        """Return a related line of a finding."""
+        place = self.place(operation)
+        return Related(role.name.lower(), place.file, place.line, message)
+
+    def allocated(self) -> list[Related]:
+        """Return the line where the memory was made, where that is known."""
+        operation = self.first(RelatedRole.ALLOC)
+        if operation is not None and self.line(operation):
+            return [self.related(RelatedRole.ALLOC, operation, self._allocated_message(operation))]
+        location = self.allocation_location()
+        if location is None:
+            return []
+        return [Related("alloc", location.file, location.line, self._allocated_message(None))]
+
+    def _allocated_message(self, operation: Operation | None) -> str:
+        allocation = self.allocation
+        if allocation is None:
+            return "allocated here"
+        if allocation.kind is MemoryKind.STREAM_ORDERED and operation is not None and operation.stream:
+            return f"allocated here, in the order of {self.stream(operation)}"
+        return _MADE.get(allocation.kind, "allocated here")
+
+    def used(self, operation: Operation, role: RelatedRole = RelatedRole.USE) -> Related:
+        """Return the line of a use."""
+        if operation.kind is OperationKind.HOST_ACCESS:
+            return self.related(role, operation, "used here, by the host")
+        if operation.stream == 0:
+            return self.related(role, operation, "used here")
+        return self.related(role, operation, f"used here, in the order of {self.stream(operation)}")
+
+    def freed(self, operation: Operation, why: str = "", role: RelatedRole = RelatedRole.FREE) -> Related:
+        """Return the line of a free, with the reason that makes it wrong."""
+        where = f", in the order of {self.stream(operation)}" if operation.stream else ""
+        return self.related(role, operation, f"freed here{where}" + (f": {why}" if why else ""))
+
+    def callers(self, operation: Operation) -> list[Related]:
+        """Return the calls that an operation is nested in, innermost first: the helper's, the destructor's."""
+        related: list[Related] = []
+        number = self.names.site(operation.site).caller
+        # A caller is a site that was known before: its id is smaller, whatever a file says.
+        last = operation.site
+        while 0 < number < last and len(related) < DEEPEST_CALLERS:
+            site = self.names.site(number)
+            if site.line:
+                where = f" in `{site.function}`" if site.function else ""
+                related.append(Related("other", site.file or self.names.path, site.line, f"(reached from here{where})"))
+            last, number = number, site.caller
+        return related
+
+    def others(self, *roles: RelatedRole) -> list[Related]:
+        """Return lines for the remaining related operations of these roles, as asides in brackets."""
+        return [
+            self.related(role, operation, f"({self._aside(operation)})")
+            for role, operation in self.fact.related
+            if role in roles and self.line(operation)
+        ]
+
+    def _aside(self, operation: Operation) -> str:
+        kind = operation.kind
+        if kind is OperationKind.STREAM_WAIT_EVENT:
+            return f"{self.stream(operation)} waits here"
+        if kind is OperationKind.EVENT_RECORD:
+            return f"recorded on {self.stream(operation)}"
+        if kind in (
+            OperationKind.STREAM_SYNCHRONIZE,
+            OperationKind.EVENT_SYNCHRONIZE,
+            OperationKind.CONTEXT_SYNCHRONIZE,
+        ):
+            return "the host waits here"
+        if kind is OperationKind.STREAM_CREATE:
+            return "made here"
+        return self.does(operation)
+
+
+_WORK = {
+    OperationKind.COPY: "the copy",
+    OperationKind.MEMSET: "the fill",
+    OperationKind.PREFETCH: "the prefetch",
+    OperationKind.STREAM_MEMORY_OP: "the stream memory operation",
+}
+
+_PLAIN = {
+    OperationKind.ALLOC: "the allocation",
+    OperationKind.FREE: "the free",
+    OperationKind.DEVICE_RESET: "the reset",
+    OperationKind.CONTEXT_DESTROY: "the destruction of the context",
+    OperationKind.PROCESS_EXIT: "the exit of the process",
+    OperationKind.MAIN_END: "the end of main",
+    OperationKind.STREAM_SYNCHRONIZE: "the wait",
+    OperationKind.EVENT_SYNCHRONIZE: "the wait",
+    OperationKind.CONTEXT_SYNCHRONIZE: "the wait",
+    OperationKind.STREAM_WAIT_EVENT: "the wait",
+    OperationKind.STREAM_DESTROY: "the destruction of the stream",
+    OperationKind.EVENT_DESTROY: "the destruction of the event",
+    OperationKind.FORK: "the fork",
+    OperationKind.LAUNCH: "a kernel",
+    OperationKind.COPY: "the copy",
+    OperationKind.MEMSET: "the fill",
+}
+
+_MADE = {
+    MemoryKind.STREAM_ORDERED: "allocated here, stream-ordered",
+    MemoryKind.MANAGED: "allocated here, managed memory",
+    MemoryKind.PINNED: "allocated here, pinned host memory",
+    MemoryKind.REGISTERED: "registered here",
+    MemoryKind.HOST_HEAP: "allocated here, pageable host memory",
+    MemoryKind.HOST_STACK: "declared here, pageable host memory",
+    MemoryKind.HOST_STATIC: "declared here, pageable host memory",
+    MemoryKind.MAPPED: "mapped here",
+    MemoryKind.IPC: "opened here, another process's memory",
+    MemoryKind.POOL_IMPORT: "imported here",
+}

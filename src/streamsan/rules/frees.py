@@ -1,0 +1,213 @@
+"""SS201, SS202, SS203, SS206: frees that free the wrong thing, or in the wrong way."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Related, Severity
+from streamsan.order.facts import Fact
+from streamsan.rules.case import ANONYMOUS, Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+
+DOUBLE_FREE = Contract("a pointer that was freed must not be freed again", "CUDA Runtime API, cudaFree")
+FREE_POINTER = Contract(
+    "the pointer must be one that an allocation of the same family returned", "CUDA Runtime API, cudaFree"
+)
+HOST_FREE_POINTER = Contract(
+    "the pointer must be one that the matching allocation call returned", "CUDA Runtime API, cudaFreeHost"
+)
+CLOSE_CONTRACT = Contract(
+    "memory opened from another process is closed with cudaIpcCloseMemHandle, never freed",
+    "CUDA Runtime API, cudaIpcOpenMemHandle",
+)
+CONTEXT_CONTRACT = Contract(
+    "the documentation does not say what a free does while another context is current",
+    "CUDA Driver API, cuMemFree",
+)
+POOL_FREE = Contract(
+    "cudaFree of stream-ordered memory is allowed, and performs no implicit synchronization",
+    "CUDA Runtime API, cudaFree",
+)
+
+_FREE_FOR = {
+    MemoryKind.PLAIN: "cudaFree",
+    MemoryKind.MANAGED: "cudaFree",
+    MemoryKind.STREAM_ORDERED: "cudaFreeAsync",
+    MemoryKind.PINNED: "cudaFreeHost",
+    MemoryKind.REGISTERED: "cudaHostUnregister",
+    MemoryKind.HOST_HEAP: "the host's own free",
+    MemoryKind.MAPPED: "cuMemUnmap",
+    MemoryKind.IPC: "cudaIpcCloseMemHandle",
+    MemoryKind.POOL_IMPORT: "cudaFreeAsync",
+}
+
+
+class DoubleFree(Rule):
+    """SS201."""
+
+    number = 201
+    name = "double-free"
+    definition = "Memory is freed twice; or the address meanwhile belongs to another allocation, which dies."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: both frees, and whose memory the second one takes."""
+        again, before = case.operation, case.first(RelatedRole.FREE)
+        recycled = case.fact.variant is FactVariant.RECYCLED
+        owner = case.first(RelatedRole.OWNER)
+        related = [*case.allocated()]
+        if before is not None:
+            related.append(case.freed(before))
+        if owner is not None:
+            related.append(case.related(RelatedRole.OWNER, owner, "the same address was handed out again here"))
+        related.append(case.related(RelatedRole.FREE, again, "freed here again"))
+        line = case.line(again)
+        fix = f"remove the free of line {line}, or set the pointer to NULL after the first" if line else "free it once"
+        if not recycled:
+            return Wording(
+                message=f"{case.memory()} is freed twice",
+                related=tuple(related),
+                contract=DOUBLE_FREE,
+                observed=Observed("the second free returns cudaErrorInvalidValue", "W-02"),
+                witness=(
+                    f"{case.memory()} is freed",
+                    "it is freed again",
+                    "if the address was handed out meanwhile, another owner's memory dies (W-03)",
+                ),
+                fix=fix,
+            )
+        label = case.names.site(owner.site).label if owner is not None else ""
+        victim = f"`{label}`" if label else "another allocation"
+        return Wording(
+            message=f"{case.memory()} was freed before: this frees {victim}, which has the address now",
+            related=tuple(related),
+            contract=DOUBLE_FREE,
+            observed=Observed("the free succeeds and silently frees the new owner's memory", "W-03"),
+            witness=(f"{case.memory()} is freed", f"{victim} gets the same address", f"the second free takes {victim}"),
+            fix=fix,
+        )
+
+
+class InvalidFree(Rule):
+    """SS202."""
+
+    number = 202
+    name = "invalid-free"
+    definition = "What is freed is not the start of an allocation, or belongs to another family of functions."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: what the pointer is, and which call frees it."""
+        free = case.operation
+        call, memory = case.call(free), case.memory()
+        variant = case.fact.variant
+        message, here = self._says(case, call, memory)
+        proper = _FREE_FOR.get(case.allocation.kind, "") if case.allocation is not None else ""
+        if variant is FactVariant.INTERIOR:
+            fix = f"free {memory} itself, with the address its allocation returned"
+        elif proper and variant is not FactVariant.UNKNOWN_ADDRESS:
+            fix = f"free {memory} with {proper}"
+        else:
+            fix = "free only what an allocation call returned"
+        imported = variant is FactVariant.IMPORTED
+        # What a free of another family does was not measured, and is not defined.
+        family = variant is FactVariant.WRONG_FAMILY
+        return Wording(
+            message=message,
+            related=(*case.allocated(), case.related(RelatedRole.FREE, free, here)),
+            contract=CLOSE_CONTRACT if imported else FREE_POINTER,
+            observed=Observed("the free of an imported pointer returns cudaErrorInvalidValue", "W-08")
+            if imported
+            else None
+            if family
+            else Observed("the free returns cudaErrorInvalidValue, and the memory stays allocated", "W-01"),
+            witness=(f"{call} gets a pointer it cannot free", "what it does with it is not defined")
+            if family
+            else (f"{call} gets a pointer it cannot free", "it fails, and the memory is never released"),
+            fix=fix,
+        )
+
+    @staticmethod
+    def _says(case: Case, call: str, memory: str) -> tuple[str, str]:
+        variant = case.fact.variant
+        if variant is FactVariant.INTERIOR:
+            return f"{call} of an address inside {memory}, not of its start", "freed here, with an offset"
+        if variant is FactVariant.HOST_POINTER:
+            what = "host memory" if memory == ANONYMOUS else f"{memory}, which is host memory"
+            return f"{call} of {what}", "host memory is given to a device free here"
+        if variant is FactVariant.WRONG_FAMILY:
+            return f"{call} of {memory}, which another family of calls allocated", "freed here, by the wrong function"
+        if variant is FactVariant.IMPORTED:
+            return f"{call} of {memory}, which belongs to another process", "freed here, instead of closed"
+        return f"{call} of an address at which nothing is allocated", "freed here"
+
+
+class ForeignContextFree(Rule):
+    """SS203."""
+
+    number = 203
+    name = "foreign-context-free"
+    definition = "Memory is freed while another context than its own is current."
+    severities = "warning; note if both contexts are primary ones"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return warning, or note between primary contexts, where the runtime itself switches."""
+        return Severity.NOTE if fact.variant is FactVariant.FOREIGN_PRIMARY else Severity.WARNING
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: where the memory belongs, and which context is current."""
+        free = case.operation
+        related: list[Related] = [*case.allocated()]
+        for operation in case.all_of(RelatedRole.CREATE, RelatedRole.OTHER, RelatedRole.SYNC):
+            current = operation.kind is OperationKind.CONTEXT_CURRENT
+            text = "(this context is current from here on)" if current else f"({case.call(operation)})"
+            related.append(case.related(RelatedRole.OTHER, operation, text))
+        related.append(case.related(RelatedRole.FREE, free, "freed here, with another context current"))
+        return Wording(
+            message=f"{case.memory()} is freed while another context than its own is current",
+            related=tuple(related),
+            contract=CONTEXT_CONTRACT,
+            observed=Observed("the free succeeds: the owner is found by address, its context alone waits", "W-04"),
+            witness=(
+                f"{case.memory()} belongs to one context",
+                f"{case.call(free)} runs with another one current",
+                "whether it frees, waits or fails is the driver's choice",
+            ),
+            fix=f"before line {case.line(free)}: make the context current that {case.memory()} was allocated in",
+        )
+
+
+class OrderDroppingFree(Rule):
+    """SS206."""
+
+    number = 206
+    name = "order-dropping-free"
+    definition = "cudaFree of stream-ordered memory: legal once its uses are complete, but the pool loses its order."
+    severities = "note"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return note."""
+        return Severity.NOTE
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the free that could be stream-ordered."""
+        free, made = case.operation, case.first(RelatedRole.ALLOC)
+        stream = case.stream_argument(made)
+        return Wording(
+            message=f"{case.memory()} is stream-ordered memory, and cudaFree drops its order",
+            related=(
+                *case.allocated(),
+                *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),
+                case.related(RelatedRole.FREE, free, "freed here, outside the order of any stream"),
+            ),
+            contract=POOL_FREE,
+            observed=Observed("cudaFree of pool memory returns at once, without any wait", "F-03"),
+            fix=f"line {case.line(free)}: cudaFreeAsync({case.bare_memory()}, {stream});",
+        )

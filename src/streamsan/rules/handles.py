@@ -1,0 +1,75 @@
+"""SS205: handles that are used after they died."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Severity
+from streamsan.order.facts import Fact, Operation
+from streamsan.rules.case import Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+
+DESTROYED = Contract(
+    "a handle must not be used after it was destroyed", "CUDA Runtime API, Stream Management and Event Management"
+)
+RESET = Contract(
+    "the reset destroys all streams, events and allocations of the device; using them afterwards is undefined",
+    "CUDA Runtime API, cudaDeviceReset",
+)
+CONTEXT = Contract("what belongs to a context dies with it", "CUDA Driver API, cuCtxDestroy")
+
+_TYPE = {
+    FactVariant.STALE_STREAM: "stream",
+    FactVariant.STALE_EVENT: "event",
+    FactVariant.STALE_CONTEXT: "context",
+}
+
+
+class StaleHandle(Rule):
+    """SS205."""
+
+    number = 205
+    name = "stale-handle"
+    definition = "A stream, event, graph, pool or context is used after it was destroyed, or after a reset."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: where the handle died, and who uses it still."""
+        use = case.operation
+        death = case.first(RelatedRole.DESTROY, RelatedRole.RESET)
+        created = case.first(RelatedRole.CREATE)
+        kind = _TYPE.get(case.fact.variant, "handle")
+        label = case.names.site(created.site).label if created is not None else ""
+        label = label or (case.names.site(use.stream_site).label if kind == "stream" and use.stream_site else "")
+        name = f"{kind} `{label}`" if label else f"a {kind}"
+        reset = death is not None and death.kind is OperationKind.DEVICE_RESET
+        with_context = death is not None and death.kind is OperationKind.CONTEXT_DESTROY and kind != "context"
+        how = "the reset destroyed it" if reset else "its context was destroyed" if with_context else "it was destroyed"
+        related = []
+        if created is not None:
+            related.append(case.related(RelatedRole.CREATE, created, "made here"))
+        if death is not None:
+            related.append(case.related(RelatedRole.DESTROY, death, _death(death)))
+        related.append(case.related(RelatedRole.USE, use, f"used here, after {how}"))
+        line = case.line(death)
+        return Wording(
+            message=f"{case.call(use)} uses {name} after {how}",
+            related=tuple(related),
+            contract=RESET if reset else CONTEXT if with_context else DESTROYED,
+            witness=(
+                f"{case.call(death)} destroys {name}" if death is not None else f"{name} is destroyed",
+                f"{case.call(use)} is given a handle that names nothing, or a newer object with the same value",
+            ),
+            fix=f"move the call before line {line}, or drop it" if line else "use the handle before it is destroyed",
+        )
+
+
+def _death(death: Operation) -> str:
+    if death.kind is OperationKind.DEVICE_RESET:
+        return "the reset destroys it here"
+    if death.kind is OperationKind.CONTEXT_DESTROY:
+        return "destroyed here, with its context"
+    return "destroyed here"

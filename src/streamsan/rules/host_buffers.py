@@ -1,0 +1,84 @@
+"""SS108: host memory that an asynchronous operation still needs."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Severity
+from streamsan.order.facts import Fact
+from streamsan.rules.case import Case
+from streamsan.rules.lifetime import host_wait, short
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+
+COPY_CONTRACT = Contract(
+    "an asynchronous copy may still access host memory after the call returned",
+    "CUDA Runtime API, API synchronization behavior",
+)
+HOST_FUNCTION_CONTRACT = Contract(
+    "the function runs later, when the stream reaches it, and gets the pointer as it was given",
+    "CUDA Runtime API, cudaLaunchHostFunc",
+)
+PAGEABLE = (MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC)
+
+_EVENT = {
+    FactVariant.HOST_FREE: ("freed", "freed here"),
+    FactVariant.FREE_PINNED: ("freed", "freed here"),
+    FactVariant.FREE_UNREGISTER: ("unregistered", "unregistered here"),
+    FactVariant.HOST_SCOPE_END: ("out of scope", "goes out of scope here"),
+    FactVariant.HOST_WRITE: ("overwritten by the host", "overwritten here"),
+    FactVariant.HOST_READ: ("read by the host", "read here"),
+}
+
+
+class HostBufferInFlight(Rule):
+    """SS108."""
+
+    number = 108
+    name = "host-buffer-in-flight"
+    definition = "Host memory is freed, left, overwritten or read while an asynchronous copy or host function uses it."
+    severities = "error; possible for pageable memory"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def weak(self, fact: Fact) -> bool:
+        """Pageable copies "might be" synchronous, so they are only possible; a host function never is."""
+        pageable = fact.allocation is not None and fact.allocation.kind in PAGEABLE
+        functions = any(o.kind is OperationKind.HOST_FUNCTION for _, o in fact.related)
+        return super().weak(fact) or (pageable and not functions)
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the work in flight, and what the host does meanwhile."""
+        last, use = case.operation, case.first(RelatedRole.USE)
+        state, here = _EVENT.get(case.fact.variant, ("changed", "changed here"))
+        function = use is not None and use.kind is OperationKind.HOST_FUNCTION
+        related = [*case.allocated(), *(case.used(operation) for operation in case.all_of(RelatedRole.USE))]
+        related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD))
+        frees = last.kind is OperationKind.FREE
+        related.append(
+            case.related(
+                RelatedRole.FREE if frees else RelatedRole.USE,
+                last,
+                f"{here}: nothing makes the host wait for {short(case, use)}",
+            )
+        )
+        reads = case.fact.variant is FactVariant.HOST_READ
+        memory, work = case.memory(), case.does(use)
+        message = (
+            f"the host reads {memory} before {work} is known to have written it"
+            if reads
+            else f"{work} may still be using {memory} when it is {state}"
+        )
+        return Wording(
+            message=message,
+            related=tuple(related),
+            contract=HOST_FUNCTION_CONTRACT if function else COPY_CONTRACT,
+            witness=(
+                f"{case.stream(use)} has not reached {work} when its call returns",
+                f"{memory} is {state}",
+                f"{work} writes what the host has already read past"
+                if reads
+                else f"{work} accesses memory that has changed or gone",
+            ),
+            fix=host_wait(case, use, case.line(last)),
+        )

@@ -1,0 +1,104 @@
+"""SS107: an order that only the driver's behaviour gives, not the documentation."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Severity
+from streamsan.order.facts import Fact, Operation
+from streamsan.rules.case import Case
+from streamsan.rules.host_buffers import PAGEABLE
+from streamsan.rules.lifetime import host_wait, short
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+
+FREE = Contract("cudaFree may perform implicit synchronization: it need not", "CUDA Runtime API, cudaFree")
+FREE_HOST = Contract("nothing says that the call waits for work that uses the memory", "CUDA Runtime API, cudaFreeHost")
+UNREGISTER = Contract(
+    "nothing says that the call waits for work that uses the memory", "CUDA Runtime API, cudaHostUnregister"
+)
+COPY = Contract(
+    "whether this form of copy waits for the device is not promised", "CUDA Runtime API, API synchronization behavior"
+)
+IMPLICIT = Contract(
+    "calls that may perform implicit synchronization need not", "CUDA Runtime API, API synchronization behavior"
+)
+RESET = Contract("the reset takes place immediately", "CUDA Runtime API, cudaDeviceReset")
+
+
+class ReliesOnImplicitSync(Rule):
+    """SS107. What it says is that the order is observed only, so an observed edge does not weaken it."""
+
+    number = 107
+    name = "relies-on-implicit-sync"
+    definition = "A required order holds only because the driver waits where the documentation does not promise it."
+    severities = "warning; note for cudaFree of plain or managed memory against its own context's work"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return warning; note for a plain device free, whose wait so much code rests on."""
+        kind = MemoryKind.UNKNOWN if fact.allocation is None else fact.allocation.kind
+        if fact.variant is FactVariant.FREE_DEVICE:
+            return Severity.NOTE if kind not in (MemoryKind.PINNED, MemoryKind.REGISTERED) else Severity.WARNING
+        # An asynchronous copy of pageable memory may have been synchronous in the first place.
+        return Severity.NOTE if kind in PAGEABLE else Severity.WARNING
+
+    def weak(self, fact: Fact) -> bool:
+        """Return False: the observed edge is the very point."""
+        return False
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the work, and the call whose wait is not promised."""
+        last, use = case.operation, case.first(RelatedRole.USE)
+        if last.kind is not OperationKind.FREE:
+            return self._of_access(case, last, use or case.first(RelatedRole.ALLOC))
+        related = [*case.allocated(), *(case.used(operation) for operation in case.all_of(RelatedRole.USE))]
+        related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD, RelatedRole.OTHER))
+        word = "unregistered" if case.fact.variant is FactVariant.FREE_UNREGISTER else "freed"
+        reason = f"{word} here: only a wait that nobody promises orders it after {short(case, use)}"
+        related.append(case.related(RelatedRole.FREE, last, reason))
+        contract, observed = self._sources(case)
+        return Wording(
+            message=f"{case.does(use)} may still be {case.verb(use)} {case.memory()} when it is {word}, "
+            f"unless {case.call(last)} waits",
+            related=tuple(related),
+            contract=contract,
+            observed=observed,
+            witness=(
+                f"{case.call(last)} does not wait, as the documentation allows",
+                f"{case.memory()} is released while {case.does(use)} has not finished",
+            ),
+            fix=host_wait(case, use, case.line(last)),
+        )
+
+    @staticmethod
+    def _of_access(case: Case, last: Operation, first: Operation | None) -> Wording:
+        memory = case.memory()
+        return Wording(
+            message=f"{case.does(last)} comes after {case.does(first)} on {memory} only by a wait that nobody promises",
+            related=(
+                *case.allocated(),
+                *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),
+                *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
+                case.related(RelatedRole.OTHER, last, "used here: only an observed wait orders it behind"),
+            ),
+            contract=IMPLICIT,
+            observed=Observed("frees of plain memory wait for all work of their context", "F-01"),
+            witness=(
+                "the call before it does not wait, as the documentation allows",
+                f"{case.does(last)} accesses {memory} while {case.does(first)} has not finished",
+            ),
+            fix=host_wait(case, first, case.line(last)),
+        )
+
+    @staticmethod
+    def _sources(case: Case) -> tuple[Contract, Observed | None]:
+        variant = case.fact.variant
+        if variant is FactVariant.FREE_PINNED:
+            return FREE_HOST, Observed("cudaFreeHost waits for the copy that reads the memory", "F-11")
+        if variant is FactVariant.FREE_UNREGISTER:
+            return UNREGISTER, Observed("cudaHostUnregister waits for the copy that reads the memory", "F-12")
+        if variant is FactVariant.IMPLICIT_COPY:
+            return COPY, None
+        if case.operation.kind is OperationKind.DEVICE_RESET:
+            return RESET, Observed("the reset waits for pending work", "R-01")
+        if case.allocation is not None and case.allocation.kind is MemoryKind.MANAGED:
+            return FREE, Observed("cudaFree of managed memory waits for the kernel that uses it", "F-10")
+        return FREE, Observed("cudaFree of plain memory waits for all work of its context", "F-01")

@@ -1,0 +1,125 @@
+"""SS305, SS401: memory that nobody frees."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Location, Observed, Related, Severity
+from streamsan.order.facts import Fact
+from streamsan.rules.case import ANONYMOUS, Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+
+LOOP_CONTRACT = Contract(
+    "memory stays allocated until it is freed; a captured graph cannot be launched again with its allocations alive",
+    "CUDA Programming Guide, Graph Memory Nodes",
+)
+LEAK_CONTRACT = Contract("memory stays allocated until it is freed", "CUDA Runtime API, Memory Management")
+POOL_CONTRACT = Contract(
+    "stream-ordered allocations survive a reset of the device", "CUDA Runtime API, cudaDeviceReset"
+)
+
+
+class UnbalancedAllocation(Rule):
+    """SS305. Reported where the memory is allocated: that is the call without a partner."""
+
+    number = 305
+    name = "unbalanced-allocation"
+    definition = "Each iteration of a loop drops the last pointer to memory that is still allocated."
+    severities = "warning"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return warning."""
+        return Severity.WARNING
+
+    def decided_by_caller(self, fact: Fact) -> bool:
+        """Only the allocation itself matters: which stream it is ordered in changes nothing about its pointer."""
+        return fact.may_be_equal or (fact.allocation is not None and fact.allocation.assumed)
+
+    def weak(self, fact: Fact) -> bool:
+        """Code that cannot be seen may have kept the pointer."""
+        return super().weak(fact) or fact.assumed
+
+    def location(self, case: Case) -> Location:
+        """Return the allocation's place."""
+        return case.allocation_location() or case.location(case.operation)
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the allocation in the loop, and where its pointer is lost."""
+        lost = case.first(RelatedRole.OTHER) or case.operation
+        memory = case.memory()
+        stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
+        return Wording(
+            message=f"each iteration allocates {memory} and drops the pointer to it without a free",
+            related=(
+                *case.allocated(),
+                *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),
+                case.related(RelatedRole.OTHER, lost, "the last pointer to it is lost here"),
+            ),
+            contract=LOOP_CONTRACT if stream_ordered else LEAK_CONTRACT,
+            observed=Observed(
+                "a graph captured from such a loop launches once; the second launch fails: cudaErrorInvalidValue",
+                "G-01",
+            )
+            if stream_ordered
+            else None,
+            witness=(
+                f"an iteration allocates {memory}",
+                "the next one overwrites the pointer",
+                "the memory is never freed",
+            ),
+            fix=_free(case, "at the end of each iteration"),
+        )
+
+
+class Leak(Rule):
+    """SS401. Reported where the memory is allocated."""
+
+    number = 401
+    name = "leak"
+    definition = "Memory is still allocated at a reset, at the destruction of its context or at exit."
+    severities = "note"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return note."""
+        return Severity.NOTE
+
+    def location(self, case: Case) -> Location:
+        """Return the allocation's place."""
+        return case.allocation_location() or case.location(case.operation)
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the allocation, and where it is still alive."""
+        end = case.first(RelatedRole.OTHER, RelatedRole.RESET) or case.operation
+        variant = case.fact.variant
+        related: list[Related] = [*case.allocated()]
+        if variant is FactVariant.LOST_SCOPE:
+            related.append(case.related(RelatedRole.OTHER, end, "the last pointer to it is lost here"))
+            when = "is never freed: the last pointer to it goes out of scope"
+        elif variant is FactVariant.LEAK_AT_RESET:
+            destroys = end.kind is OperationKind.CONTEXT_DESTROY
+            when = f"is still allocated when {'its context is destroyed' if destroys else 'the device is reset'}"
+            related.append(case.related(RelatedRole.RESET, end, "still allocated here"))
+        else:
+            when = "is never freed"
+        memory = case.memory_sentence()
+        stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
+        survives = stream_ordered and variant is FactVariant.LEAK_AT_RESET
+        return Wording(
+            message=f"{memory} {when}",
+            related=tuple(related),
+            contract=POOL_CONTRACT if survives else LEAK_CONTRACT,
+            observed=Observed("memory of a pool survived the reset and could still be freed", "R-04")
+            if survives
+            else None,
+            fix=_free(case, "after the last use"),
+        )
+
+
+def _free(case: Case, where: str) -> str:
+    name = case.bare_memory()
+    kind = case.allocation.kind if case.allocation is not None else MemoryKind.UNKNOWN
+    if case.memory() == ANONYMOUS and kind is MemoryKind.UNKNOWN:
+        return f"free the memory {where}"
+    if kind is MemoryKind.STREAM_ORDERED:
+        return f"{where}: cudaFreeAsync({name}, {case.stream_argument(case.first(RelatedRole.ALLOC))});"
+    call = {MemoryKind.PINNED: "cudaFreeHost", MemoryKind.REGISTERED: "cudaHostUnregister"}.get(kind, "cudaFree")
+    return f"{where}: {call}({name});"

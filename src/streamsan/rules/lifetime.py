@@ -1,0 +1,295 @@
+"""SS101 to SS104: device memory that is used while it does not exist."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Severity
+from streamsan.order.facts import Fact, Operation
+from streamsan.rules.case import Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+
+ASYNC_FREE_CONTRACT = Contract(
+    "memory must not be accessed once the stream reaches the free", "CUDA Runtime API, cudaFreeAsync"
+)
+ISSUED_AFTER_CONTRACT = Contract(
+    "no work that is issued after the asynchronous free may access the memory, whatever orders it",
+    "CUDA Runtime API, cudaFreeAsync",
+)
+FREE_CONTRACT = Contract("memory must not be accessed after it was freed", "CUDA Runtime API, cudaFree")
+POOL_FREE_CONTRACT = Contract(
+    "cudaFree of stream-ordered memory performs no implicit synchronization: all accesses must have completed",
+    "CUDA Runtime API, cudaFree",
+)
+FREE_WAITS_CONTRACT = Contract(
+    "all accesses must have completed before the free: what cudaFree may wait for is not promised, "
+    "and never includes another device's work",
+    "CUDA Runtime API, cudaFree",
+)
+ALLOCATION_CONTRACT = Contract(
+    "memory of cudaMallocAsync may be accessed only after the allocation completes in its stream's order",
+    "CUDA Runtime API, cudaMallocAsync",
+)
+RESET_CONTRACT = Contract(
+    "a reset destroys all allocations of the device but stream-ordered ones", "CUDA Runtime API, cudaDeviceReset"
+)
+CONTEXT_CONTRACT = Contract("what belongs to a context dies with it", "CUDA Driver API, cuCtxDestroy")
+UNMAP_CONTRACT = Contract(
+    "all work that accesses a mapped range must have completed before it is unmapped", "CUDA Driver API, cuMemUnmap"
+)
+IPC_CONTRACT = Contract(
+    "an imported mapping must not be accessed after it is closed", "CUDA Runtime API, cudaIpcCloseMemHandle"
+)
+
+
+def event_between(case: Case, source: Operation | None, target: Operation | None, line: int) -> str:
+    """Return the fix that orders one stream after work on another with an event."""
+    waits = case.stream_argument(target)
+    runs = case.stream_argument(source)
+    return (
+        f"before line {line}: cudaEventRecord(event, {runs}); cudaStreamWaitEvent({waits}, event, 0);"
+        if line
+        else f"record an event on {runs} after the work, and let {waits} wait for it"
+    )
+
+
+def host_wait(case: Case, source: Operation | None, line: int) -> str:
+    """Return the fix that makes the host wait for the work."""
+    runs = case.stream_argument(source)
+    return f"before line {line}: cudaStreamSynchronize({runs});" if line else f"cudaStreamSynchronize({runs}) before it"
+
+
+class UseAfterFree(Rule):
+    """SS101."""
+
+    number = 101
+    name = "use-after-free"
+    definition = "Memory is used after its free, or by work issued after cudaFreeAsync had returned."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the free, then the use."""
+        use, free = case.operation, case.first(RelatedRole.FREE, RelatedRole.RESET)
+        if free is not None and free.kind in (OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY):
+            return self._after_reset(case, use, free)
+        issued_after = case.fact.variant is FactVariant.AFTER_ASYNC_FREE
+        memory = case.memory()
+        asynchronous = issued_after or (free is not None and free.stream != 0)
+        why = "issued after the free" if issued_after else "after the free"
+        related = [*case.allocated()]
+        if free is not None:
+            related.append(case.freed(free))
+        related.append(case.related(RelatedRole.USE, use, f"used here, {why}"))
+        related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD, RelatedRole.OWNER))
+        frees = case.call(free) if free is not None else "the free"
+        line = case.line(use)
+        return Wording(
+            message=f"{case.does(use)} uses {memory} after it was freed",
+            related=tuple(related),
+            contract=ISSUED_AFTER_CONTRACT if issued_after else FREE_CONTRACT,
+            observed=Observed(
+                "a kernel issued after the free raised no error, until the pool was trimmed: then an illegal address",
+                "W-10",
+            )
+            if asynchronous
+            else Observed("the next allocation got the same address", "W-03"),
+            witness=(
+                f"{frees} releases {memory}",
+                "the next allocation gets the block",
+                f"{case.does(use)} accesses memory that belongs to someone else",
+            ),
+            fix=f"move the free behind line {line}, or drop the use" if line else "free the memory after its last use",
+        )
+
+    @staticmethod
+    def _after_reset(case: Case, use: Operation, reset: Operation) -> Wording:
+        memory = case.memory()
+        destroys = reset.kind is OperationKind.CONTEXT_DESTROY
+        event = "its context was destroyed" if destroys else "the device was reset"
+        return Wording(
+            message=f"{case.does(use)} uses {memory} after {event}",
+            related=(
+                *case.allocated(),
+                case.related(
+                    RelatedRole.RESET, reset, "the memory goes with its context here" if destroys else "reset here"
+                ),
+                case.related(RelatedRole.USE, use, f"used here, after {event}"),
+            ),
+            contract=CONTEXT_CONTRACT if destroys else RESET_CONTRACT,
+            observed=Observed("calls with such a pointer fail: CUDA_ERROR_INVALID_VALUE", "W-06")
+            if destroys
+            else Observed("a free of such a pointer fails: cudaErrorInvalidValue", "R-03"),
+            witness=(f"{event}", f"{memory} is gone", f"{case.does(use)} is given its address"),
+            fix=f"move the call before line {case.line(reset)}, or drop it",
+        )
+
+
+class UseRacesFree(Rule):
+    """SS102."""
+
+    number = 102
+    name = "use-races-free"
+    definition = "A use of memory and its free are not ordered."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the use, and the free that nothing orders behind it."""
+        free, use = case.operation, case.first(RelatedRole.USE)
+        memory, work = case.memory(), case.does(use)
+        stream_ordered_free = case.fact.variant is FactVariant.FREE_ASYNC or free.stream != 0
+        reason = (
+            f"nothing orders {case.stream(free)} after {short(case, use)}"
+            if stream_ordered_free
+            else f"nothing makes the host wait for {short(case, use)}"
+        )
+        related = [*case.allocated(), *case.others(RelatedRole.SYNC, RelatedRole.RECORD)]
+        related.extend(case.used(operation) for operation in case.all_of(RelatedRole.USE))
+        related.append(case.freed(free, reason))
+        return Wording(
+            message=f"{work} may still be {case.verb(use)} {memory} when it is freed",
+            related=tuple(related),
+            contract=self._contract(case),
+            observed=self._observed(case),
+            witness=self._witness(case, free, use),
+            fix=self._fix(case, free, use),
+        )
+
+    @staticmethod
+    def _contract(case: Case) -> Contract:
+        if case.operation.stream != 0 or case.fact.variant is FactVariant.FREE_ASYNC:
+            return ASYNC_FREE_CONTRACT
+        if case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED:
+            return POOL_FREE_CONTRACT
+        return FREE_WAITS_CONTRACT
+
+    @staticmethod
+    def _observed(case: Case) -> Observed:
+        stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
+        if case.operation.stream != 0 or case.fact.variant is FactVariant.FREE_ASYNC:
+            if not stream_ordered:
+                return Observed("cudaFreeAsync of a cudaMalloc pointer succeeds and does not wait", "F-07")
+            if case.stream(case.operation) == "the default stream":
+                return Observed(
+                    "the default stream does not wait for a non-blocking stream: every word the kernel read was wrong",
+                    "F-09",
+                )
+            return Observed("the block is handed out again at once: every word the kernel read was wrong", "F-05")
+        if stream_ordered:
+            return Observed(
+                "cudaFree returns at once and the block is handed out again: every word the kernel read was wrong",
+                "F-03",
+            )
+        return Observed("the wait of a free covers the pointer's own context only", "F-15")
+
+    @staticmethod
+    def _witness(case: Case, free: Operation, use: Operation | None) -> tuple[str, ...]:
+        who = f"{case.stream(free)} reaches the free" if free.stream else f"the host calls {case.call(free)}"
+        verb = {"reading": "reads", "writing": "writes"}.get(case.verb(use), "accesses")
+        return (
+            f"{who} while {case.does(use)} has not finished",
+            "the next allocation gets the block",
+            f"its owner's writes land under the {verb} of {short(case, use)}",
+        )
+
+    @staticmethod
+    def _fix(case: Case, free: Operation, use: Operation | None) -> str:
+        line = case.line(free)
+        if free.stream and use is not None and use.stream:
+            return event_between(case, use, free, line)
+        if free.stream:
+            return f"before line {line}: make {case.stream(free)} wait for {case.does(use)}"
+        return host_wait(case, use, line)
+
+
+class UseBeforeAlloc(Rule):
+    """SS103."""
+
+    number = 103
+    name = "use-before-alloc"
+    definition = "A use is not ordered after its stream-ordered allocation."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the allocation, and the use that may come first."""
+        use, made = case.operation, case.first(RelatedRole.ALLOC)
+        memory, work, stream = case.memory(), case.does(use), case.stream(made)
+        who = case.stream(use) if use.stream else "the host"
+        waits = f"nothing orders {who} after the allocation"
+        place = f"used here, in the order of {who}: {waits}" if use.stream else f"used here, by the host: {waits}"
+        related = [
+            *case.allocated(),
+            *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
+            case.related(RelatedRole.USE, use, place),
+        ]
+        line = case.line(use)
+        return Wording(
+            message=f"{work} may use {memory} before its allocation takes effect",
+            related=tuple(related),
+            contract=ALLOCATION_CONTRACT,
+            observed=Observed("no error is reported; compute-sanitizer sees an invalid write", "A-01"),
+            witness=(
+                f"{stream} is busy and has not reached the allocation",
+                f"{work} runs on {who}" if use.stream else "the host goes on at once",
+                f"it accesses a block that still belongs to {memory}'s predecessor",
+            ),
+            fix=event_between(case, made, use, line) if use.stream else host_wait(case, made, line),
+        )
+
+
+class UnmappedInUse(Rule):
+    """SS104."""
+
+    number = 104
+    name = "unmapped-in-use"
+    definition = "A VMM unmap, or the close of an IPC handle, is not ordered after the uses of the range."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the use, and the unmap that does not wait for it."""
+        unmap, use = case.operation, case.first(RelatedRole.USE)
+        closes = case.fact.variant is FactVariant.IPC_CLOSE
+        word = "closed" if closes else "unmapped"
+        related = [*case.allocated(), *(case.used(operation) for operation in case.all_of(RelatedRole.USE))]
+        related.append(
+            case.related(RelatedRole.FREE, unmap, f"{word} here: nothing makes the host wait for {short(case, use)}")
+        )
+        return Wording(
+            message=f"{case.does(use)} may still be {case.verb(use)} {case.memory()} when it is {word}",
+            related=tuple(related),
+            contract=IPC_CONTRACT if closes else UNMAP_CONTRACT,
+            observed=None
+            if closes
+            else Observed("the unmap does not wait, and the kernel fails: an illegal address, sticky", "F-13"),
+            witness=(
+                f"the host calls {case.call(unmap)} while {case.does(use)} has not finished",
+                "the range has no memory behind it any more",
+                f"{case.does(use)} accesses it",
+            ),
+            fix=host_wait(case, use, case.line(unmap)),
+        )
+
+
+def short(case: Case, operation: Operation | None) -> str:
+    """Return a short way to name work that was named before: "the kernel", "the copy"."""
+    if operation is None:
+        return "the pending work"
+    if operation.kind is OperationKind.LAUNCH:
+        return "the kernel"
+    if operation.kind is OperationKind.HOST_FUNCTION:
+        return "the host function"
+    return case.does(operation).split(" (")[0]

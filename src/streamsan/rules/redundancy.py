@@ -1,0 +1,73 @@
+"""SS504: waits that order nothing."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Severity
+from streamsan.order.facts import Fact, Operation
+from streamsan.rules.case import Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+
+FIFO = Contract("the operations of one stream run in the order of their calls", "CUDA Programming Guide, Streams")
+NEEDED = Contract(
+    "a wait is needed only before something that depends on what is awaited", "CUDA Programming Guide, Streams"
+)
+
+
+class RedundantSync(Rule):
+    """SS504."""
+
+    number = 504
+    name = "redundant-sync"
+    definition = "A wait whose order already holds, or that nothing after it needs."
+    severities = "note"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return note."""
+        return Severity.NOTE
+
+    def weak(self, fact: Fact) -> bool:
+        """That nothing later needs a wait is only possible: later code may be changed, or not be seen."""
+        return super().weak(fact) or fact.variant is FactVariant.NO_CONSUMER
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the wait, and why nothing changes without it."""
+        wait = case.operation
+        call = case.call(wait)
+        waiter = case.stream(wait) if wait.kind is OperationKind.STREAM_WAIT_EVENT else "the host"
+        no_consumer = case.fact.variant is FactVariant.NO_CONSUMER
+        line = case.line(wait)
+        earlier = [
+            case.related(role, operation, f"({_earlier(case, operation)})")
+            for role, operation in case.fact.related
+            if role is not RelatedRole.ALLOC
+        ]
+        if no_consumer:
+            message, here = f"nothing after {call} needs it", "the host waits here, for nothing that follows"
+        else:
+            message = f"{call} is redundant: all it waits for already happens before {waiter} goes on"
+            here = f"{waiter} waits here for what is already ordered before it"
+        return Wording(
+            message=message,
+            related=(*earlier, case.related(RelatedRole.SYNC, wait, here)),
+            contract=NEEDED if no_consumer else FIFO,
+            observed=Observed(
+                "2000 steps took 8.1 ms without a wait, 7.5 ms with an event on the same stream, 19.4 ms with a "
+                "cudaStreamSynchronize in each",
+                "F-18",
+            ),
+            fix=f"remove line {line}" if line else "remove the wait",
+        )
+
+
+def _earlier(case: Case, operation: Operation) -> str:
+    if operation.kind is OperationKind.EVENT_RECORD:
+        return f"recorded here, on {case.stream(operation)}"
+    if operation.kind in (
+        OperationKind.STREAM_SYNCHRONIZE,
+        OperationKind.CONTEXT_SYNCHRONIZE,
+        OperationKind.EVENT_SYNCHRONIZE,
+        OperationKind.STREAM_WAIT_EVENT,
+    ):
+        return "already awaited here"
+    return case.does(operation)

@@ -1,0 +1,104 @@
+"""SS106: a reset, or the destruction of a context, under work that is still pending."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Severity
+from streamsan.order.facts import Fact, Operation
+from streamsan.rules.case import Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+
+RESET_CONTRACT = Contract(
+    "the reset takes place immediately; the caller ensures that nothing uses the device any more",
+    "CUDA Runtime API, cudaDeviceReset",
+)
+DESTROY_CONTRACT = Contract(
+    "the context's resources go with it; the caller ensures that no call uses the context while it is destroyed",
+    "CUDA Driver API, cuCtxDestroy",
+)
+EXIT_CONTRACT = Contract(
+    "what pending work does once the process ends is not defined", "CUDA Programming Guide, Initialization"
+)
+NOTES = (FactVariant.PENDING_FREE, FactVariant.AT_EXIT)
+
+
+class ResetRacesWork(Rule):
+    """SS106."""
+
+    number = 106
+    name = "reset-races-work"
+    definition = (
+        "At a reset, a context's destruction or exit, work is pending or another thread may be using the device."
+    )
+    severities = "warning; note when only a free is pending, or at process exit"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return warning, or note when only a free is pending or the process is ending."""
+        return Severity.NOTE if fact.variant in NOTES else Severity.WARNING
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: what is pending, and what takes its ground away."""
+        reset = case.operation
+        pending = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.OTHER)
+        variant = case.fact.variant
+        at_exit = variant is FactVariant.AT_EXIT
+        event = _event(reset)
+        related = [*case.allocated()]
+        related.extend(case.used(operation) for operation in case.all_of(RelatedRole.USE))
+        related.extend(case.freed(operation) for operation in case.all_of(RelatedRole.FREE))
+        related.extend(case.others(RelatedRole.OTHER, RelatedRole.CREATE))
+        related.append(case.related(RelatedRole.RESET, reset, f"{event} here: nothing waits before it"))
+        line = case.line(reset)
+        wait = "cudaDeviceSynchronize();" if reset.kind is not OperationKind.CONTEXT_DESTROY else "cuCtxSynchronize();"
+        return Wording(
+            message=self._message(case, pending, event),
+            related=tuple(related),
+            contract=self._contract(reset),
+            observed=self._observed(variant, reset),
+            witness=self._witness(case, pending, event),
+            fix="let the other thread finish its work on the device first"
+            if variant is FactVariant.OTHER_THREAD
+            else f"before line {line}: {wait}"
+            if line and not at_exit
+            else f"{wait} before the end of main",
+        )
+
+    @staticmethod
+    def _message(case: Case, pending: Operation | None, event: str) -> str:
+        if case.fact.variant is FactVariant.OTHER_THREAD:
+            return f"another host thread may still be using the device when {event}"
+        if case.fact.variant is FactVariant.PENDING_FREE:
+            label = case.names.site(pending.site).label if pending is not None else ""
+            what = f"the asynchronous free of `{label}`" if label else "an asynchronous free"
+            return f"{what} may still be pending when {event}"
+        return f"{case.does(pending)} may still be running when {event}"
+
+    @staticmethod
+    def _contract(reset: Operation) -> Contract:
+        if reset.kind is OperationKind.CONTEXT_DESTROY:
+            return DESTROY_CONTRACT
+        return RESET_CONTRACT if reset.kind is OperationKind.DEVICE_RESET else EXIT_CONTRACT
+
+    @staticmethod
+    def _observed(variant: FactVariant, reset: Operation) -> Observed | None:
+        if reset.kind is not OperationKind.DEVICE_RESET:
+            return None
+        if variant is FactVariant.OTHER_THREAD:
+            return Observed("the reset succeeds, and the other thread's next call fails: context is destroyed", "R-02")
+        return Observed("this driver waits for pending work at a reset; nothing promises that", "R-01")
+
+    @staticmethod
+    def _witness(case: Case, pending: Operation | None, event: str) -> tuple[str, ...]:
+        if case.fact.variant is FactVariant.OTHER_THREAD:
+            return (event, "the other thread's next call finds its context, streams and memory gone")
+        if case.fact.variant is FactVariant.PENDING_FREE:
+            return (event, "the free never runs; the reset leaves the pool's memory to the driver")
+        return (f"{case.does(pending)} has not finished", event, "it runs on memory or handles that no longer exist")
+
+
+def _event(reset: Operation) -> str:
+    if reset.kind is OperationKind.CONTEXT_DESTROY:
+        return "the context is destroyed"
+    if reset.kind is OperationKind.DEVICE_RESET:
+        return "the device is reset"
+    return "the process ends"

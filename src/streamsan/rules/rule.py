@@ -1,0 +1,107 @@
+"""What every rule is: a code, a name, a definition, and how one of its facts becomes a finding."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from streamsan.findings import (
+    Basis,
+    Confidence,
+    Contract,
+    Finding,
+    Fix,
+    Location,
+    Observed,
+    Related,
+    Severity,
+)
+from streamsan.order.facts import Fact
+from streamsan.rules.case import Case
+from streamsan.vocabulary import EdgeClass
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a rule says of one case."""
+
+    message: str
+    related: tuple[Related, ...] = ()
+    contract: Contract | None = None
+    observed: Observed | None = None
+    witness: tuple[str, ...] = ()
+    fix: str = ""
+
+
+class Rule(ABC):
+    """One rule. Subclasses set the class variables and say what they say."""
+
+    number: ClassVar[int]
+    name: ClassVar[str]
+    definition: ClassVar[str]
+    """one line, for `streamsan rule`"""
+    severities: ClassVar[str]
+    """the default severity in words, for `streamsan rule`: "warning; note at process exit" """
+
+    @property
+    def code(self) -> str:
+        """`SS102`."""
+        return f"SS{self.number}"
+
+    @abstractmethod
+    def severity(self, fact: Fact) -> Severity:
+        """Return the severity of a fact that nothing weakens."""
+
+    @abstractmethod
+    def wording(self, case: Case) -> Wording:
+        """Return what to say of a case."""
+
+    def location(self, case: Case) -> Location:
+        """Return where the finding is reported: at the fact's operation, unless a rule knows better."""
+        return case.location(case.operation)
+
+    def weak(self, fact: Fact) -> bool:
+        """Tell whether the fact itself needs an edge that is not promised, so that it cannot be proven."""
+        return fact.rests_on is not EdgeClass.CONTRACT
+
+    def decided_by_caller(self, fact: Fact) -> bool:
+        """Tell whether an unknown caller, or two parameters that may be equal, decide if the fact holds."""
+        return fact.assumed or fact.may_be_equal
+
+    def finding(self, case: Case) -> Finding:
+        """Return the finding of a case: doubt makes it a warning at most, and a note where a caller decides."""
+        fact = case.fact
+        severity, confidence = self.severity(fact), Confidence.PROVEN
+        if self.weak(fact):
+            severity, confidence = severity.at_most(Severity.WARNING), Confidence.POSSIBLE
+        if self.decided_by_caller(fact):
+            severity, confidence = severity.at_most(Severity.NOTE), Confidence.POSSIBLE
+        wording = self.wording(case)
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=severity,
+            confidence=confidence,
+            message=wording.message,
+            location=self.location(case),
+            related=unique((*wording.related, *case.callers(case.operation))),
+            contract=wording.contract,
+            observed=wording.observed,
+            witness=wording.witness,
+            fix=Fix(wording.fix) if wording.fix else None,
+            properties=self.properties(case),
+            basis=Basis(operations=case.operation_places(), causes=case.cause_places()),
+        )
+
+    def properties(self, case: Case) -> dict[str, int | str]:
+        """Return what a program that reads the JSON may want: how many instances, how long they took."""
+        properties: dict[str, int | str] = {"instances": max(1, case.fact.count)}
+        if case.fact.cost_ns > 0:
+            properties["cost_ns"] = case.fact.cost_ns
+        return properties
+
+
+def unique(related: tuple[Related, ...]) -> tuple[Related, ...]:
+    """Return related lines without those that have no line, or that say the same again."""
+    return tuple(dict.fromkeys(r for r in related if r.line > 0))

@@ -1,0 +1,181 @@
+"""Builds a trace in memory, one operation at a time."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from streamsan.trace.layout import REFERENCE_KINDS, SLOT, encode_duration
+from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference, packed
+from streamsan.trace.site import Site
+from streamsan.trace.store import MemorySlots
+from streamsan.trace.trace import UNKNOWN_SITE, Thread, Trace
+from streamsan.vocabulary import OperationKind
+
+SLOT_STRUCT = struct.Struct("<QQQQQQIHHhBBBBH")
+"""`layout.SLOT` for packing one at a time."""
+assert SLOT_STRUCT.size == SLOT.itemsize
+
+MOST_APIS = MOST_THREADS = 1 << 16
+"""`api` and `thread` are two bytes."""
+
+
+class TraceBuilder:
+    """Appends operations in the order of their issue; sequences count from 1 without gaps."""
+
+    def __init__(
+        self,
+        path: str,
+        platform: str = "cuda",
+        origin: str = "source",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.path = path
+        self.platform = platform
+        self.origin = origin
+        self.metadata: dict[str, Any] = dict(metadata or {})
+        self._buffer = bytearray()
+        self._sequence = 0
+        self._threads: list[Thread] = []
+        self._apis: dict[str, int] = {"": 0}
+        self._sites: dict[Site, int] = {}
+        self._site_list: list[Site] = [UNKNOWN_SITE]
+
+    @property
+    def operations(self) -> int:
+        """How many operations there are so far; also the sequence of the latest."""
+        return self._sequence
+
+    def site(self, site: Site) -> int:
+        """Return the id of a site, the same for equal sites. Id 0 is the unknown site. `site.caller` must be known."""
+        number = self._sites.get(site)
+        if number is None:
+            number = len(self._site_list)
+            if not 0 <= site.caller < number:
+                raise ValueError(f"the caller of a site must be an id given before: {site.caller}")
+            self._sites[site] = number
+            self._site_list.append(site)
+        return number
+
+    def site_at(self, number: int) -> Site:
+        """Return the site of an id; the unknown site for ids nobody gave."""
+        return self._site_list[number] if 0 <= number < len(self._site_list) else UNKNOWN_SITE
+
+    def thread(self, process: int, name: str) -> int:
+        """Add a host thread and return its index. Threads with equal names are different threads."""
+        if len(self._threads) == MOST_THREADS:
+            raise ValueError("a trace has at most 65536 threads")
+        if not 0 <= process < 1 << 32:
+            raise ValueError(f"not a process index: {process}")
+        self._threads.append(Thread(process, name))
+        return len(self._threads) - 1
+
+    def api(self, name: str) -> int:
+        """Return the index of an API name; "" is 0."""
+        index = self._apis.get(name)
+        if index is None:
+            index = len(self._apis)
+            if index == MOST_APIS:
+                raise ValueError("a trace has at most 65536 API names")
+            self._apis[name] = index
+        return index
+
+    def append(
+        self,
+        kind: OperationKind,
+        *,
+        thread: int,
+        api: str | int = 0,
+        site: int = 0,
+        stream: int = 0,
+        object: int = 0,
+        references: Sequence[Reference] = (),
+        address: int = 0,
+        size: int = 0,
+        detail: int = 0,
+        flags: int = 0,
+        status: int = 0,
+        time: int = 0,
+        duration: int = 0,
+    ) -> int:
+        """Append one operation and return its sequence.
+
+        The first reference takes `address`, `size`, `object` (its generation) and the access bits of `flags` where the
+        kind means memory by these (REFERENCE_KINDS); with other kinds every reference goes into continuation slots.
+        `time` and `duration` are in nanoseconds. More references than one operation can hold (511) become further
+        operations of the same kind; the first one's sequence is returned. Raises ValueError when a number does not fit.
+        """
+        if isinstance(api, str):
+            api = self.api(api)
+        if not 0 <= thread < len(self._threads):
+            raise ValueError(f"no thread {thread}: TraceBuilder.thread() gives an index")
+        if not 0 <= site < len(self._site_list):
+            raise ValueError(f"no site {site}: TraceBuilder.site() gives an id")
+        if not 0 <= api < len(self._apis):
+            raise ValueError(f"no API {api}: TraceBuilder.api() gives an index")
+        sequence = self._sequence + 1
+        start = len(self._buffer)
+        pending: Sequence[Reference] = references
+        try:
+            while True:
+                if pending and kind in REFERENCE_KINDS:
+                    first = pending[0]
+                    address, size, object = first.address, first.size, first.generation
+                    own_flags = flags & ~3 | first.mode | first.flags
+                    pending = pending[1:]
+                else:
+                    own_flags = flags
+                further, pending = pending[:MOST_FURTHER_REFERENCES], pending[MOST_FURTHER_REFERENCES:]
+                self._buffer += SLOT_STRUCT.pack(
+                    self._sequence + 1,
+                    time,
+                    stream,
+                    object,
+                    address,
+                    size,
+                    site,
+                    api,
+                    thread,
+                    status,
+                    kind,
+                    detail,
+                    own_flags,
+                    (len(further) + 1) // 2,
+                    encode_duration(duration) if duration else 0,
+                )
+                for slot in packed(further):
+                    self._buffer += slot
+                self._sequence += 1
+                if not pending:
+                    return sequence
+        except struct.error as error:
+            del self._buffer[start:]
+            self._sequence = sequence - 1
+            raise ValueError(f"operation {kind.name} does not fit a slot: {error}") from None
+
+    def copy(self) -> TraceBuilder:
+        """Return a builder that goes on from here on its own (for a path that forks)."""
+        other = TraceBuilder(self.path, self.platform, self.origin, self.metadata)
+        other._buffer = bytearray(self._buffer)
+        other._sequence = self._sequence
+        other._threads = list(self._threads)
+        other._apis = dict(self._apis)
+        other._sites = dict(self._sites)
+        other._site_list = list(self._site_list)
+        return other
+
+    def finish(self) -> Trace:
+        """Return the trace so far. The builder may go on; the trace does not change."""
+        return Trace(
+            self.path,
+            MemorySlots(np.frombuffer(bytes(self._buffer), SLOT)),
+            threads=self._threads,
+            apis=list(self._apis),
+            sites=tuple(self._site_list),
+            platform=self.platform,
+            origin=self.origin,
+            metadata=self.metadata,
+        )

@@ -1,0 +1,78 @@
+"""Checks slots before anybody relies on what they say. All checks are over arrays: a few passes, no loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND
+from streamsan.trace.store import Slots, as_words
+
+
+@dataclass(frozen=True, slots=True)
+class TableSizes:
+    """How many entries the side tables have."""
+
+    threads: int
+    apis: int
+    sites: int
+
+
+class DamagedSlots(Exception):  # noqa: N818 - becomes a TraceError where the file's name is known
+    """Slots that no writer writes; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSlots:
+    """Slots of one lane that were checked."""
+
+    starts: NDArray[np.intp] | None
+    """where operations begin; None: every slot is one"""
+    sequences: NDArray[np.uint64]
+    """of each operation"""
+    missing: int
+    """continuation slots that the last operation still lacks"""
+
+
+def checked(slots: Slots, after: int, tables: TableSizes) -> CheckedSlots:
+    """Check consecutive slots of one lane (at least one), the first of which must begin an operation.
+
+    `after` is the lane's last sequence before them. Raises DamagedSlots.
+    """
+    words = as_words(slots)
+    # The last word of a slot: status (16 bits), kind, detail, flags, more, duration (16 bits).
+    last = words[:, 7]
+    kinds = (last >> np.uint64(16)).astype(np.uint8)
+    more = (last >> np.uint64(40)).astype(np.uint8)
+    count = len(slots)
+    starts: NDArray[np.intp] | None = None
+    if kinds.max() >= FIRST_CONTINUATION_KIND:
+        starts = np.flatnonzero(kinds < FIRST_CONTINUATION_KIND)
+        if len(starts) == 0 or starts[0] != 0:
+            raise DamagedSlots("a continuation slot without its operation")
+        words, more = words[starts], more[starts]
+        follow = np.diff(starts, append=count) - 1
+        if not np.array_equal(follow[:-1], more[:-1]) or follow[-1] > more[-1]:
+            raise DamagedSlots("an operation with other continuation slots than it says")
+        missing = int(more[-1]) - int(follow[-1])
+    else:
+        if more[:-1].any():
+            raise DamagedSlots("an operation without its continuation slots")
+        missing = int(more[-1])
+    sequences = np.ascontiguousarray(words[:, 0])
+    if not kinds.all():
+        raise DamagedSlots("a slot of no kind")
+    if int(sequences[0]) <= after or not (sequences[1:] > sequences[:-1]).all():
+        raise DamagedSlots("sequences that do not increase")
+    # The last word but one: site (32 bits), api (16 bits), thread (16 bits).
+    places = np.ascontiguousarray(words[:, 6])
+    for what, size, most in (
+        ("thread", tables.threads, int(places.max()) >> 48),
+        ("API", tables.apis, int((places >> np.uint64(32)).astype(np.uint16).max())),
+        ("site", tables.sites, int(places.astype(np.uint32).max())),
+    ):
+        if most >= size:
+            raise DamagedSlots(f"{what} {most} out of range (the table has {size})")
+    return CheckedSlots(starts, sequences, missing)

@@ -1,0 +1,132 @@
+"""The bytes of an .sst file around the slots. `docs/trace-format.md` is the specification."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+MAGIC = b"\x89SST\r\n\x1a\n"
+"""Not text, and damaged by any transfer that changes line ends."""
+BYTE_ORDER = 0x01020304
+MAJOR = 1
+MINOR = 0
+
+ALIGNMENT = 64
+MOST_METADATA = 1 << 20
+MOST_SEGMENTS = 1 << 18
+MOST_LANES = 1 << 16
+MOST_TABLE_BYTES = 1 << 27
+"""All side tables of a file together."""
+MOST_STRINGS = 1 << 22
+MOST_STRING_BYTES = 1 << 16
+SEGMENT_SLOTS = 1 << 18
+"""Slots in a segment that this package writes: at most 16 MiB."""
+
+FILE_HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("byte_order", "<u4"),  # 0x01020304
+        ("major", "<u2"),
+        ("minor", "<u2"),
+        (
+            "header_size",
+            "<u4",
+        ),  # this structure, the metadata and zeros up to a multiple of 64: the first segment's place
+        ("metadata_size", "<u4"),  # bytes of JSON that follow this structure
+        ("slot_size", "<u4"),  # 64
+        ("spare", "V36"),
+    ]
+)
+assert FILE_HEADER.itemsize == 64
+
+SEGMENT_MAGIC = b"sstSEGM\n"
+
+SEGMENT_HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("type", "<u2"),  # SegmentType
+        ("flags", "<u2"),  # SegmentFlag
+        ("lane", "<u4"),  # OPERATIONS: the writer's lane; else 0
+        ("offset", "<u8"),  # where in the file this header is
+        ("capacity", "<u8"),  # payload bytes reserved, a multiple of 64; the next header follows them
+        ("first", "<u8"),  # side tables: id of the first record; OPERATIONS: sequence of the first slot, 0 not known
+        ("spare", "V16"),
+        ("commit", "<u8"),  # COMMIT_GUARD << 48 | payload bytes that are valid; 0: none
+    ]
+)
+assert SEGMENT_HEADER.itemsize == 64
+assert SEGMENT_HEADER.fields is not None
+COMMIT_OFFSET: int = SEGMENT_HEADER.fields["commit"][1]
+COMMIT_GUARD = 0x5353
+
+
+class SegmentType(IntEnum):
+    """What a segment's payload is. A reader skips types that it does not know."""
+
+    OPERATIONS = 1
+    """slots of one lane"""
+    STRINGS = 2
+    """UTF-8 strings; id 0 is the empty string and is not written"""
+    SITES = 3
+    """call sites; id 0 is the unknown site and is not written"""
+    THREADS = 4
+    """host threads, from index 0"""
+    APIS = 5
+    """API names after those of the header's metadata"""
+    METADATA = 6
+    """a JSON object whose members replace those of the header's metadata"""
+    END = 7
+    """the writer closed the file"""
+
+
+class SegmentFlag(IntEnum):
+    """Bits of a segment's `flags`."""
+
+    SNAPSHOT = 1
+    """the slots restate what was alive when a recorder began this file"""
+
+
+SITE = np.dtype(
+    [
+        ("file", "<u4"),  # string id
+        ("function", "<u4"),  # string id
+        ("text", "<u4"),  # string id
+        ("label", "<u4"),  # string id
+        ("line", "<u4"),
+        ("column", "<u4"),
+        ("end_line", "<u4"),
+        ("end_column", "<u4"),
+        ("caller", "<u4"),  # site id, less than this site's own
+        ("spare", "V28"),
+    ]
+)
+assert SITE.itemsize == 64
+
+THREAD = np.dtype(
+    [
+        ("process", "<u4"),  # process index
+        ("name", "<u4"),  # string id
+        ("spare", "V8"),
+    ]
+)
+assert THREAD.itemsize == 16
+
+API = np.dtype([("name", "<u4")])  # string id
+
+END = np.dtype(
+    [
+        ("operations", "<u8"),  # slots in the file that are not continuations
+        ("slots", "<u8"),  # slots in the file
+        ("spare", "V48"),
+    ]
+)
+assert END.itemsize == 64
+
+DENSE_FROM = "dense_from"
+"""Metadata: the writer numbered all operations of all lanes without gaps from this number on."""
+
+
+def aligned(size: int) -> int:
+    """Return the least multiple of 64 that is not less than `size`."""
+    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,61 @@
+"""Memory references of an operation, and how they lie in slots."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from streamsan.vocabulary import AccessMode, OperationKind
+
+REFERENCES_STRUCT = struct.Struct("<QQQQII18xBBBBxx")
+"""`layout.REFERENCES` for packing one at a time."""
+assert REFERENCES_STRUCT.size == 64
+
+MODE_BITS = 3
+MOST_FURTHER_REFERENCES = 2 * 255
+"""`more` is a byte, and each continuation slot holds two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Memory that an operation uses: [address, address + size); size 0 is not known."""
+
+    address: int
+    size: int = 0
+    generation: int = 0
+    """the generation of the allocation it was derived from, 0 when not known"""
+    mode: AccessMode = AccessMode.OPAQUE
+    flags: int = 0
+    """SlotFlag bits of this reference alone (ASSUMED: the access may not happen)"""
+
+
+def packed(references: Sequence[Reference]) -> Iterator[bytes]:
+    """Yield the REFERENCES slots that hold these references, two in each."""
+    for index in range(0, len(references), 2):
+        first = references[index]
+        if index + 1 < len(references):
+            second, count = references[index + 1], 2
+        else:
+            second, count = Reference(0), 1
+        yield REFERENCES_STRUCT.pack(
+            first.address,
+            first.size,
+            second.address,
+            second.size,
+            first.generation,
+            second.generation,
+            OperationKind.REFERENCES,
+            first.mode | first.flags,
+            second.mode | second.flags,
+            count,
+        )
+
+
+def unpacked(slot: bytes) -> Iterator[Reference]:
+    """Yield the one or two references of a REFERENCES slot."""
+    (a, a_size, b, b_size, a_generation, b_generation, _kind, a_mode, b_mode, count) = REFERENCES_STRUCT.unpack(slot)
+    if count > 0:
+        yield Reference(a, a_size, a_generation, AccessMode(a_mode & MODE_BITS), a_mode & ~MODE_BITS)
+    if count > 1:
+        yield Reference(b, b_size, b_generation, AccessMode(b_mode & MODE_BITS), b_mode & ~MODE_BITS)

@@ -1,0 +1,174 @@
+"""The side tables of an .sst file: strings, sites, threads, API names; read from segments, packed for them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.trace.errors import TraceError
+from streamsan.trace.file_layout import (
+    API,
+    MOST_LANES,
+    MOST_STRING_BYTES,
+    MOST_STRINGS,
+    MOST_TABLE_BYTES,
+    SITE,
+    THREAD,
+    SegmentType,
+)
+from streamsan.trace.header import metadata_of
+from streamsan.trace.random_access import RandomAccessFile
+from streamsan.trace.segments import Segment
+from streamsan.trace.site import Site
+from streamsan.trace.trace import UNKNOWN_SITE, Thread
+
+LENGTH = struct.Struct("<I")
+NAME_FIELDS = ("file", "function", "text", "label")
+
+
+def packed_string(text: str) -> bytes:
+    """Return one record of a STRINGS segment. What is no valid Unicode is replaced; too long a text is cut."""
+    raw = text.encode("utf-8", "replace")[:MOST_STRING_BYTES]
+    return (LENGTH.pack(len(raw)) + raw).ljust(-(-(4 + len(raw)) // 4) * 4, b"\0")
+
+
+class Strings:
+    """String id -> string, decoded when asked for. Id 0 is ""."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._raw: list[bytes] = [b""]
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < len(self._raw):
+            raise TraceError(self._path, f"damaged: string id {number} out of range ({len(self._raw)} strings)")
+        return self._raw[number].decode("utf-8", "replace")
+
+    def add(self, payload: bytes, cut: bool) -> None:
+        """Add the strings of one segment; in one that is cut off, the last may be missing."""
+        at = 0
+        while at < len(payload):
+            size = LENGTH.unpack_from(payload, at)[0] if at + 4 <= len(payload) else 0
+            if size > MOST_STRING_BYTES:
+                raise TraceError(self._path, f"damaged: a string of {size} bytes")
+            end = at + 4 + size
+            if end > len(payload):
+                if cut:
+                    return
+                raise TraceError(self._path, "damaged: a string runs over the end of its segment")
+            if len(self._raw) == MOST_STRINGS:
+                raise TraceError(self._path, f"damaged: more than {MOST_STRINGS} strings")
+            self._raw.append(payload[at + 4 : end])
+            at = -(-end // 4) * 4
+
+
+class Sites(Sequence[Site]):
+    """Site id -> Site, made when asked for. Id 0 is the unknown site."""
+
+    def __init__(self, records: NDArray[np.void], strings: Strings) -> None:
+        self._records = records
+        self._strings = strings
+        self._made: dict[int, Site] = {0: UNKNOWN_SITE}
+
+    def __len__(self) -> int:
+        return 1 + len(self._records)
+
+    @overload
+    def __getitem__(self, index: int) -> Site: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Site]: ...
+    def __getitem__(self, index: int | slice) -> Site | Sequence[Site]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        site = self._made.get(index)
+        if site is None:
+            file, function, text, label, line, column, end_line, end_column, caller, _ = self._records[index - 1].item()
+            name = self._strings
+            site = Site(name[file], line, column, end_line, end_column, name[function], name[text], name[label], caller)
+            self._made[index] = site
+        return site
+
+
+class SideTables:
+    """All side tables of one file."""
+
+    def __init__(self, file: RandomAccessFile, segments: Iterable[Segment], metadata: dict[str, Any]) -> None:
+        self._path = file.path
+        self.metadata = metadata
+        self.strings = Strings(file.path)
+        parts: dict[int, list[bytes]] = {SegmentType.SITES: [], SegmentType.THREADS: [], SegmentType.APIS: []}
+        sizes = {SegmentType.SITES: SITE.itemsize, SegmentType.THREADS: THREAD.itemsize, SegmentType.APIS: API.itemsize}
+        names = self._header_apis()
+        next_id = {SegmentType.SITES: 1, SegmentType.THREADS: 0, SegmentType.APIS: len(names)}
+        total = 0
+        for segment in segments:
+            if segment.type not in parts and segment.type not in (SegmentType.STRINGS, SegmentType.METADATA):
+                continue
+            total += segment.size
+            if total > MOST_TABLE_BYTES:
+                raise TraceError(self._path, f"damaged: more than {MOST_TABLE_BYTES} bytes of side tables")
+            payload = file.read(segment.payload, segment.size)
+            if segment.type == SegmentType.METADATA:
+                if payload and not segment.cut:
+                    self.metadata |= metadata_of(self._path, payload)
+                continue
+            if segment.type == SegmentType.STRINGS:
+                self._expect(segment, "string", len(self.strings))
+                self.strings.add(payload, segment.cut)
+                continue
+            kind = SegmentType(segment.type)
+            self._expect(segment, kind.name.lower()[:-1], next_id[kind])
+            whole, rest = divmod(len(payload), sizes[kind])
+            if rest and not segment.cut:
+                raise TraceError(self._path, f"damaged: half a record in the table of {kind.name.lower()}")
+            parts[kind].append(payload[: whole * sizes[kind]])
+            next_id[kind] += whole
+        self.apis = names + self._api_names(np.frombuffer(b"".join(parts[SegmentType.APIS]), API))
+        self.threads = self._threads(np.frombuffer(b"".join(parts[SegmentType.THREADS]), THREAD))
+        self.sites = self._sites(np.frombuffer(b"".join(parts[SegmentType.SITES]), SITE))
+
+    def _expect(self, segment: Segment, what: str, next_id: int) -> None:
+        if segment.size and segment.first != next_id:
+            raise TraceError(self._path, f"damaged: a table goes on with {what} {segment.first} instead of {next_id}")
+
+    def _header_apis(self) -> list[str]:
+        names = self.metadata.pop("apis", [""])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or names[:1] != [""]:
+            raise TraceError(self._path, "damaged: its table of API names is none")
+        return self._few_apis(names)
+
+    def _few_apis(self, names: list[str]) -> list[str]:
+        if len(names) > MOST_LANES:
+            raise TraceError(self._path, "damaged: more API names than an operation can refer to")
+        return names
+
+    def _api_names(self, records: NDArray[np.void]) -> list[str]:
+        if len(records) > MOST_LANES:
+            raise TraceError(self._path, "damaged: more API names than an operation can refer to")
+        return [self.strings[name] for name in records["name"].tolist()]
+
+    def _threads(self, records: NDArray[np.void]) -> list[Thread]:
+        if len(records) > MOST_LANES:
+            raise TraceError(self._path, "damaged: more threads than an operation can refer to")
+        pairs = zip(records["process"].tolist(), records["name"].tolist(), strict=True)
+        return [Thread(process, self.strings[name]) for process, name in pairs]
+
+    def _sites(self, records: NDArray[np.void]) -> Sites:
+        for field in NAME_FIELDS if len(records) else ():
+            most = int(records[field].max())
+            if most >= len(self.strings):
+                raise TraceError(self._path, f"damaged: string id {most} out of range ({len(self.strings)} strings)")
+        later = np.flatnonzero(records["caller"] > np.arange(len(records)))
+        if len(later):
+            # Callers that only look back make every chain of them end.
+            raise TraceError(self._path, f"damaged: site {int(later[0]) + 1} names a caller that comes after it")
+        return Sites(records, self.strings)

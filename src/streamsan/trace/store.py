@@ -1,0 +1,74 @@
+"""Where a trace's slots lie: the face that memory and files share, and the one for memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
+
+Slots = NDArray[np.void]
+"""A one-dimensional array of dtype SLOT."""
+
+MOST_CONTINUATIONS = 255
+CHUNK = 16384
+"""Slots in a chunk when nobody asks for another size: 1 MiB, which stays in a core's second-level cache while it is
+checked, sorted and analysed."""
+
+
+class SlotStore(Protocol):
+    """Slots in global sequence order."""
+
+    def chunks(self, size: int, first: int) -> Iterator[Slots]:
+        """Yield all slots in order, in arrays of at most max(size, 256), no slot cut from its continuations.
+
+        The store may leave out leading operations whose sequence is less than `first`; it need not.
+        """
+
+    def count(self) -> int:
+        """Return the number of operations (slots that are not continuations)."""
+
+
+def owners(slots: Slots) -> NDArray[np.bool_]:
+    """Return which slots are operations, not continuations."""
+    result: NDArray[np.bool_] = slots["kind"] < FIRST_CONTINUATION_KIND
+    return result
+
+
+def as_words(slots: Slots) -> NDArray[np.uint64]:
+    """Return contiguous slots as rows of eight words. NumPy moves these at memory speed, structures 15 times slower."""
+    return slots.view(np.uint64).reshape(-1, 8)
+
+
+def uncut_end(slots: Slots, end: int) -> int:
+    """Return the largest place <= `end` where an array that starts with an operation can be cut without harm."""
+    if end >= len(slots):
+        return len(slots)
+    low = max(0, end - MOST_CONTINUATIONS)
+    starts = np.flatnonzero(slots["kind"][low : end + 1] < FIRST_CONTINUATION_KIND)
+    return low + int(starts[-1]) if len(starts) else low
+
+
+class MemorySlots:
+    """A store over one array that is in sequence order already."""
+
+    def __init__(self, slots: np.ndarray[Any, Any]) -> None:
+        if slots.dtype != SLOT or slots.ndim != 1:
+            raise ValueError(f"slots must be a one-dimensional array of dtype SLOT, not {slots.dtype} of {slots.ndim}")
+        self.slots: Slots = slots
+
+    def chunks(self, size: int, first: int) -> Iterator[Slots]:
+        """Yield views of the array."""
+        size = max(size, MOST_CONTINUATIONS + 1)
+        start = 0
+        while start < len(self.slots):
+            end = uncut_end(self.slots, start + size)
+            yield self.slots[start:end]
+            start = end
+
+    def count(self) -> int:
+        """Return the number of operations."""
+        return int(np.count_nonzero(owners(self.slots)))

@@ -1,0 +1,88 @@
+"""The trace: operations of one process family with their side tables, the same class in memory and from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamsan.trace.site import Site
+from streamsan.trace.store import CHUNK, Slots, SlotStore
+
+UNKNOWN_SITE = Site("", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A host thread. `process` is a process index of the trace (0 is the first), not an operating system's id."""
+
+    process: int
+    name: str
+
+
+class Trace:
+    """Operations in the order of their issue, and what their numbers stand for. Made by TraceBuilder or the reader."""
+
+    def __init__(
+        self,
+        path: str,
+        slots: SlotStore,
+        *,
+        threads: Sequence[Thread] = (),
+        apis: Sequence[str] = ("",),
+        sites: Sequence[Site] = (UNKNOWN_SITE,),
+        platform: str = "cuda",
+        origin: str = "source",
+        complete: bool = True,
+        problems: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.path = path
+        """the file, or the source it came from"""
+        self.platform = platform
+        """"cuda" or "opencl" """
+        self.origin = origin
+        """"source", "recording", "simulation" or "synthetic" """
+        self.complete = complete
+        """False: the writer was cut off; what is here is a readable prefix"""
+        self.problems = list(problems)
+        """what could not be read, one line each"""
+        self.threads = list(threads)
+        """index -> Thread"""
+        self.apis = list(apis)
+        """index -> API name; index 0 is "" """
+        self.sites = sites
+        """id -> Site; id 0 is not known"""
+        self.metadata: dict[str, Any] = dict(metadata or {})
+        """the header's other metadata, JSON values"""
+        self.slots = slots
+
+    @property
+    def operations(self) -> int:
+        """The number of operations: slots that are not continuations. Counted once, on first use."""
+        return self.slots.count()
+
+    @property
+    def driver(self) -> str:
+        """The driver's version in words, "" when not known."""
+        value = self.metadata.get("driver", "")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def clock(self) -> int:
+        """The clock origin: nanoseconds since the Unix epoch at which `time` counts from; 0 when not known."""
+        value = self.metadata.get("clock_origin", 0)
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    def site(self, number: int) -> Site:
+        """Return a site by its id; id 0, and an id nobody wrote, is a site with no file."""
+        return self.sites[number] if 0 < number < len(self.sites) else UNKNOWN_SITE
+
+    def chunks(self, size: int = CHUNK, first: int = 0) -> Iterator[Slots]:
+        """Yield SLOT arrays in global sequence order; a slot is never cut from its continuations.
+
+        An array has at most max(size, 256) slots and is safe to keep (it is not written again). Memory stays bounded
+        whatever the length of the trace as long as the caller drops them. With `first`, operations with a smaller
+        sequence may be left out where that saves reading. Raises TraceError when a slot of a file is damaged.
+        """
+        return self.slots.chunks(size, first)

@@ -1,0 +1,259 @@
+"""Writes .sst files: whole traces, or slots as they come."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+import streamsan
+from streamsan.trace.check import DamagedSlots, TableSizes, checked
+from streamsan.trace.errors import TraceError
+from streamsan.trace.file_layout import (
+    API,
+    COMMIT_OFFSET,
+    DENSE_FROM,
+    END,
+    MOST_LANES,
+    SEGMENT_SLOTS,
+    SITE,
+    THREAD,
+    SegmentType,
+    aligned,
+)
+from streamsan.trace.header import packed_header
+from streamsan.trace.layout import SLOT
+from streamsan.trace.segments import HEADER_SIZE, packed_commit, packed_segment
+from streamsan.trace.side_tables import packed_string
+from streamsan.trace.site import Site
+from streamsan.trace.store import Slots, uncut_end
+from streamsan.trace.trace import Thread, Trace
+
+HEADER_APIS = 4096
+"""API names that go into the header; further ones go into segments."""
+TABLE_SEGMENT = 1 << 20
+"""Payload bytes after which a side table goes on in a new segment."""
+
+
+class TraceWriter:
+    """Writes a trace as it comes. What was given is committed, and survives a kill, when the call returns.
+
+    The file appears under its name with its header complete, replacing one that was there; `close` (or leaving the
+    `with` block without an exception) writes the end mark. Without it readers say that the writer was cut off.
+    Guards against a killed process, not against a machine that loses power: nothing waits for the disk.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        platform: str = "cuda",
+        origin: str = "synthetic",
+        apis: Sequence[str] = ("",),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin a file. `apis` are the API names known from the start, index 0 being "". Raises TraceError."""
+        self.path = os.fspath(path)
+        if not apis or apis[0] or len(apis) > MOST_LANES:
+            raise ValueError('the table of API names begins with "" and has at most 65536 names')
+        self._api_count = len(apis[:HEADER_APIS])
+        self._thread_count = 0
+        self._string_ids: dict[str, int] = {"": 0}
+        self._site_count = 1
+        self._lane_ends: dict[int, int] = {}
+        self._operations = self._slots = 0
+        self._descriptor = -1
+        header = packed_header(
+            {
+                "tool": f"streamsan {streamsan.__version__}",
+                **(metadata or {}),
+                "platform": platform,
+                "origin": origin,
+                "apis": list(apis[:HEADER_APIS]),
+            }
+        )
+        self._begin(header)
+        self._end = len(header)
+        self.add_apis(apis[HEADER_APIS:])
+
+    def add_threads(self, threads: Iterable[Thread]) -> None:
+        """Add host threads after those already there."""
+        threads = list(threads)
+        names = self._strings([thread.name for thread in threads])
+        records = np.zeros(len(threads), THREAD)
+        for record, thread, name in zip(records, threads, names, strict=True):
+            record["process"], record["name"] = thread.process, name
+        if self._thread_count + len(threads) > MOST_LANES:
+            raise ValueError(f"a trace has at most {MOST_LANES} threads")
+        self._table(SegmentType.THREADS, records, self._thread_count)
+        self._thread_count += len(threads)
+
+    def add_apis(self, names: Iterable[str]) -> None:
+        """Add API names after those already there."""
+        ids = self._strings(list(names))
+        if self._api_count + len(ids) > MOST_LANES:
+            raise ValueError(f"a trace has at most {MOST_LANES} API names")
+        self._table(SegmentType.APIS, np.array([(number,) for number in ids], API), self._api_count)
+        self._api_count += len(ids)
+
+    def add_sites(self, sites: Iterable[Site]) -> None:
+        """Add call sites; the first one ever added has id 1. Callers must have been added before."""
+        sites = list(sites)
+        texts = [text for site in sites for text in (site.file, site.function, site.text, site.label)]
+        ids = np.array(self._strings(texts), np.uint32).reshape(-1, 4)
+        records = np.zeros(len(sites), SITE)
+        for index, site in enumerate(sites):
+            if not 0 <= site.caller < self._site_count + index:
+                raise ValueError(f"the caller of a site must be an id given before: {site.caller}")
+            numbers = (site.line, site.column, site.end_line, site.end_column, site.caller)
+            records[index] = (*ids[index], *(number if 0 <= number < 1 << 32 else 0 for number in numbers), b"")
+        self._table(SegmentType.SITES, records, self._site_count)
+        self._site_count += len(sites)
+
+    def append_slots(self, slots: Slots, lane: int = 0) -> None:
+        """Append whole operations (dtype SLOT, with their continuation slots) to a lane and commit them.
+
+        Sequences must increase within the lane; threads, APIs and sites must have been added before. Raises ValueError
+        when the slots are none that a reader would take.
+        """
+        if slots.dtype != SLOT or slots.ndim != 1:
+            raise ValueError(f"slots must be a one-dimensional array of dtype SLOT, not {slots.dtype} of {slots.ndim}")
+        if not 0 <= lane < 1 << 32 or (lane not in self._lane_ends and len(self._lane_ends) == MOST_LANES):
+            raise ValueError(f"not a lane: {lane}")
+        tables = TableSizes(self._thread_count, self._api_count, self._site_count)
+        start = 0
+        while start < len(slots):
+            end = uncut_end(slots, start + SEGMENT_SLOTS)
+            part = np.ascontiguousarray(slots[start:end])
+            try:
+                result = checked(part, self._lane_ends.get(lane, 0), tables)
+            except DamagedSlots as error:
+                raise ValueError(str(error)) from None
+            if result.missing:
+                raise ValueError("an operation without its continuation slots")
+            self._segment(SegmentType.OPERATIONS, part.tobytes(), first=int(result.sequences[0]), lane=lane)
+            self._lane_ends[lane] = int(result.sequences[-1])
+            self._operations += len(result.sequences)
+            self._slots += len(part)
+            start = end
+
+    def close(self) -> None:
+        """Write the end mark and close the file."""
+        if self._descriptor < 0:
+            return
+        end = np.zeros(1, END)
+        end["operations"], end["slots"] = self._operations, self._slots
+        self._segment(SegmentType.END, end.tobytes())
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the file as it is, without an end mark."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    def _begin(self, header: bytes) -> None:
+        """Make the file under another name and move it to its own, so that nobody sees half a header."""
+        temporary = _another_name(self.path)
+        try:
+            self._descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            self._write(header, 0)
+            os.replace(temporary, self.path)
+        except OSError as error:
+            self.abandon()
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise TraceError(self.path, f"cannot be written: {error.strerror}") from None
+
+    def _write(self, data: bytes, offset: int) -> None:
+        view = memoryview(data)
+        while view:
+            count = os.pwrite(self._descriptor, view, offset)
+            view, offset = view[count:], offset + count
+
+    def _segment(self, kind: SegmentType, payload: bytes, *, first: int = 0, lane: int = 0) -> None:
+        """Append a segment: its header, its payload, and only then the commit mark."""
+        if self._descriptor < 0:
+            raise ValueError("the trace is closed")
+        capacity = aligned(len(payload))
+        header = packed_segment(kind, lane=lane, offset=self._end, capacity=capacity, first=first)
+        try:
+            self._write(header, self._end)
+            self._write(payload.ljust(capacity, b"\0"), self._end + HEADER_SIZE)
+            self._write(packed_commit(len(payload)), self._end + COMMIT_OFFSET)
+        except OSError as error:
+            raise TraceError(self.path, f"cannot be written: {error.strerror}") from None
+        self._end += HEADER_SIZE + capacity
+
+    def _table(self, kind: SegmentType, records: np.ndarray[Any, Any], first: int) -> None:
+        step = TABLE_SEGMENT // records.itemsize
+        for start in range(0, len(records), step):
+            self._segment(kind, records[start : start + step].tobytes(), first=first + start)
+
+    def _strings(self, texts: Sequence[str]) -> list[int]:
+        """Return the ids of strings; those that are new are written first."""
+        first = len(self._string_ids)
+        payload = bytearray()
+        for text in texts:
+            if text not in self._string_ids:
+                if len(payload) > TABLE_SEGMENT:
+                    self._segment(SegmentType.STRINGS, bytes(payload), first=first)
+                    payload, first = bytearray(), len(self._string_ids)
+                self._string_ids[text] = len(self._string_ids)
+                payload += packed_string(text)
+        if payload:
+            self._segment(SegmentType.STRINGS, bytes(payload), first=first)
+        return [self._string_ids[text] for text in texts]
+
+
+def _another_name(path: str) -> str:
+    """Return a name beside `path` that nobody else uses. Raises TraceError when `path` is no place for a file."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise TraceError(path, "cannot be written: not a regular file")
+    except OSError:
+        pass  # it is not there yet; where its folder is not either, opening says so
+    return f"{path}.{os.urandom(4).hex()}.partial"
+
+
+def write(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a whole trace to a file, in one lane; it appears under its name when complete. Raises TraceError."""
+    path = os.fspath(path)
+    temporary = _another_name(path)
+    metadata = {"source": trace.path, **trace.metadata}
+    # One lane in global order is a prefix wherever it is cut; the promise is for files with several.
+    metadata.pop(DENSE_FROM, None)
+    try:
+        with TraceWriter(
+            temporary, platform=trace.platform, origin=trace.origin, apis=trace.apis, metadata=metadata
+        ) as writer:
+            writer.add_threads(trace.threads)
+            writer.add_sites(trace.sites[1:])
+            for chunk in trace.chunks():
+                writer.append_slots(chunk)
+            if not trace.complete:
+                writer.abandon()  # no end mark: the copy is no more complete than the trace
+        os.replace(temporary, path)
+    except BaseException as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        if isinstance(error, TraceError) and error.path == temporary:
+            raise TraceError(path, error.reason) from None
+        if isinstance(error, OSError):
+            raise TraceError(path, f"cannot be written: {error.strerror}") from None
+        raise

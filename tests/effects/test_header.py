@@ -1,0 +1,54 @@
+"""The C++ face of the table."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from streamsan import generate
+from streamsan.effects import EFFECTS
+from streamsan.effects.header import header_text
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+#include "native/generated/effects.hpp"
+namespace table = streamsan::effects;
+constexpr const table::Api* api = table::find("cudaFreeAsync");
+static_assert(api->effect == table::Effect::FREE && api->count == 1);
+constexpr table::Version version = table::versions[api->first];
+static_assert(version.count == 2 && version.least == 2);
+static_assert(table::parameters[version.first + 1].handle == table::Handle::STREAM);
+static_assert(!table::find("cudaFreeAsynC") && !table::find("") && !table::find("z"));
+"""
+
+
+def test_generated_files_are_up_to_date() -> None:
+    assert generate.main(["--check"]) == 0
+
+
+def test_every_api_is_in_the_header() -> None:
+    text = header_text(EFFECTS)
+    for api in EFFECTS:
+        assert f'{{"{api.name}", Effect::{api.effect.name}, ' in text
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_header_compiles_without_warnings_and_finds(tmp_path: Path) -> None:
+    source = tmp_path / "find.cpp"
+    source.write_text(PROGRAM, encoding="utf-8")
+    flags = [
+        "-std=c++20",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Wconversion",
+        "-Werror",
+        "-fsyntax-only",
+        "-I",
+        str(ROOT),
+    ]
+    done = subprocess.run(["c++", *flags, str(source)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,47 @@
+"""Every API, any number of arguments, any values: the model never fails, and never fills what a failed call left."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from program import Program
+
+from streamsan.effects import EFFECTS, Effect
+from streamsan.model.handlers import HANDLERS
+from streamsan.model.values import Handle, Outcome, Pointer, Symbol
+
+ALL = list(EFFECTS)
+WILD = [None, 0, 1, -5, 1 << 70, 2.5, "text", Symbol(1, "a", "parameter"), Symbol(2, "b", "uninitialised"),
+        Symbol(3, "c", "opaque"), Pointer(4096, 4096, 99), Handle("stream", 77), Handle("event", 1)]  # fmt: skip
+
+
+def test_every_effect_has_a_handler() -> None:
+    assert set(HANDLERS) == set(Effect)
+
+
+def checked(api, outcome: Outcome) -> None:
+    names = {parameter.name for version in api.versions for parameter in version.outs} | {"return"}
+    assert outcome.outputs.keys() <= names
+    assert outcome.status <= 0 or not outcome.outputs.keys() - {"return"}
+
+
+@pytest.mark.parametrize("api", ALL, ids=lambda api: api.name)
+def test_any_call_is_survived(api) -> None:
+    program = Program()
+    most = max(len(version.parameters) for version in api.versions)
+    for count in range(most + 2):
+        checked(api, program.call(api.name, *[None] * count))
+    for value in WILD:
+        checked(api, program.call(api.name, *[value] * most))
+    mixture = itertools.islice(itertools.cycle(WILD), most)
+    checked(api, program.call(api.name, *mixture))
+    program.builder.finish()
+
+
+def test_unknown_names_are_survived() -> None:
+    program = Program()
+    outcome = program.call("cudaMakeCoffee", Pointer(1, 1, 1), None)
+    assert outcome == Outcome(0, {})
+    assert program.kinds() == ["NOT_UNDERSTOOD", "OPAQUE_CALL"]
+    assert "cudaMakeCoffee" in program.operations()[1].label

@@ -1,0 +1,366 @@
+"""The plain reference: an explicit graph of operations, its transitive closure in three relations, and the required orders.
+
+Nothing here is clever or streaming: every operation is a node, every edge has a class, a closure is a set of ancestors
+for each node, and every pair of a use and a free is looked at. The definitions are those of docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from programs import Op
+
+CONTRACT, RUN, OBSERVED = 0, 1, 2
+"""edge classes; relation r has the edges of class <= r"""
+
+
+@dataclass
+class Stream:
+    handle: int
+    kind: str
+    context: int
+    last: int | None = None
+    alive: bool = True
+    keys: list[int] = field(default_factory=list)
+    opaque: int = 0
+    """how many opaque calls it is known to be after"""
+
+    @property
+    def assumed(self) -> bool:
+        return self.kind == "unknown"
+
+    @property
+    def blocking(self) -> bool:
+        return self.kind in ("blocking", "per_thread", "unknown")
+
+
+@dataclass
+class Event:
+    created: bool
+    record: int | None = None
+    source: Stream | None = None
+    opaque: int = 0
+
+
+@dataclass
+class Memory:
+    kind: str
+    context: int
+    made: int | None
+    uses: list[tuple[int, bool, bool]] = field(default_factory=list)
+    """node, reads only, a copy (not a kernel)"""
+    free_host: int | None = None
+    free_stream: int | None = None
+    free_thread: int = 0
+    free_sequence: int = 0
+    family: str = ""
+    reported: bool = False
+
+
+class Reference:
+    """Runs a program; then `verdicts` are pairs of a rule and a sequence, `dominated` the sequences of idle waits."""
+
+    def __init__(self, program: list[Op], threads: int) -> None:
+        self.edges: list[list[tuple[int, int]]] = []
+        self.real: set[int] = set()
+        self.hosts: list[int | None] = [None] * threads
+        self.host_opaque = [0] * threads
+        self.contexts = [0] * threads
+        self.streams: dict[int, Stream] = {}
+        self.every: list[Stream] = []
+        self.default: dict[tuple[int, int], Stream] = {}
+        self.events: dict[int, Event] = {}
+        self.memory: dict[int, Memory] = {}
+        self.keys: dict[int, list[tuple[int, int]]] = {}
+        self.opaque_nodes: list[int] = []
+        self.checks: list[tuple[str, int, object]] = []
+        for sequence, op in enumerate(program, 1):
+            getattr(self, "do_" + op.name)(op, sequence)
+        self.ancestors = [self.closure(relation) for relation in (CONTRACT, RUN, OBSERVED)]
+        self.verdicts: set[tuple[int, int]] = set()
+        self.dominated: set[int] = set()
+        for name, sequence, what in self.checks:
+            getattr(self, "check_" + name)(sequence, what)
+        # The worst thing said of an operation is what counts.
+        self.verdicts -= {(107, sequence) for code, sequence in self.verdicts if code in (102, 108)}
+
+    # -- the graph --------------------------------------------------------------------------------
+    def node(self, *before: tuple[int | None, int], real: bool = False) -> int:
+        self.edges.append([(other, strength) for other, strength in before if other is not None])
+        number = len(self.edges) - 1
+        if real:
+            self.real.add(number)
+        return number
+
+    def closure(self, relation: int) -> list[set[int]]:
+        result: list[set[int]] = []
+        for number, edges in enumerate(self.edges):
+            mine = {number}
+            for other, strength in edges:
+                if strength <= relation:
+                    mine |= result[other]
+            result.append(mine)
+        return result
+
+    def host(self, op: Op, *before: tuple[int | None, int], real: bool = False) -> int:
+        edges = [(self.hosts[op.thread], CONTRACT), *before]
+        if self.host_opaque[op.thread] != len(self.opaque_nodes):
+            self.host_opaque[op.thread] = len(self.opaque_nodes)
+            edges.append((self.opaque_nodes[-1], RUN))
+        self.hosts[op.thread] = self.node(*edges, real=real)
+        return self.hosts[op.thread]  # type: ignore[return-value]
+
+    def everything(self) -> list[tuple[int, int]]:
+        return [(number, RUN) for number in range(len(self.edges))]
+
+    # -- streams ----------------------------------------------------------------------------------
+    def add_stream(self, handle: int, kind: str, context: int) -> Stream:
+        stream = Stream(handle, kind, context, opaque=len(self.opaque_nodes))
+        if kind in ("unknown", "legacy", "per_thread"):
+            stream.last = self.node(real=True)  # somebody unknown may have work on it
+        self.every.append(stream)
+        return stream
+
+    def stream(self, op: Op) -> Stream:
+        context = self.contexts[op.thread]
+        if op.stream in (1, 2):
+            key = (context, 0 if op.stream == 1 else op.thread + 1)
+            if key not in self.default:
+                self.default[key] = self.add_stream(op.stream, "legacy" if op.stream == 1 else "per_thread", context)
+            stream = self.default[key]
+        elif op.stream not in self.streams:
+            stream = self.streams[op.stream] = self.add_stream(op.stream, "unknown", context)
+        else:
+            stream = self.streams[op.stream]
+        return stream
+
+    def meet_opaque(self, stream: Stream) -> None:
+        if stream.opaque != len(self.opaque_nodes):
+            stream.opaque = len(self.opaque_nodes)
+            stream.last = self.node((stream.last, CONTRACT), (self.opaque_nodes[-1], RUN), real=True)
+
+    def behind(self, stream: Stream) -> list[tuple[int | None, int]]:
+        """What the stream's queue waits for besides its own operations."""
+        if stream.kind == "legacy":
+            return [(other.last, CONTRACT) for other in self.every if other.blocking and other.context == stream.context]
+        legacy = self.default.get((stream.context, 0))
+        return [(legacy.last, CONTRACT)] if stream.blocking and legacy is not None else []
+
+    def bodies(self, stream: Stream) -> list[tuple[int | None, int]]:
+        return [edge for key in stream.keys for edge in self.keys.get(key, [])]
+
+    def on_stream(self, op: Op, stream: Stream, *before: tuple[int | None, int], real: bool) -> int:
+        call = self.host(op)
+        self.meet_opaque(stream)
+        edges = [(stream.last, CONTRACT), (call, CONTRACT), *self.behind(stream), *self.bodies(stream), *before]
+        stream.last = self.node(*edges, real=real)
+        return stream.last
+
+    def awaited(self, stream: Stream) -> list[tuple[int | None, int]]:
+        self.meet_opaque(stream)
+        return [(stream.last, CONTRACT), *self.behind(stream), *self.bodies(stream)]
+
+    # -- operations -------------------------------------------------------------------------------
+    def do_create_context(self, op: Op, sequence: int) -> None:
+        self.host(op)
+
+    def do_current(self, op: Op, sequence: int) -> None:
+        self.host(op)
+        self.contexts[op.thread] = op.object
+
+    def do_create(self, op: Op, sequence: int) -> None:
+        call = self.host(op)
+        stream = self.add_stream(op.object, op.kind, self.contexts[op.thread])
+        stream.last = self.node((call, CONTRACT))
+        self.streams[op.object] = stream
+
+    def do_destroy(self, op: Op, sequence: int) -> None:
+        self.host(op)
+        self.streams.pop(op.object).alive = False
+
+    def do_launch(self, op: Op, sequence: int) -> None:
+        stream = self.stream(op)
+        if op.kind == "before":
+            self.host(op, *self.awaited(stream))
+        node = self.on_stream(op, stream, real=True)
+        for address, mode in op.references:
+            self.use(op, address, node, stream, mode == "read", sequence, op.name == "copy")
+        if op.kind == "complete":
+            self.host(op, *self.awaited(stream))
+
+    do_copy = do_launch
+
+    def use(self, op: Op, address: int, node: int, stream: Stream, reads: bool, sequence: int, copy: bool) -> None:
+        memory = self.memory[address]
+        if memory.free_host is not None:
+            self.checks.append(("late", sequence, (memory, self.hosts[op.thread], node)))
+            return
+        if memory.made is not None:
+            self.checks.append(("after_alloc", sequence, (memory.made, node)))
+        memory.uses.append((node, reads, copy))
+
+    def do_host_function(self, op: Op, sequence: int) -> None:
+        stream = self.stream(op)
+        node = self.on_stream(op, stream, real=True)
+        self.keys.setdefault(op.object, []).append((node, CONTRACT))
+        stream.keys.append(op.object)
+
+    def do_alloc(self, op: Op, sequence: int) -> None:
+        made = None
+        context = self.contexts[op.thread]
+        if op.kind == "ordered":
+            stream = self.stream(op)
+            made = self.on_stream(op, stream, real=True)
+            context = stream.context
+        else:
+            self.host(op, real=True)
+        self.memory[op.references[0][0]] = Memory(op.kind, context, made)
+
+    def do_free(self, op: Op, sequence: int) -> None:
+        memory = self.memory[op.references[0][0]]
+        memory.family, memory.free_thread, memory.free_sequence = op.kind, op.thread, sequence
+        if op.kind == "async":
+            stream = self.stream(op)
+            memory.free_host = self.host(op, real=True)
+            memory.free_stream = self.on_stream(op, stream, real=True)
+            self.checks.append(("free", sequence, (memory, memory.free_stream)))
+            return
+        before: list[tuple[int | None, int]] = []
+        if memory.kind != "ordered":
+            # The driver waits for the memory's context; a wait that looks at a stream meets unknown code's work as well.
+            before = [(stream.last, OBSERVED) for stream in self.every if stream.context == memory.context]
+        memory.free_host = self.host(op, *before, real=True)
+        self.checks.append(("free", sequence, (memory, memory.free_host)))
+
+    def do_record(self, op: Op, sequence: int) -> None:
+        stream = self.stream(op)
+        event = self.events.setdefault(op.object, Event(False))
+        event.record = self.on_stream(op, stream, real=False)
+        event.source, event.opaque = stream, len(self.opaque_nodes)
+
+    def do_event_create(self, op: Op, sequence: int) -> None:
+        self.host(op)
+        self.events[op.object] = Event(True, opaque=len(self.opaque_nodes))
+
+    def do_event_destroy(self, op: Op, sequence: int) -> None:
+        self.host(op)
+        self.events.pop(op.object)
+
+    def certain(self, event: Event, waiter: Stream | None) -> bool:
+        """Whether the event surely holds what the trace says that it holds."""
+        if event.record is not None and event.source is waiter:
+            return True
+        unchanged = event.created and event.opaque == len(self.opaque_nodes)
+        return unchanged and (event.source is None or not event.source.assumed)
+
+    def do_wait(self, op: Op, sequence: int) -> None:
+        stream = self.stream(op)
+        event = self.events.setdefault(op.object, Event(False))
+        self.host(op)
+        self.meet_opaque(stream)
+        call = self.hosts[op.thread]
+        edges = [(stream.last, CONTRACT), (call, CONTRACT), *self.behind(stream), *self.bodies(stream)]
+        before = self.node(*edges)
+        unseen = self.everything() if event.record is None and not event.created else []
+        stream.last = self.node((before, CONTRACT), (event.record, CONTRACT), *unseen)
+        if self.certain(event, stream):
+            self.checks.append(("idle", sequence, (before, stream.last)))
+
+    def do_sync_event(self, op: Op, sequence: int) -> None:
+        event = self.events.setdefault(op.object, Event(False))
+        before = self.host(op)
+        unseen = self.everything() if event.record is None and not event.created else []
+        after = self.host(op, (event.record, CONTRACT), *unseen)
+        if self.certain(event, None):
+            self.checks.append(("idle", sequence, (before, after)))
+
+    def do_sync_stream(self, op: Op, sequence: int) -> None:
+        stream = self.stream(op)
+        before = self.host(op)
+        awaited = self.node((before, CONTRACT), *self.awaited(stream))
+        self.host(op, (awaited, CONTRACT))
+        if not stream.assumed:
+            self.checks.append(("idle", sequence, (before, awaited)))
+
+    def do_query(self, op: Op, sequence: int) -> None:
+        stream = self.stream(op)
+        before = self.host(op)
+        awaited = self.node((before, CONTRACT), *self.awaited(stream))
+        self.host(op, (awaited, CONTRACT))
+
+    def do_sync_context(self, op: Op, sequence: int) -> None:
+        if (op.object, 0) not in self.default:
+            self.default[(op.object, 0)] = self.add_stream(1, "legacy", op.object)
+        before = self.host(op)
+        edges: list[tuple[int | None, int]] = []
+        for stream in self.every:
+            if stream.context == op.object:
+                if stream.alive:
+                    self.meet_opaque(stream)
+                    edges += self.bodies(stream)
+                edges.append((stream.last, CONTRACT))
+        awaited = self.node((before, CONTRACT), *edges)
+        self.host(op, (awaited, CONTRACT))
+        self.checks.append(("idle", sequence, (before, awaited)))
+
+    def do_release(self, op: Op, sequence: int) -> None:
+        node = self.host(op, real=True)
+        self.keys.setdefault(op.object, []).append((node, CONTRACT if op.kind == "contract" else RUN))
+
+    def do_acquire(self, op: Op, sequence: int) -> None:
+        weakest = CONTRACT if op.kind == "contract" else RUN
+        self.host(op, *[(node, max(strength, weakest)) for node, strength in self.keys.get(op.object, [])])
+
+    def do_opaque(self, op: Op, sequence: int) -> None:
+        self.opaque_nodes.append(self.node(*self.everything()))
+        self.host(op)
+
+    def do_host_access(self, op: Op, sequence: int) -> None:
+        node = self.host(op, real=True)
+        address, mode = op.references[0]
+        self.checks.append(("access", sequence, (list(self.memory[address].uses), mode == "read", node)))
+
+    # -- required orders --------------------------------------------------------------------------
+    def strength(self, earlier: int, later: int) -> int:
+        """The weakest class that the order needs; 3 when there is none."""
+        return next((relation for relation in (0, 1, 2) if earlier in self.ancestors[relation][later]), 3)
+
+    def check_free(self, sequence: int, what: object) -> None:
+        memory, node = what  # type: ignore[misc]
+        found = [self.strength(use, node) for use, _, _ in memory.uses]
+        if 3 in found:
+            self.verdicts.add((108 if memory.family == "pinned" else 102, sequence))
+            memory.reported = True
+        elif 2 in found:
+            self.verdicts.add((107, sequence))
+
+    def check_late(self, sequence: int, what: object) -> None:
+        memory, host, node = what  # type: ignore[misc]
+        if memory.reported:
+            return
+        memory.reported = True
+        found = self.strength(memory.free_host, host)
+        if found == 3 and memory.free_stream is not None:
+            found = 1 if self.strength(memory.free_stream, node) <= 1 else 3
+        if found < 3:
+            self.verdicts.add((101, sequence))
+        else:
+            self.verdicts.add((108 if memory.family == "pinned" else 102, memory.free_sequence))
+
+    def check_after_alloc(self, sequence: int, what: object) -> None:
+        made, node = what  # type: ignore[misc]
+        found = self.strength(made, node)
+        if found >= 2:
+            self.verdicts.add((107 if found == 2 else 103, sequence))
+
+    def check_access(self, sequence: int, what: object) -> None:
+        uses, reads, node = what  # type: ignore[misc]
+        for use, use_reads, copy in uses:
+            if copy and not (reads and use_reads) and self.strength(use, node) >= 2:
+                self.verdicts.add((107 if self.strength(use, node) == 2 else 108, sequence))
+
+    def check_idle(self, sequence: int, what: object) -> None:
+        before, after = what  # type: ignore[misc]
+        known, joined = self.ancestors[CONTRACT][before], self.ancestors[CONTRACT][after]
+        if not (joined - known) & self.real:
+            self.dominated.add(sequence)
