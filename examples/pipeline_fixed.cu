@@ -47,10 +47,9 @@ int main()
     CUDA_CHECK(cudaFreeAsync(input, upload));
 
     CUDA_CHECK(cudaMemcpyAsync(host, result, bytes, cudaMemcpyDeviceToHost, compute));
-    CUDA_CHECK(cudaStreamSynchronize(compute));
+    CUDA_CHECK(cudaDeviceSynchronize());
     std::printf("%g\n", host[n - 1]);
 
-    CUDA_CHECK(cudaStreamSynchronize(upload));
     CUDA_CHECK(cudaFree(result));
     CUDA_CHECK(cudaFreeHost(host));
     CUDA_CHECK(cudaEventDestroy(scaled));

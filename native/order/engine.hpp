@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::uint64_t timelines() const { return timelines_.size(); }
 
 private:
-    // engine.cpp: reading slots, processes
+    // engine.cpp: reading slots
     void gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count);
     void step(const Slot& slot);
     void dispatch(const Slot& slot, Thread& thread, Process& process, Operation& operation);
@@ -74,7 +74,7 @@ private:
     void end_stream(std::uint32_t index, const Operation& operation);
     /// Orders the next operation of the stream after its issuer, the legacy stream's rules, bodies, opaque calls.
     void enter(Stream& stream, Thread& thread, std::uint32_t thread_index);
-    void leave(Stream& stream, std::uint32_t index);
+    void leave(Stream& stream);
     Change learn_bodies(const Stream& stream, Timeline& waiter);
     void catch_up(Stream& stream, const Process& process);
     [[nodiscard]] bool stale(const Stream& stream) const;

@@ -56,7 +56,7 @@ AllocationFact Engine::describe(const Allocation& allocation) const {
     fact.context = allocation.context == none ? 0 : contexts_[allocation.context]->handle;
     fact.generation = allocation.generation;
     fact.site = allocation.made.site;
-    fact.kind = allocation.kind;
+    fact.kind = allocation.marks.registered ? MemoryKind::REGISTERED : allocation.kind;  // a registration pins what it covers
     fact.assumed = allocation.marks.assumed;
     fact.known = true;
     return fact;

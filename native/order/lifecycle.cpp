@@ -124,7 +124,8 @@ void Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
     const auto look = [&](const Placed& pending, RelatedRole role, Fact& fact) {
         if (known.knows(pending.epoch, contract)) return;
         require(Unmet::Sort::teardown, pending.operation.sequence, operation.sequence);
-        if (known.knows(pending.epoch, credited)) return;
+        // What only an undocumented wait has finished was said at that wait (SS107); here it would be said again.
+        if (known.knows(pending.epoch, all)) return;
         fact.with(role, pending.operation);
         fact.assumed = fact.assumed && (names_[pending.operation.stream_name].assumed || pending.operation.assumed());
     };

@@ -64,7 +64,7 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         operation.stream_name = stream.name;
         enter(stream, thread, slot.thread);
         made_at = timeline(stream).advance();
-        leave(stream, index);
+        leave(stream);
         context = stream.context;
     }
     Allocation& allocation = allocations[allocations.make(slot.address, slot.size, static_cast<std::uint32_t>(slot.object))];
@@ -116,7 +116,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         const Placed by_stream{operation, timeline(stream).advance()};
         stream.free = by_stream;
         stream.has_free = true;
-        leave(stream, stream_index);
+        leave(stream);
         process.allocations.retire(index, slot.detail, by_host, by_stream);
         return;
     }
@@ -250,18 +250,19 @@ void Engine::judge_owner(Thread& thread, Process& process, const Allocation& all
 
 void Engine::judge_blocking(const Slot& slot, Thread& thread, const Allocation& allocation, std::uint32_t context_index,
                             const Operation& operation) {
+    // What an earlier free has already waited for costs nothing more, promised or not.
     const Clock& known = timeline(thread).clock;
     const Placed* pending = nullptr;
     const Context& context = *contexts_[context_index];
     for (const std::uint32_t index : context.streams) {
         const Stream& stream = *streams_[index];
-        if (stream.has_work && !known.knows(stream.work.epoch, contract)) {
+        if (stream.has_work && !known.knows(stream.work.epoch, all)) {
             pending = &stream.work;
             break;
         }
     }
     for (const Leftover& leftover : context.leftovers) {
-        if (pending == nullptr && !leftover.only_free && !known.knows(leftover.work.epoch, contract)) pending = &leftover.work;
+        if (pending == nullptr && !leftover.only_free && !known.knows(leftover.work.epoch, all)) pending = &leftover.work;
     }
     if (pending == nullptr) return;
     const auto family = static_cast<FreeClass>(slot.detail);

@@ -54,6 +54,7 @@ struct Body {
 };
 
 struct Stream {
+    std::uint32_t index = none;    ///< of itself
     std::uint64_t handle = 0;
     std::uint32_t timeline = none;
     std::uint32_t context = none;

@@ -109,6 +109,7 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     }
     Stream& stream = *streams_[index];
     Timeline& creator = timeline(thread);
+    stream.index = index;
     stream.handle = handle;
     stream.kind = kind;
     stream.assumed = assumed;
@@ -123,7 +124,11 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     if (!assumed && kind != StreamKind::LEGACY && kind != StreamKind::PER_THREAD) timeline(stream).learn(creator, contract_edge);
     // Unknown code may have work pending on it that no wait may be called redundant for.
     const bool anyone = kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
-    if (assumed || (anyone && !process.whole)) timeline(stream).advance();
+    if (assumed || (anyone && !process.whole)) {
+        timeline(stream).advance();
+        leave(stream);
+    }
+    if (kind == StreamKind::LEGACY) stream.legacy_version = 1;  // differs from what any other stream has met
     contexts_[context]->streams.push_back(index);
     return index;
 }
@@ -218,6 +223,8 @@ void Engine::catch_up(Stream& stream, const Process& process) {
     timeline(stream).learn(process.opaque, run_edge);
     // The unknown code may have issued work here: a wait for the stream has something to wait for again.
     timeline(stream).advance();
+    if (stream.kind == StreamKind::LEGACY) ++stream.legacy_version;
+    leave(stream);
 }
 
 void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
@@ -268,10 +275,10 @@ Change Engine::learn_bodies(const Stream& stream, Timeline& waiter) {
     return change;
 }
 
-void Engine::leave(Stream& stream, std::uint32_t index) {
+void Engine::leave(Stream& stream) {
     if (!stream.blocking || stream.unjoined) return;
     stream.unjoined = true;
-    contexts_[stream.context]->unjoined.push_back(index);
+    contexts_[stream.context]->unjoined.push_back(stream.index);
 }
 
 void Engine::note_ambiguous(Process& process, const Stream& stream, const Operation& operation) {

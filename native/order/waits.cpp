@@ -78,7 +78,7 @@ void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Op
     event.source = source;
     event.opaque_version = process.opaque_version;
     event.record = operation;
-    leave(stream, source);
+    leave(stream);
     note_ambiguous(process, stream, operation);
 }
 
@@ -103,7 +103,7 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
         own.learn(everything(), run_edge);  // whoever gave us the event may have recorded anything in it
     }
     waits_.add(operation, needed, event.recorded ? &event.record : nullptr);
-    leave(stream, waiter);
+    leave(stream);
     note_ambiguous(process, stream, operation);
 }
 

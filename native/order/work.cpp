@@ -17,13 +17,14 @@ std::uint64_t end_of(const Reference& reference, const Allocation& allocation) {
     return reference.address > UINT64_MAX - reference.size ? UINT64_MAX : reference.address + reference.size;
 }
 
-/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
-bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
-
-bool staged_by_host(OperationKind kind) {
+/// A host access that overlaps a kernel on mapped memory may be meant (polling, filling); one that overlaps these is not.
+bool forbids_host_access(OperationKind kind) {
     return kind == OperationKind::COPY || kind == OperationKind::MEMSET || kind == OperationKind::PREFETCH ||
            kind == OperationKind::HOST_FUNCTION;
 }
+
+/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
+bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
 
 }  // namespace
 
@@ -63,7 +64,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         }
         stream.bodies.push_back({slot.object});
     }
-    leave(stream, index);
+    leave(stream);
     if (wait == WaitClass::COMPLETE) wait_for_stream(host, stream, process);
 }
 
@@ -176,20 +177,19 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Reference&
         allocation.uses[allocation.inline_uses++] = use;
         return;
     }
-    if (!requirements_) {
-        // Forgets what this use is after: whoever is ordered after it is ordered after those as well.
-        const auto dominated = [&](const Placed& other) { return clock.knows(other.epoch, contract) && covers(use.operation, other.operation); };
-        for (Placed& slot : allocation.uses) {
-            if (dominated(slot)) {
-                slot = use;
-                if (allocation.more_uses != none) {
-                    std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
-                    std::erase_if(more, [&](const RangedUse& each) { return dominated(each.use); });
-                    if (more.empty()) process.allocations.drop_more(allocation);
-                }
-                return;
-            }
+    // Forgets what this use is after: whoever is ordered after it is ordered after those as well.
+    const auto dominated = [&](const Placed& other) {
+        return !requirements_ && clock.knows(other.epoch, contract) && covers(use.operation, other.operation);
+    };
+    for (Placed& slot : allocation.uses) {
+        if (!dominated(slot)) continue;
+        slot = use;
+        if (allocation.more_uses != none) {
+            std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
+            std::erase_if(more, [&](const RangedUse& each) { return same(each.use) || dominated(each.use); });
+            if (more.empty()) process.allocations.drop_more(allocation);
         }
+        return;
     }
     std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
     for (RangedUse& each : more) {
@@ -198,6 +198,7 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Reference&
             return;
         }
     }
+    std::erase_if(more, [&](const RangedUse& each) { return dominated(each.use); });
     more.push_back({use, 0, 0});
 }
 
@@ -209,7 +210,8 @@ void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Ref
     if (!requirements_) {
         std::erase_if(uses, [&](const RangedUse& each) {
             return each.begin >= next.begin && each.end <= next.end && clock.knows(each.use.epoch, contract) &&
-                   covers(use.operation, each.use.operation);
+                   covers(use.operation, each.use.operation) &&
+                   (forbids_host_access(use.operation.kind) || !forbids_host_access(each.use.operation.kind));
         });
     }
     constexpr std::size_t most_ranges = 64;
@@ -241,8 +243,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         if (use_end != 0 && (use_end <= reference.address || end <= use_begin)) return;
         if (clock.knows(use.epoch, contract)) return;
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
-        // A kernel that polls or fills mapped host memory may be meant to overlap; a copy is not.
-        if (!host_side(allocation.kind) || !staged_by_host(use.operation.kind)) return;
+        if (!host_side(allocation.kind) || !forbids_host_access(use.operation.kind)) return;
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run) return;
         Fact fact(order == Verdict::observed ? 107 : 108, reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation);

@@ -14,6 +14,7 @@ from streamsan import cuda_source
 from streamsan.cuda_source.syntax.tree import Problem
 from streamsan.findings import Finding, Location, Place
 from streamsan.order import engine
+from streamsan.order.consumers import unconsumed_waits
 from streamsan.rules import findings_of
 from streamsan.rules.calls import not_understood
 from streamsan.trace import Trace, TraceError
@@ -92,8 +93,9 @@ def analyse_source(path: str, options: SourceOptions) -> Checked:
     for world in reading.worlds:
         executed = executed_places(world.trace)
         places.update(executed)
-        found = findings_of(world.trace, engine.analyse(world.trace).facts)
-        worlds.append(CheckedWorld(world.entry, tuple(found), executed))
+        analysis = engine.analyse(world.trace)
+        facts = [*analysis.facts, *unconsumed_waits(world.trace, analysis)]
+        worlds.append(CheckedWorld(world.entry, tuple(findings_of(world.trace, facts)), executed))
     unread = [_unread(problem) for problem in reading.problems]
     findings = once_per_reason(sorted([*merge_worlds(worlds), *unread], key=lambda finding: finding.order))
     return Checked(path, tuple(findings), len(places), reading.files)

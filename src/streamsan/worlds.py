@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streamsan.findings import Finding, Place, Severity, merge, same_finding
+from streamsan.findings import Confidence, Finding, Place, Severity, merge, same_finding
 
 NOT_UNDERSTOOD = "SS603"
 REDUNDANT = "SS504"
@@ -35,12 +35,33 @@ class CheckedWorld:
 
 def merge_worlds(worlds: Sequence[CheckedWorld]) -> list[Finding]:
     """Return the findings of a program from those of its worlds, each once, sorted by place."""
+    worlds = _as_doubtful_as_the_most_doubtful(worlds)
     entries: dict[str, list[CheckedWorld]] = {}
     for world in worlds:
         entries.setdefault(world.entry, []).append(world)
     found = [finding for group in entries.values() for finding in _entry(group)]
     found = [finding for finding in found if finding.code != REDUNDANT or _redundant_everywhere(finding, worlds)]
     return once_per_reason(merge(found))
+
+
+def _as_doubtful_as_the_most_doubtful(worlds: Sequence[CheckedWorld]) -> list[CheckedWorld]:
+    """Return the worlds with no wait proven redundant where another world can only say that it may be."""
+    doubted = {
+        finding.location.place
+        for world in worlds
+        for finding in world.findings
+        if finding.code == REDUNDANT and finding.confidence is Confidence.POSSIBLE
+    }
+    result = []
+    for world in worlds:
+        findings = tuple(
+            finding.weakened(Severity.NOTE)
+            if finding.code == REDUNDANT and finding.location.place in doubted
+            else finding
+            for finding in world.findings
+        )
+        result.append(replace(world, findings=findings))
+    return result
 
 
 def _entry(worlds: Sequence[CheckedWorld]) -> list[Finding]:

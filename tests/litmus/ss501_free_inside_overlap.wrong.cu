@@ -41,8 +41,8 @@ int main()
         CUDA_CHECK(cudaFree(temporary));  // expect-note: SS501
     }
 
+    for (int i = 0; i < 2; ++i) CUDA_CHECK(cudaStreamSynchronize(lane[i]));
     for (int i = 0; i < 2; ++i) {
-        CUDA_CHECK(cudaStreamSynchronize(lane[i]));
         CUDA_CHECK(cudaFree(state[i]));
         CUDA_CHECK(cudaStreamDestroy(lane[i]));
     }

@@ -90,6 +90,18 @@ def test_destroyed_context_takes_its_members() -> None:
     assert program.last.kind is OperationKind.CONTEXT_CURRENT
 
 
+def test_destroyed_context_is_never_said_current_again() -> None:
+    program = Program()
+    first = program.make("cuCtxCreate", OUT, 0, 0)
+    second = program.make("cuCtxCreate", OUT, 0, 0)
+    program.call("cuCtxSetCurrent", first)
+    program.call("cuCtxDestroy", second)
+    program.call("cuCtxDestroy", first)
+    assert program.last.kind is OperationKind.CONTEXT_DESTROY
+    program.call("cudaMalloc", OUT, 4)
+    assert contexts(program)[-2:] == [("CREATE", contexts(program)[-1][1]), ("CURRENT", contexts(program)[-1][1])]
+
+
 def test_memory_is_freed_from_any_context() -> None:
     program = Program()
     program.call("cuCtxCreate", OUT, 0, 0)

@@ -233,7 +233,8 @@ def test_structures_of_copies() -> None:
 
 def test_virtual_memory() -> None:
     program = Program()
-    range_ = program.make("cuMemAddressReserve", 1, 1 << 21, 0, 0, 0)
+    made = program.model.call(program.main, "cuMemAddressReserve", [1, 1 << 21, 0, 0, 0], program.site("range"))
+    range_ = made.outputs["ptr"]
     physical = program.make("cuMemCreate", 1, 1 << 21, 1, 0)
     program.call("cuMemMap", range_, 1 << 21, 0, physical, 0)
     program.launch(range_)
@@ -241,7 +242,7 @@ def test_virtual_memory() -> None:
     assert program.call("cuMemUnmap", range_, 1 << 21).status == 1
     assert isinstance(range_, Pointer)
     alloc = program.only(OperationKind.ALLOC)
-    assert (alloc.detail, alloc.address) == (MemoryKind.MAPPED, range_.address)
+    assert (alloc.detail, alloc.address, alloc.label) == (MemoryKind.MAPPED, range_.address, "range")
     launch = program.only(OperationKind.LAUNCH)
     assert (launch.address, launch.object) == (range_.address, 0)
     free = next(each for each in program.operations() if each.kind is OperationKind.FREE)

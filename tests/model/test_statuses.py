@@ -177,6 +177,10 @@ def test_query_and_the_path_on_which_it_succeeded() -> None:
         assert (program.last.kind, program.last.status, outcome.status) == (kind, -32768, -32768)
         program.model.query_succeeded(program.main, handle, program.site())
         assert (program.last.kind, program.last.status) == (kind, 0)
+    unknown = Symbol(1, "ready", "parameter")
+    program.call("cudaEventQuery", unknown)
+    program.model.query_succeeded(program.main, unknown, program.site())
+    assert (program.last.kind, program.last.status) == (OperationKind.EVENT_QUERY, 0)
     program.model.query_succeeded(program.main, 0, program.site())
     assert (program.last.kind, program.last.stream) == (OperationKind.STREAM_QUERY, 1)
 

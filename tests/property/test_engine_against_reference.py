@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from closure_reference import Reference
 from hypothesis import HealthCheck, given, settings
-from programs import PROGRAMS, SIZE, THREADS, Op
-from reference import Reference
+from random_programs import PROGRAMS, SIZE, THREADS, Op
 
 from streamsan.order.engine import analyse
 from streamsan.trace import Reference as MemoryReference

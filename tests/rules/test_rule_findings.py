@@ -115,6 +115,8 @@ def test_doubt_lowers_severity_and_never_raises_it() -> None:
         (107, FactVariant.FREE_DEVICE, MemoryKind.MANAGED, Severity.NOTE),
         (107, FactVariant.FREE_PINNED, MemoryKind.PINNED, Severity.WARNING),
         (107, FactVariant.FREE_UNREGISTER, MemoryKind.REGISTERED, Severity.WARNING),
+        (107, FactVariant.FREE_UNREGISTER, MemoryKind.HOST_HEAP, Severity.WARNING),
+        (107, FactVariant.HOST_FREE, MemoryKind.HOST_HEAP, Severity.NOTE),
         (107, FactVariant.IMPLICIT_COPY, MemoryKind.PLAIN, Severity.WARNING),
         (108, FactVariant.HOST_WRITE, MemoryKind.PINNED, Severity.ERROR),
         (108, FactVariant.HOST_FREE, MemoryKind.HOST_HEAP, Severity.WARNING),

@@ -87,6 +87,16 @@ def test_a_wait_is_redundant_only_if_it_is_so_everywhere() -> None:
     assert merge_worlds([world(note, executed=once(4, 9)), absent]) == [note]
 
 
+def test_a_wait_is_as_redundant_as_in_its_most_doubtful_world() -> None:
+    own = Basis(places(9), places(9))
+    proven = finding("SS504", severity=Severity.NOTE, basis=own, message="dominated")
+    doubtful = finding(
+        "SS504", severity=Severity.NOTE, basis=own, message="no consumer", confidence=Confidence.POSSIBLE
+    )
+    (merged,) = merge_worlds([world(proven, executed=once(9)), world(doubtful, executed=once(9))])
+    assert merged.confidence is Confidence.POSSIBLE
+
+
 def test_each_reason_of_not_understood_once() -> None:
     first, second = finding("SS603", 3, (), properties={"instances": 2}), finding("SS603", 8, ())
     other = finding("SS603", 9, (), message="else")

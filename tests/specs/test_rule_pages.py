@@ -36,10 +36,12 @@ def blocks() -> Iterator[Block]:
             yield Block(path.stem, match["kind"], number, match["text"])
 
 
-@pytest.mark.parametrize("block", blocks(), ids=str)
+@pytest.mark.parametrize("block", list(blocks()), ids=str)
 def test_block(block: Block, tmp_path: Path) -> None:
     findings = check_text(block.text, tmp_path)
-    silent = [block.code] if block.kind == "right" else []
+    # A right program may still carry milder notes of a rule that is an error or a warning by default.
+    own_notes = RULES[block.code].severities == "note"
+    silent = [block.code] if block.kind == "right" and own_notes else []
     assert not differences(block.text, findings, silent)
 
 

@@ -122,8 +122,9 @@ def context_destroy(core: ModelCore, call: Call) -> Outcome:
         core.emit(kind, call.thread, call.site, call.api.name, object=stale, status=status)
         return Outcome(status, {})
     _destroy(core, call, context)
-    if call.thread.stack and call.thread.stack[-1] is context:
-        call.thread.stack.pop()
+    if context in call.thread.stack:
+        # It is popped where it is current; below that it can never become current again either.
+        call.thread.stack = [each for each in call.thread.stack if each is not context]
         _say_top(core, call)
     return Outcome(SUCCESS, {})
 

@@ -139,7 +139,7 @@ class ModelCore(Emission):
             self.emit(
                 OperationKind.STREAM_CREATE,
                 thread,
-                site,
+                self.named_site(site, value),
                 object=known.handle,
                 detail=StreamKind.UNKNOWN,
                 flags=SlotFlag.ASSUMED,
@@ -155,8 +155,20 @@ class ModelCore(Emission):
         if not isinstance(known, Event):
             known = Event(self.fresh_handle(), self.current(thread, site), assumed=True)
             thread.process.assumed_handles[key] = thread.process.handles[known.handle] = known
-            self.emit(OperationKind.EVENT_CREATE, thread, site, object=known.handle, flags=SlotFlag.ASSUMED)
+            self.emit(
+                OperationKind.EVENT_CREATE,
+                thread,
+                self.named_site(site, value),
+                object=known.handle,
+                flags=SlotFlag.ASSUMED,
+            )
         return known
+
+    def named_site(self, site: int, value: Value) -> int:
+        """Return the place where an unknown object is first met, labelled with the object's own name."""
+        if not isinstance(value, Symbol):
+            return site
+        return self.builder.site(replace(self.builder.site_at(site), label=value.name))
 
     # -- memory -----------------------------------------------------------------------------------
     def new_allocation(
@@ -191,7 +203,7 @@ class ModelCore(Emission):
             known = self.new_allocation(thread, None, MemoryKind.UNKNOWN, None)
             known.assumed = True
             thread.process.assumed_memory[symbol] = known
-            self.say_allocation(thread, known, site, flags=SlotFlag.ASSUMED)
+            self.say_allocation(thread, known, self.named_site(site, symbol), flags=SlotFlag.ASSUMED)
         return known
 
     def say_allocation(

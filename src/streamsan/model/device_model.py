@@ -20,7 +20,7 @@ from streamsan.model.handlers import HANDLERS
 from streamsan.model.launches import HostFunctionBody
 from streamsan.model.state import Event, HostThread, Phase, Process, Stream
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
-from streamsan.model.values import Outcome, Pointer, Value
+from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import (
@@ -223,17 +223,25 @@ class DeviceModel:
         if captures.absorb(core, thread, found, arguments, site):
             return Outcome(SUCCESS, {})
         if kernel_name and not core.builder.site_at(site).label:
-            site = others.labelled(core, site, kernel_name)
+            site = core.labelled(site, kernel_name)
         return launches.launch_kernel(core, thread, arguments, found, site, LAUNCH_API)
 
     def query_succeeded(self, thread: HostThread, handle: Value, site: int) -> None:
-        """On this path the query of a stream or event (Handle, or 0) returned success: the edge to the host."""
-        found = thread.process.handles.get(getattr(handle, "value", 0)) if not isinstance(handle, int) else None
+        """On this path the query of a stream or event returned success: the edge to the host.
+
+        `handle` is what the query was given; 0 is the default stream.
+        """
+        known = thread.process
+        if isinstance(handle, Handle):
+            found = known.handles.get(handle.value)
+        else:
+            found = known.assumed_handles.get(("event", handle)) or known.assumed_handles.get(("stream", handle))
+        if found is None and isinstance(handle, int):
+            found = self.core.stream_of(thread, handle, site)
         if isinstance(found, Event):
             events.event_query_succeeded(self.core, thread, found, site)
-        elif isinstance(found, Stream) or isinstance(handle, int):
-            stream = found if isinstance(found, Stream) else self.core.stream_of(thread, handle, site)
-            streams.stream_query_succeeded(self.core, thread, stream, site)
+        elif isinstance(found, Stream):
+            streams.stream_query_succeeded(self.core, thread, found, site)
 
     # -- host memory ------------------------------------------------------------------------------
     def host_allocate(self, thread: HostThread, size: Value, kind: MemoryKind, site: int) -> Pointer:
@@ -279,7 +287,7 @@ class DeviceModel:
         self._note(OperationKind.MALFORMED_CALL, thread, site, reason, api)
 
     def _note(self, kind: OperationKind, thread: HostThread, site: int, reason: str, api: str) -> None:
-        labelled = others.labelled(self.core, site, reason) if reason else site
+        labelled = self.core.labelled(site, reason) if reason else site
         self.core.emit(kind, thread, labelled, api)
 
 

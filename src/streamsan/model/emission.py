@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from streamsan.model.state import (
     FIRST_HANDLE,
@@ -56,6 +57,10 @@ class Emission:
         thread = HostThread(self.builder.thread(process.index, name), process, name)
         self.threads.append(thread)
         return thread
+
+    def labelled(self, site: int, label: str) -> int:
+        """Return the id of the same site with another label."""
+        return self.builder.site(replace(self.builder.site_at(site), label=label))
 
     # -- operations -------------------------------------------------------------------------------
     def emit(

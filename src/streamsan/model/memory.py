@@ -138,6 +138,7 @@ def address_reserve(core: ModelCore, call: Call) -> Outcome:
     core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
     reservation = core.new_allocation(call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, None)
     reservation.is_reservation = True
+    reservation.label = core.builder.site_at(call.site).label
     out = call.out(Role.OUT_POINTER)
     return Outcome(SUCCESS, {out.name: reservation.pointer} if out is not None else {})
 
@@ -161,8 +162,12 @@ def map_memory(core: ModelCore, call: Call) -> Outcome:
         call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, context, address=pointer.address
     )
     call.thread.process.mapped[pointer.address] = allocation
+    reservation = core.allocation_of(call.thread, pointer)
+    site = call.site
+    if reservation is not None and reservation.label and not core.builder.site_at(site).label:
+        site = core.labelled(site, reservation.label)
     flags = 0 if pointer.exact else SlotFlag.ASSUMED
-    core.say_allocation(call.thread, allocation, call.site, call.api.name, flags=flags)
+    core.say_allocation(call.thread, allocation, site, call.api.name, flags=flags)
     return Outcome(SUCCESS, {})
 
 

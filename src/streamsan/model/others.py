@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
@@ -124,12 +123,7 @@ def say_unmodelled(core: ModelCore, call: Call) -> None:
     reason = f"what `{call.api.name}` does is not modelled"
     if subject == "graph":
         reason = f"graphs are not modelled: what `{call.api.name}` makes, captures or launches is not checked"
-    core.emit(OperationKind.NOT_UNDERSTOOD, call.thread, labelled(core, call.site, reason), call.api.name)
-
-
-def labelled(core: ModelCore, site: int, label: str) -> int:
-    """Return the site with another label."""
-    return core.builder.site(replace(core.builder.site_at(site), label=label))
+    core.emit(OperationKind.NOT_UNDERSTOOD, call.thread, core.labelled(call.site, reason), call.api.name)
 
 
 def opaque(

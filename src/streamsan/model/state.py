@@ -103,6 +103,8 @@ class Allocation:
     """a forked child's copy of its parent's memory"""
     is_reservation: bool = False
     """VMM: addresses only; what is mapped into them are allocations of their own"""
+    label: str = ""
+    """for a reservation: the program's name of it, which the mappings take over"""
     registration: int = 0
     """generation of the registration that covers this host memory, 0 when there is none"""
 

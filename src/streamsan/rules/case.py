@@ -88,8 +88,17 @@ class Case:
             return "the default stream"
         if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == PER_THREAD_STREAM:
             return "the per-thread default stream"
-        label = self.names.site(operation.stream_site).label if operation.stream_site else ""
-        return label or "its stream"
+        return self.stream_label(operation) or "its stream"
+
+    def stream_label(self, operation: Operation) -> str:
+        """Return the name that the program gave an operation's stream, "" when it is not known."""
+        if not operation.stream_site:
+            return ""
+        # A stream that a caller hands in is known since its first use: that call's label names something else.
+        own = {self.operation.site, *(other.site for _, other in self.fact.related)}
+        if operation.stream_assumed and operation.stream_site in own:
+            return ""
+        return self.names.site(operation.stream_site).label
 
     def stream_argument(self, operation: Operation | None) -> str:
         """Return what to write as the stream argument of a call."""
@@ -208,6 +217,8 @@ class Case:
         allocation = self.allocation
         if allocation is None:
             return "allocated here"
+        if allocation.assumed:
+            return "memory that a caller, or code that is not visible, hands in"
         if allocation.kind is MemoryKind.STREAM_ORDERED and operation is not None and operation.stream:
             return f"allocated here, in the order of {self.stream(operation)}"
         return _MADE.get(allocation.kind, "allocated here")

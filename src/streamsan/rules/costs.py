@@ -6,7 +6,7 @@ from streamsan.findings import Contract, Observed, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import MemoryKind, RelatedRole
+from streamsan.vocabulary import FactVariant, RelatedRole
 
 FREE_CONTRACT = Contract("cudaFree may perform implicit synchronization", "CUDA Runtime API, cudaFree")
 HOST_CONTRACT = Contract("nothing says whether the call waits", "CUDA Runtime API, cudaFreeHost")
@@ -31,7 +31,7 @@ class BlockingFree(Rule):
         call = case.call(free)
         waits = f"waits for {case.does(uses[0])}" if uses else "waits for pending work"
         cost = f", {_time(case.fact.cost_ns)} in all" if case.fact.cost_ns > 0 else ""
-        host = case.allocation is not None and case.allocation.kind in (MemoryKind.PINNED, MemoryKind.REGISTERED)
+        host = case.fact.variant in (FactVariant.FREE_PINNED, FactVariant.FREE_UNREGISTER)
         return Wording(
             message=f"{call} of {case.memory()} {waits} and all other work of the context{cost}",
             related=(

@@ -43,7 +43,7 @@ class StaleHandle(Rule):
         created = case.first(RelatedRole.CREATE)
         kind = _TYPE.get(case.fact.variant, "handle")
         label = case.names.site(created.site).label if created is not None else ""
-        label = label or (case.names.site(use.stream_site).label if kind == "stream" and use.stream_site else "")
+        label = label or (case.stream_label(use) if kind == "stream" else "")
         name = f"{kind} `{label}`" if label else f"a {kind}"
         reset = death is not None and death.kind is OperationKind.DEVICE_RESET
         with_context = death is not None and death.kind is OperationKind.CONTEXT_DESTROY and kind != "context"

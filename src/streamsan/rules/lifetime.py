@@ -173,7 +173,7 @@ class UseRacesFree(Rule):
     def _observed(case: Case) -> Observed:
         stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
         if case.operation.stream != 0 or case.fact.variant is FactVariant.FREE_ASYNC:
-            if not stream_ordered:
+            if case.allocation is not None and case.allocation.kind is MemoryKind.PLAIN:
                 return Observed("cudaFreeAsync of a cudaMalloc pointer succeeds and does not wait", "F-07")
             if case.stream(case.operation) == "the default stream":
                 return Observed(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from streamsan.findings import Contract, Observed, Severity
+from dataclasses import replace
+
+from streamsan.findings import Basis, Contract, Finding, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
@@ -29,6 +31,12 @@ class RedundantSync(Rule):
     def weak(self, fact: Fact) -> bool:
         """That nothing later needs a wait is only possible: later code may be changed, or not be seen."""
         return super().weak(fact) or fact.variant is FactVariant.NO_CONSUMER
+
+    def finding(self, case: Case) -> Finding:
+        """Return the finding. A wait is one finding, whatever made it redundant in this path or that one."""
+        found = super().finding(case)
+        basis = Basis(found.basis.operations, frozenset({found.location.place}))
+        return replace(found, basis=basis)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the wait, and why nothing changes without it."""

@@ -78,12 +78,13 @@ class Rule(ABC):
         if self.decided_by_caller(fact):
             severity, confidence = severity.at_most(Severity.NOTE), Confidence.POSSIBLE
         wording = self.wording(case)
+        doubt = self._doubt(fact)
         return Finding(
             code=self.code,
             name=self.name,
             severity=severity,
             confidence=confidence,
-            message=wording.message,
+            message=f"{wording.message} ({doubt})" if doubt else wording.message,
             location=self.location(case),
             related=unique((*wording.related, *case.callers(case.operation))),
             contract=wording.contract,
@@ -93,6 +94,12 @@ class Rule(ABC):
             properties=self.properties(case),
             basis=Basis(operations=case.operation_places(), causes=case.cause_places()),
         )
+
+    def _doubt(self, fact: Fact) -> str:
+        """Return what has to be known to be sure, "" where the finding stands on its own."""
+        if not self.decided_by_caller(fact):
+            return ""
+        return "unless the two streams are one and the same" if fact.may_be_equal else "unless the caller sees to it"
 
     def properties(self, case: Case) -> dict[str, int | str]:
         """Return what a program that reads the JSON may want: how many instances, how long they took."""

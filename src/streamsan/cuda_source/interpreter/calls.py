@@ -17,10 +17,12 @@ from streamsan.cuda_source.interpreter.values import (
     Cell,
     CellPointer,
     Closure,
+    DevicePointer,
     ElementPointer,
     FunctionValue,
     LibraryObject,
     Native,
+    Reference,
     StructObject,
     SymbolPointer,
     Value,
@@ -44,6 +46,7 @@ from streamsan.model.values import Handle, Symbol
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
+_CHECK_NAME = re.compile(r"check|err|assert|safe|verify|expect|throw|try|succe|ensure|must|call", re.IGNORECASE)
 _API_NAME = re.compile(r"cuda[A-Z]\w*$|cu[A-Z]\w*$")
 
 
@@ -173,7 +176,7 @@ class Calls:
         bound = frame.bindings.get(name)
         if isinstance(bound, CType):
             return self.construct_temporary(bound, self.operands(node.arguments), span)
-        method = self._implicit_method(name)
+        method = self.implicit_method(name)
         if method is not None:
             functions, cls = method
             operands = self.operands(node.arguments)
@@ -188,7 +191,7 @@ class Calls:
         type = self._type_named(callee)
         if type is not None:
             return self.construct_temporary(type, self.operands(node.arguments), span)
-        if machine.device.is_api(name):
+        if machine.device.is_api(name) and name not in machine.program.global_names:
             return machine.device.call(last_name(name), node, self.operands(node.arguments))
         model = library.find_function(name)
         operands = self.operands(node.arguments)
@@ -199,16 +202,48 @@ class Calls:
         if cell is not None:
             return self._call_with(cell, operands, span)
         if library.is_harmless(name):
-            return Operand(machine.fresh(name, "input"))
+            return self.harmless(name, operands, span)
         if library.is_class(name):
             return self.construct_temporary(CType(name), operands, span)
         if _API_NAME.match(last_name(name)):
             return machine.device.unknown_api(last_name(name), operands, span)
         return self.opaque(name, operands, span)
 
+    def carries(self, operands: list[Operand]) -> bool:
+        """Tell whether a pointer or handle of interest is among the arguments."""
+        reached: list[Value] = []
+        for operand in operands:
+            self.machine.reach.collect(operand.cell.value if operand.cell is not None else operand.value, reached)
+        return any(isinstance(value, DevicePointer | SymbolPointer | Handle) for value in reached)
+
+    def harmless(self, name: str, operands: list[Operand], span: Span) -> Operand:
+        """A call that only reads its arguments."""
+        for operand in operands:
+            self.machine.expressions.load(operand, span)
+        return Operand(self.machine.fresh(name, "input"))
+
     def as_operand(self, value: Any) -> Operand:
         """Return what a library model gave as an operand."""
         return value if isinstance(value, Operand) else Operand(value)
+
+    def native(self, name: str, model: library.FunctionModel) -> Native:
+        """Return a modelled function as a value."""
+
+        def run(machine: Machine, operands: list[Operand], span: Span) -> Any:
+            return model(machine, operands, library.CallSite(span))
+
+        return Native(name, run)
+
+    def invoke_value(self, value: Value, operands: list[Operand], span: Span) -> Operand:
+        """Call a value of any kind, objects with `operator()` included."""
+        if isinstance(value, Reference):
+            value = value.cell.value
+        if isinstance(value, StructObject | LibraryObject):
+            cell = value.cell or Cell(value, UNKNOWN)
+            found = self.operator("()", [Operand(cell=cell), *operands], span)
+            if found is not None:
+                return found
+        return self.machine.functions.call_value(value, operands, span)
 
     def _call_cell(self, cell: Cell, node: Call) -> Operand:
         return self._call_with(cell, self.operands(node.arguments), node.span)
@@ -232,13 +267,13 @@ class Calls:
             assert model is not None
             return self.as_operand(model(machine, operands, library.CallSite(node.span)))
         if chosen.body is None and library.is_harmless(callee.name):
-            return Operand(machine.fresh(callee.name, "input"))
+            return self.harmless(callee.name, operands, node.span)
         if chosen.device_only:
             return Operand(machine.fresh(callee.name, "opaque"))
         arguments = tuple(self.template_arguments(callee.template_arguments))
         return machine.functions.invoke(chosen, operands, node.span, template_arguments=arguments)
 
-    def _implicit_method(self, name: str) -> tuple[list[Function], ClassInfo] | None:
+    def implicit_method(self, name: str) -> tuple[list[Function], ClassInfo] | None:
         """Find a method of the class that the frame is in, or `Base::method`, `Class::static_method`."""
         machine = self.machine
         frame = machine.frame
@@ -267,7 +302,8 @@ class Calls:
         machine = self.machine
         program, frame = machine.program, machine.frame
         name = callee.name
-        if name in SCALAR_SIZES or program.find(program.classes, name, frame) or program.find(program.aliases, name, frame):
+        known = program.find(program.classes, name, frame) is not None
+        if known or name in SCALAR_SIZES or program.find(program.aliases, name, frame) is not None:
             return machine.resolve(Type(name, list(callee.template_arguments)))
         if library.is_class(name) and library.find_function(name) is None:
             return machine.resolve(Type(name, list(callee.template_arguments)))
@@ -300,7 +336,9 @@ class Calls:
         if isinstance(held, StructObject) and name in held.fields:
             return self._call_with(held.fields[name], operands, span)
         if library.is_harmless(name) or library.is_harmless(getattr(held, "name", "")):
-            return Operand(machine.fresh(name, "input"))
+            return self.harmless(name, operands, span)
+        if cell.type.name.startswith("std::") and not self.carries(operands):
+            return self.harmless(name, operands, span)
         return self.opaque(name, operands, span, this=cell)
 
     def _class_method(self, callee: Member, target: Operand, held: StructObject, name: str, node: Call) -> Operand:
@@ -454,11 +492,11 @@ class Calls:
         return machine.expressions.load(result, span)
 
     def _conversion_score(self, method: Function, name: str, cls: ClassInfo, type: CType) -> int:
-        returns = self.machine.resolve_in(method.returns, cls.context())
-        if returns.name in ("", "auto"):
-            written = name[9:].strip()
-            returns = CType(written.rstrip("*& ").removeprefix("const ").strip(), pointers=written.count("*"))
-            returns = self.machine.resolve_in(Type(returns.name, pointers=returns.pointers), cls.context())
+        written = name[9:].strip()
+        bare = written.rstrip("*& ").removeprefix("const ").removesuffix(" const").strip()
+        pointers = max(written.count("*"), method.returns.pointers)
+        kind = Type(bare, pointers=pointers) if not method.returns.arguments else method.returns
+        returns = self.machine.resolve_in(kind, cls.context())
         if returns.name == type.name and returns.pointers == type.pointers:
             return 4
         if type.name in ("", "auto"):
@@ -553,11 +591,21 @@ class Calls:
             return Operand(machine.fresh(value.name, "input"))
         return self.opaque(name, operands, span)
 
+    def _is_check(self, name: str, operands: list[Operand]) -> bool:
+        """An unseen macro or function that gets a status to check: it neither keeps nor changes anything."""
+        if not operands or not _CHECK_NAME.search(last_name(name)):
+            return False
+        values = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
+        return all(isinstance(value, int | float | str) for value in values)
+
     def opaque(
         self, name: str, operands: list[Operand], span: Span, *, this: Cell | None = None, quiet: bool = False
     ) -> Operand:
         """A call into code nobody can see: it may use, order, free or replace whatever reaches it."""
         machine = self.machine
+        if this is None and self._is_check(name, operands):
+            machine.not_understood(span, f"`{name}` is not visible here")
+            return Operand(operands[0].value)
         reached: list[Value] = []
         for operand in operands:
             value = operand.cell.value if operand.cell is not None else operand.value

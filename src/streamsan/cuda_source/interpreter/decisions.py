@@ -34,7 +34,7 @@ class Decisions:
         return answer
 
     def alternatives(self) -> list[tuple[bool, ...]]:
-        """Return the prefixes of the paths that branch off this one, deepest last."""
+        """Return the prefixes of the paths that branch off this one, the earliest turn first."""
         return [
             (*self.taken[:position], not self.taken[position]) for position in range(len(self.prefix), len(self.taken))
         ]

@@ -27,7 +27,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.syntax.tree import Call, Expression, Launch, Span, Variable
+from streamsan.cuda_source.syntax.tree import Call, Expression, Launch, Name, Span, Variable
 from streamsan.effects import EFFECTS, POINTER_ROLES, Api, Parameter, Role, Signature
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
@@ -204,6 +204,14 @@ class Device:
             self.machine.not_understood(span, f"`{name}` is no known API; did you mean `{near}`?")
         return self.machine.calls.opaque(name, operands, span)
 
+    def function(self, name: str) -> Native:
+        """Return an API as a value: a deleter, a callback."""
+
+        def run(machine: Machine, operands: list[Operand], span: Span) -> Operand:
+            return self.call(name, Call(span, Name(span, name), []), operands)
+
+        return Native(name, run)
+
     def call(self, name: str, node: Call, operands: list[Operand]) -> Operand:
         """Make an API call."""
         api = EFFECTS.find(name)
@@ -335,7 +343,11 @@ class Device:
             fields = self._fields(value)
             if role in (Role.EXTENT, Role.PITCHED):
                 structures[parameter.name] = fields
-            wanted = CType("void", pointers=1) if role in POINTER_ROLES or parameter.is_out else CType(_handle_type(parameter))
+            wanted = (
+                CType("void", pointers=1)
+                if role in POINTER_ROLES or parameter.is_out
+                else CType(_handle_type(parameter))
+            )
             value = machine.calls.convert_object(value, wanted, span)
         if isinstance(value, LibraryObject):
             value = next((part for part in value.parts() if not isinstance(part, Cell | ArrayObject)), None)

@@ -149,9 +149,9 @@ def _instantiated(program: Program) -> set[str]:
 
     for function in _bodies(program):
         for part in walk(function.body):
-            if isinstance(part, Variable) and not part.type.reference and not part.type.pointers:
-                of_type(part.type)
-            elif isinstance(part, New):
+            if (isinstance(part, Variable) and not part.type.reference and not part.type.pointers) or isinstance(
+                part, New
+            ):
                 of_type(part.type)
             elif isinstance(part, Call) and isinstance(part.callee, Name):
                 names.add(last_name(part.callee.name))

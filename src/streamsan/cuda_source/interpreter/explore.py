@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -79,24 +80,26 @@ def with_deep_stack(work: Callable[[], Result]) -> Result:
 def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
     program = Program(unit)
     reading = Reading(files=unit.files)
-    steps = 0
+    steps = operations = 0
     for entry in entries_of(program, unit):
-        pending: list[tuple[bool, ...]] = [()]
-        worlds = 0
+        # Paths with the fewest turns off the first path come first: each branch is seen both ways before combinations.
+        pending: list[tuple[int, int, tuple[bool, ...]]] = [(0, 0, ())]
+        worlds = order = 0
         while pending:
-            prefix = pending.pop()
-            out_of_budget = worlds + 1 >= limits.paths or steps > limits.file_steps
+            turns, _, prefix = heapq.heappop(pending)
             run = Path_(program, unit, entry, prefix, limits, strict)
             run.run()
             worlds += 1
             steps += run.machine.steps
-            alternatives = run.decisions.alternatives()
-            if out_of_budget and (pending or alternatives):
+            operations += run.builder.operations
+            for alternative in run.decisions.alternatives():
+                order += 1
+                heapq.heappush(pending, (turns + 1, order, alternative))
+            spent = steps > limits.file_steps or operations > limits.file_operations
+            if pending and (spent or worlds >= limits.paths):
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
                 pending = []
-                alternatives = []
-            pending.extend(alternatives)
             reading.worlds.append(run.world())
     reading.problems = [*unit.problems, *unit.missing_includes]
     return reading

@@ -213,9 +213,17 @@ class Expressions:
         if functions:
             arguments = tuple(machine.calls.template_arguments(node.template_arguments))
             return Operand(FunctionValue(name, functions, arguments))
+        method = machine.calls.implicit_method(name) if "::" in name else None
+        if method is not None:
+            return Operand(FunctionValue(name, method[0], (), method[1]))
         constant = CONSTANTS.get(last_name(name))
         if constant is not None:
             return Operand(constant)
+        if machine.device.is_api(name):
+            return Operand(machine.device.function(last_name(name)))
+        model = library.find_function(name)
+        if model is not None:
+            return Operand(machine.calls.native(name, model))
         known = library.constant(last_name(name))
         return Operand(known) if known is not None else None
 
@@ -285,12 +293,16 @@ class Expressions:
         operator = node.operator
         machine = self.machine
         if operator == "throw":
-            value = None if isinstance(node.operand, Literal_) and node.operand.value is None else self.value(node.operand)
+            value = (
+                None if isinstance(node.operand, Literal_) and node.operand.value is None else self.value(node.operand)
+            )
             raise Thrown(value, node.span)
         if operator == "...":
             return self.operand(node.operand)
         operand = self.operand(node.operand)
-        overloaded = machine.calls.operator(operator.removeprefix("post"), [operand], node.span, postfix="post" in operator)
+        overloaded = machine.calls.operator(
+            operator.removeprefix("post"), [operand], node.span, postfix="post" in operator
+        )
         if overloaded is not None:
             return overloaded
         if operator == "&":
@@ -444,7 +456,8 @@ class Expressions:
         condition = self.condition(self.operand(node.condition), node.condition.span)
         known = machine.truth(condition)
         if known is None and not (
-            machine.loops.relevance.expression_acts(node.then) or machine.loops.relevance.expression_acts(node.otherwise)
+            machine.loops.relevance.expression_acts(node.then)
+            or machine.loops.relevance.expression_acts(node.otherwise)
         ):
             then, otherwise = self.operand(node.then), self.operand(node.otherwise)
             first, second = self.load(then, node.span), self.load(otherwise, node.span)
@@ -499,7 +512,9 @@ class Expressions:
         pointer = self.load(base, node.span)
         if isinstance(pointer, SymbolPointer):
             array = machine.device.symbol_contents(pointer)
-            return Operand(cell=machine.objects.element(array, self.operators.arithmetic("+", pointer.offset, position)))
+            return Operand(
+                cell=machine.objects.element(array, self.operators.arithmetic("+", pointer.offset, position))
+            )
         moved = self.operators.arithmetic("+", pointer, position)
         if isinstance(pointer, str):
             return Operand(machine.fresh("char", "opaque"))
@@ -695,9 +710,7 @@ class Expressions:
                     local = machine.find(name)
                     if isinstance(local, Cell) and not isinstance(local.value, Closure):
                         captured[name] = self._capture(name, Operand(cell=local), node.span)
-        return Operand(
-            Closure(node, captured, this, scope, frame.cls, frame.bindings, frame.namespace, frame.function)
-        )
+        return Operand(Closure(node, captured, this, scope, frame.cls, frame.bindings, frame.namespace, frame.function))
 
     def _capture(self, name: str, source: Operand, span: Span) -> Cell:
         type = self.type_of(source).bare()

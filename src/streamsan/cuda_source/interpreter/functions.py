@@ -14,6 +14,7 @@ from streamsan.cuda_source.interpreter.values import (
     Closure,
     FunctionValue,
     LibraryObject,
+    Reference,
     StructObject,
     Value,
     is_pointer,
@@ -78,9 +79,7 @@ class Functions:
             total += score
         return total
 
-    def _parameter_score(
-        self, parameter: Parameter, operand: Operand, templates: set[str], context: Any
-    ) -> int | None:
+    def _parameter_score(self, parameter: Parameter, operand: Operand, templates: set[str], context: Any) -> int | None:
         machine = self.machine
         lvalue = operand.cell is not None and not operand.moved
         written = parameter.type
@@ -137,9 +136,9 @@ class Functions:
                 continue
             if isinstance(template.default, Expression):
                 context = PlainContext(bindings, machine.frame.namespace, machine.frame.cls)
-                name = getattr(template.default, "name", None)
-                if template.type.name in TYPE_PARAMETERS and isinstance(name, str):
-                    bindings[template.name] = machine.resolve_in(Type(name), context)
+                type_name = getattr(template.default, "name", None)
+                if template.type.name in TYPE_PARAMETERS and isinstance(type_name, str):
+                    bindings[template.name] = machine.resolve_in(Type(type_name), context)
                 elif template.type.name not in TYPE_PARAMETERS:
                     bindings[template.name] = machine.constant(template.default)
         return bindings
@@ -208,9 +207,7 @@ class Functions:
             machine.frames.pop()
         return result
 
-    def bind(
-        self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span
-    ) -> list[Parameter]:
+    def bind(self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span) -> list[Parameter]:
         """Bind operands to parameters; returns the parameters that are left to their default arguments."""
         position = 0
         left: list[Parameter] = []
@@ -228,6 +225,8 @@ class Functions:
 
     def _bind_one(self, frame: Frame, parameter: Parameter, operand: Operand, span: Span) -> None:
         machine = self.machine
+        if isinstance(operand.value, Reference) and operand.cell is None:
+            operand = Operand(cell=operand.value.cell)
         type = machine.program.resolve(parameter.type, frame, machine.constant)
         if type.name in ("auto", "") and not type.pointers:
             have = machine.expressions.type_of(operand).bare()
@@ -237,7 +236,7 @@ class Functions:
         if type.reference and operand.cell is not None:
             held = operand.cell.value
             same_kind = not machine.objects.is_class(type.plain()) or isinstance(held, StructObject | LibraryObject)
-            if same_kind or type.reference == "&" and not type.const:
+            if same_kind or (type.reference == "&" and not type.const):
                 frame.scope.names[parameter.name] = operand.cell
                 return
         cell = Cell(None, type.bare() if type.reference else type, parameter.name, span=span)
@@ -295,8 +294,6 @@ class Functions:
                 if isinstance(converted, StructObject):
                     cell.value = machine.statements.keep(converted)
                     return
-            inherited = machine.objects.field  # constructors of a base that `using` brings in
-            del inherited
             for base in cls.bases:
                 if self.choose([c for c in base.methods.get("", []) if not c.deleted], operands, base.context()):
                     self._construct_inherited(cell, cls, base, operands, span)
@@ -419,8 +416,8 @@ class Functions:
                 self.invoke(chosen, machine.calls.operands(given[own]), span, this=this, cls=cls)
             return
         for base in cls.bases:
-            arguments = given.get(base.name.rpartition("::")[2], [])
-            self._construct_base(this, base, machine.calls.operands(arguments), span)
+            passed = given.get(base.name.rpartition("::")[2], [])
+            self._construct_base(this, base, machine.calls.operands(passed), span)
         object.cls = cls
         for field in cls.own_fields():
             type = machine.objects.field_type(field, cls)
@@ -485,10 +482,20 @@ class Functions:
         if isinstance(value, Closure):
             return self.call_closure(value, operands, span)
         if isinstance(value, FunctionValue):
+            this: Cell | None = None
+            if value.cls is not None and operands and not value.functions[0].static:
+                this = machine.expressions.cell_of(operands[0])
+                if not isinstance(this.value, StructObject | LibraryObject):
+                    this = machine.expressions.cell_of(machine.expressions.dereference(this.value, span))
+                operands = operands[1:]
+                if isinstance(this.value, StructObject) and this.value.cls is not None:
+                    return machine.calls.method(this, value.functions, this.value.cls, operands, span)
             chosen = self.choose(value.functions, operands)
             if chosen is None:
                 return machine.calls.opaque(value.name, operands, span)
-            return self.invoke(chosen, operands, span, template_arguments=value.template_arguments)
+            return self.invoke(
+                chosen, operands, span, this=this, cls=value.cls, template_arguments=value.template_arguments
+            )
         return machine.calls.call_object(value, operands, span)
 
 

@@ -115,7 +115,9 @@ class HostMemory:
                 return self._at(block.pointer, offset)
             if isinstance(cell.owner, ArrayObject):
                 return self._element_pointer(cell.owner, cell.key, span)
-            return self._register(cell, self.device.machine.objects.size_of(cell.type), cell.kind, cell.name, cell.span, span)
+            return self._register(
+                cell, self.device.machine.objects.size_of(cell.type), cell.kind, cell.name, cell.span, span
+            )
         return None
 
     def _element_pointer(self, array: ArrayObject, index: Any, span: Span) -> Pointer | None:
@@ -178,7 +180,11 @@ class HostMemory:
             if isinstance(owner, ArrayObject):
                 size = objects.size_of(owner.element) if owner.element is not None else 1
                 known = self.device.machine.known(current.key)
-                offset = offset + known * size if offset is not None and isinstance(known, int) and size is not None else None
+                offset = (
+                    offset + known * size
+                    if offset is not None and isinstance(known, int) and size is not None
+                    else None
+                )
                 if owner.host is not None:
                     return owner.host, offset
                 if owner.symbol is not None and owner.cell is None:
@@ -215,7 +221,8 @@ class HostMemory:
         key = (pointer.generation, pointer.address if pointer.exact else -1, mode)
         if key in self._recent:
             return
-        device.model.host_access(device.thread, pointer, size, mode, device.site(span))
+        bytes_ = size if isinstance(size, int) else None
+        device.model.host_access(device.thread, pointer, bytes_, mode, device.site(span))
         self._recent.add(key)
         self._recent_operation = device.operations
 

@@ -89,9 +89,7 @@ def modes_of(function: Function | None) -> dict[str, AccessMode]:
     return dict(found)
 
 
-def bound_arguments(
-    device: Device, function: Function | None, operands: list[Operand], span: Span
-) -> KernelArguments:
+def bound_arguments(device: Device, function: Function | None, operands: list[Operand], span: Span) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes."""
     modes = modes_of(function)
     arguments: KernelArguments = []
@@ -132,7 +130,9 @@ def _flatten(
     elif isinstance(value, SymbolPointer):
         arguments.append((device.address(value, span), mode))
     elif isinstance(value, Symbol):
-        scalar = parameter is not None and not parameter.type.pointers and device.machine.resolve(parameter.type).name != ""
+        scalar = (
+            parameter is not None and not parameter.type.pointers and device.machine.resolve(parameter.type).name != ""
+        )
         if value.origin != "uninitialised" and (not scalar) and value.number in device.machine.live_handles:
             arguments.append((value, mode))
     elif isinstance(value, ElementPointer | CellPointer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from streamsan.cuda_source.interpreter.bounds import Bounds
 from streamsan.cuda_source.interpreter.frame import Completion, Frame, MacroArgument, PathEnds, Scope
 from streamsan.cuda_source.interpreter.program import ClassInfo, PlainContext, Program
 from streamsan.cuda_source.interpreter.relevance import Relevance
@@ -20,7 +21,6 @@ from streamsan.cuda_source.interpreter.values import (
     FunctionValue,
     LibraryObject,
     Native,
-    StructObject,
     SymbolPointer,
     Term,
     Value,
@@ -42,10 +42,12 @@ class Limits:
     """paths of one entry"""
     steps: int = 200_000
     """expressions and statements of one path"""
-    file_steps: int = 1_200_000
+    file_steps: int = 400_000
     """expressions and statements of all paths of one file"""
-    operations: int = 50_000
+    operations: int = 20_000
     """operations of one path"""
+    file_operations: int = 60_000
+    """operations of all paths of one file"""
     depth: int = 40
     """calls nested in each other"""
     nesting: int = 1500
@@ -93,6 +95,8 @@ class Machine:
         self.frames: list[Frame] = [Frame("", Scope(self.globals))]
         self.assumed: dict[Any, Any] = {}
         """What conditions have fixed: an unknown that equals a number, a loop's bound."""
+        self.bounds = Bounds()
+        """What decided comparisons say of unknown numbers."""
         self.conditional = 0
         """Undecided branches around the statement under execution."""
         self.steps = 0
@@ -120,9 +124,10 @@ class Machine:
 
     def program_relevance(self) -> Relevance:
         """Return the unit's static answers, shared by all its paths."""
-        if self.program.relevance is None:
-            self.program.relevance = Relevance(self.program)
-        return self.program.relevance
+        found = self.program.relevance
+        if not isinstance(found, Relevance):
+            found = self.program.relevance = Relevance(self.program)
+        return found
 
     # -- frames and budgets ------------------------------------------------------------------------
 
@@ -190,7 +195,10 @@ class Machine:
             known = self.known(value)
             if isinstance(known, int | float):
                 return bool(known)
-            return True if value.number in self.live_handles else None
+            if value.number in self.live_handles:
+                return True
+            recalled = self.decisions.recall(value)
+            return recalled if recalled is not None else self.bounds.decide(value)
         if isinstance(value, Term):
             known = self.known(value)
             if isinstance(known, int | float):
@@ -199,6 +207,8 @@ class Machine:
             if isinstance(question, Symbol) and question.number in self.live_handles:
                 return positive
             decided = self.decisions.recall(question)
+            if decided is None:
+                decided = self.bounds.decide(question)
             return None if decided is None else decided == positive
         if isinstance(value, Handle):
             return value.value != 0
@@ -206,7 +216,14 @@ class Machine:
             return value.truth()
         if isinstance(
             value,
-            CellPointer | ElementPointer | DevicePointer | SymbolPointer | FunctionValue | Closure | BoundMethod | Native,
+            CellPointer
+            | ElementPointer
+            | DevicePointer
+            | SymbolPointer
+            | FunctionValue
+            | Closure
+            | BoundMethod
+            | Native,
         ):
             return True
         return True if isinstance(value, str) else None
@@ -227,9 +244,6 @@ class Machine:
             question, positive = condition(self.known(value))
         else:
             question, positive = self.fresh("condition", "opaque"), True
-        recalled = self.decisions.recall(question)
-        if recalled is not None:
-            return recalled == positive, True
         answer = self.decisions.choose(question, positive)
         self._fix(question, answer)
         return answer == positive, False
@@ -253,6 +267,7 @@ class Machine:
             self.assumed[question.operands[1]] = question.operands[0]
         elif not answer and isinstance(question, Symbol):
             self.assumed[question] = 0
+        self.bounds.learn(question, answer)
         self.device.decided(question, answer)
 
     def enter_conditional(self) -> None:

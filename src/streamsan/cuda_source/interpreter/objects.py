@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 LARGEST_EAGER_ARRAY = 256
 """Elements of class type that are constructed one by one; longer arrays construct theirs when touched."""
 POINTER_SIZE = 8
+_VECTOR_FIELDS = {"dim3", "uint3", "cudaExtent", "cudaPos"}
+_VECTOR_ELEMENTS = {"int", "uint", "float", "double", "char", "uchar", "short", "ushort", "longlong", "ulonglong"}
 
 
 class Objects:
@@ -80,7 +82,9 @@ class Objects:
             return self.align_of(type.element())
         cls = None if type.pointers else self.machine.program.class_of(type, self.machine.frame)
         if cls is not None:
-            members = [self.align_of(self.field_type(field, owner)) for owner in cls.lineage() for field in owner.own_fields()]
+            members = [
+                self.align_of(self.field_type(field, owner)) for owner in cls.lineage() for field in owner.own_fields()
+            ]
             return max([8 if self._is_virtual(cls) else 1, *members])
         size = self.size_of(type) or POINTER_SIZE
         return size if size in (1, 2, 4, 8, 16) else 8 if size % 8 == 0 else 4 if size % 4 == 0 else 1
@@ -174,6 +178,8 @@ class Objects:
         value = cell.value
         if isinstance(value, StructObject | ArrayObject | LibraryObject):
             value.cell = cell
+        elif isinstance(value, ElementPointer) and not value.array.label:
+            value.array.label = cell.name  # a heap block is named after the first variable that holds it
         if isinstance(value, ArrayObject):
             value.kind = cell.kind
             value.label = value.label or cell.name
@@ -276,7 +282,7 @@ class Objects:
                 self._opaque_object(cell, type, machine.calls.operands(arguments), variable.span)
             return
         if isinstance(initializer, InitList):
-            self.initialise_list(cell, initializer.type and machine.resolve(initializer.type) or type, initializer)
+            self.initialise_list(cell, (initializer.type and machine.resolve(initializer.type)) or type, initializer)
             return
         if initializer is not None:
             if type.array and isinstance(initializer, Literal_):
@@ -311,7 +317,16 @@ class Objects:
     def _opaque_object(self, cell: Cell, type: CType, operands: list[Operand], span: Span) -> None:
         """An object of a class nobody can see: it may do anything with what its constructor gets."""
         machine = self.machine
-        cell.value = StructObject(None, machine.fresh(cell.name, "opaque"))
+        object = StructObject(None, machine.fresh(cell.name, "opaque"))
+        cell.value = object
+        object.cell = cell
+        if type.name in _VECTOR_FIELDS or type.name.rstrip("234") in _VECTOR_ELEMENTS:
+            for name, operand in zip("xyzw", operands, strict=False):
+                value = machine.expressions.load(operand, span)
+                object.fields[name] = Cell(value, CType(""), name, object)
+            return
+        if type.name.startswith("std::") and not machine.calls.carries(operands):
+            return
         if operands or not library.is_harmless_type(type.name):
             machine.calls.opaque(type.name or cell.name, operands, span, quiet=not operands)
 
@@ -442,9 +457,7 @@ class Objects:
             self.adopt(copy)
         return target
 
-    def construct(
-        self, cell: Cell, type: CType, operands: list[Operand], span: Span, *, default: bool = False
-    ) -> None:
+    def construct(self, cell: Cell, type: CType, operands: list[Operand], span: Span, *, default: bool = False) -> None:
         """Run the constructor that the operands choose; `default`: `T x;`, which leaves scalars alone."""
         machine = self.machine
         cls = machine.program.class_of(type, machine.frame)
@@ -575,7 +588,9 @@ class Objects:
         elif expression is not None:
             self.initialise(member, plain, machine.expressions.operand(expression), field.span)
         elif plain.array:
-            member.value = self.zero(plain, field.name) if value_initialise else self.default(plain, field.name, "uninitialised")
+            member.value = (
+                self.zero(plain, field.name) if value_initialise else self.default(plain, field.name, "uninitialised")
+            )
             self.adopt(member)
             self._construct_elements(member, field.span)
         elif self.is_class(plain):
@@ -602,7 +617,7 @@ class Objects:
             element.key = index
             array.cells[index] = element
             if isinstance(item, InitList):
-                self.initialise_list(element, item.type and machine.resolve(item.type) or element_type, item)
+                self.initialise_list(element, (item.type and machine.resolve(item.type)) or element_type, item)
             else:
                 self.initialise(element, element_type, machine.expressions.operand(item), item.span)
             self.adopt(element)
@@ -638,9 +653,17 @@ class Objects:
     def _convert_pointer(self, value: Value, type: CType) -> Value:
         element = type.element()
         if isinstance(value, DevicePointer):
-            return value if element.name == "void" and not element.pointers and value.element else DevicePointer(value.pointer, element)
+            return (
+                value
+                if element.name == "void" and not element.pointers and value.element
+                else DevicePointer(value.pointer, element)
+            )
         if isinstance(value, SymbolPointer):
-            return value if element.name == "void" and value.element else SymbolPointer(value.symbol, value.offset, element)
+            return (
+                value
+                if element.name == "void" and value.element
+                else SymbolPointer(value.symbol, value.offset, element)
+            )
         if isinstance(value, ArrayObject):
             value = ElementPointer(value, 0)
         if isinstance(value, ElementPointer):

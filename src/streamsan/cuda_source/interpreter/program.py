@@ -116,6 +116,7 @@ class Program:
         self.relevance: Any = None
         """The unit's `Relevance`, made by its first path."""
         self._local: set[int] = set()
+        self._found: dict[tuple[int, str, str, str], Any] = {}
         self._by_last: dict[int, dict[str, list[str]]] = {}
         self._members: dict[str, list[Function]] = {}
         self._class_cache: dict[tuple[str, tuple[Any, ...]], ClassInfo | None] = {}
@@ -202,10 +203,12 @@ class Program:
         self._local.add(id(node))
         self._index([node], "")
         if isinstance(node, Class):
-            for name in [node.name, *(f"{node.name}::{inner.name}" for inner in node.nested if isinstance(inner, Class))]:
+            inner = [f"{node.name}::{part.name}" for part in node.nested if isinstance(part, Class)]
+            for name in [node.name, *inner]:
                 if name in self.classes:
                     self._members[name] = list(self.classes[name].methods)
         self._by_last.clear()
+        self._found.clear()
         self._class_cache.clear()
 
     def members_of(self, name: str, node: Class) -> list[Function]:
@@ -216,6 +219,14 @@ class Program:
 
     def find(self, table: dict[str, Found], name: str, context: Context) -> tuple[str, Found] | None:
         """Find a declaration as C++ would: the class, the namespaces outwards, `using`, then by last name alone."""
+        cls = context.cls
+        key = (id(table), name, context.namespace, cls.name if cls is not None else "")
+        if key not in self._found:
+            self._found[key] = self._find(table, name, context)
+        found: tuple[str, Found] | None = self._found[key]
+        return found
+
+    def _find(self, table: dict[str, Found], name: str, context: Context) -> tuple[str, Found] | None:
         if name.startswith("::"):
             name = name[2:]
         if context.cls is not None:
@@ -279,9 +290,9 @@ class Program:
             if alias is not None and not (alias[1].type.name == name and not alias[1].type.pointers):
                 base = self._aliased(*alias, arguments, context, evaluate, depth)
             else:
-                known = self.find(self.classes, name, context) or self.find(self.enums, name, context)
-                if known is not None:
-                    name = known[0]
+                known = self.find(self.classes, name, context)
+                listed = self.find(self.enums, name, context) if known is None else None
+                name = known[0] if known is not None else listed[0] if listed is not None else name
         if base is None:
             base = CType(name, arguments)
         return replace(
@@ -305,7 +316,8 @@ class Program:
         if isinstance(item, Name) and item.name in context.bindings:
             return context.bindings[item.name]
         if isinstance(item, Name) and (
-            self.find(self.classes, item.name, context) or self.find(self.aliases, item.name, context)
+            self.find(self.classes, item.name, context) is not None
+            or self.find(self.aliases, item.name, context) is not None
         ):
             return self.resolve(Type(item.name, list(item.template_arguments)), context, evaluate, depth + 1)
         return evaluate(item) if evaluate else None

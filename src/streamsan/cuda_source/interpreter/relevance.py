@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from streamsan.cuda_source.interpreter import library
@@ -87,13 +87,30 @@ class Relevance:
         """Nodes whose ids are keys above: they must not be collected."""
         self._functions: dict[str, bool] = {}
         self._free: dict[int, list[str]] = {}
+        self._facts: dict[tuple[str, int], Any] = {}
         self._bodies: dict[str, list[Function]] | None = None
 
     # -- names -------------------------------------------------------------------------------------
 
     def names_in(self, node: Any) -> list[str]:
         """Return the names used in a tree, in order, each once."""
-        return list(dict.fromkeys(part.name for part in walk(node) if isinstance(part, Name)))
+        found: list[str] = self._once(
+            "names", node, lambda: list(dict.fromkeys(part.name for part in walk(node) if isinstance(part, Name)))
+        )
+        return found
+
+    def _once(self, fact: str, node: Any, compute: Callable[[], Any]) -> Any:
+        """Compute a fact about a tree the first time it is asked for."""
+        key = (fact, id(node))
+        if key not in self._facts:
+            self._facts[key] = compute()
+            self._kept.append(node)
+        return self._facts[key]
+
+    def _leaves(self, node: Any, kinds: Any) -> bool:
+        return bool(
+            self._once(f"leaves{kinds}", node, lambda: any(isinstance(part, kinds) for part in walk(node)))
+        )
 
     def free_names(self, node: Lambda) -> list[str]:
         """Return the names that a lambda's body uses and may capture."""
@@ -113,13 +130,11 @@ class Relevance:
 
     def statement_acts(self, node: Statement) -> bool:
         """Tell whether a statement may issue an operation, leave its block, or change a pointer or handle."""
-        return self._any(node, self._part_acts) or any(
-            isinstance(part, Return | Break | Continue | Goto) for part in walk(node)
-        )
+        return self._any(node, self._part_acts) or self._leaves(node, Return | Break | Continue | Goto)
 
     def loop_acts(self, node: Statement) -> bool:
         """Tell whether a loop's statement may issue an operation or leave the function."""
-        return self._any(node, self._part_acts) or any(isinstance(part, Return | Goto) for part in walk(node))
+        return self._any(node, self._part_acts) or self._leaves(node, Return | Goto)
 
     def _any(self, node: Any, test: Any) -> bool:
         known = self._acts.get(id(node))
@@ -186,9 +201,7 @@ class Relevance:
         self._functions[short] = False  # recursion adds nothing
         functions = self._by_name().get(short, [])
         bodies = [function for function in functions if function.body is not None]
-        acts = not bodies or any(
-            self._part_acts(part) for function in bodies for part in walk(function.body)
-        )
+        acts = not bodies or any(self._part_acts(part) for function in bodies for part in walk(function.body))
         self._functions[short] = acts
         return acts
 
@@ -225,6 +238,10 @@ class Relevance:
 
     def assigned(self, node: Any) -> list[Expression]:
         """Return the targets of assignments, increments and compound assignments in a tree."""
+        targets: list[Expression] = self._once("assigned", node, lambda: self._assigned(node))
+        return targets
+
+    def _assigned(self, node: Any) -> list[Expression]:
         found: list[Expression] = []
         for part in walk(node):
             if isinstance(part, Assign):
@@ -235,6 +252,10 @@ class Relevance:
 
     def accessed(self, node: Any) -> list[tuple[Expression, bool]]:
         """Return the buffers that a tree indexes or dereferences, and whether it writes them."""
+        buffers: list[tuple[Expression, bool]] = self._once("accessed", node, lambda: self._accessed(node))
+        return buffers
+
+    def _accessed(self, node: Any) -> list[tuple[Expression, bool]]:
         targets = {id(target) for target in self.assigned(node)}
         found: list[tuple[Expression, bool]] = []
         for part in walk(node):
@@ -251,7 +272,10 @@ class Relevance:
 
     def declares(self, node: Any) -> set[str]:
         """Return the names that a tree declares."""
-        return {part.name for part in walk(node) if isinstance(part, Variable)}
+        names: set[str] = self._once(
+            "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, Variable)}
+        )
+        return names
 
 
 def has_calls(node: Any) -> bool:

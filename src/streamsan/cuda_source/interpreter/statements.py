@@ -367,7 +367,7 @@ class Statements:
         machine = self.machine
         frame = machine.frame
         type = machine.resolve(node.type)
-        source = node.initializer if node.initializer is not None else (node.arguments or [None])[0]
+        source = _source_of(node)
         if type.reference and source is not None:
             operand = machine.expressions.operand(source)
             held = operand.cell.value if operand.cell is not None else operand.value
@@ -438,7 +438,7 @@ class Statements:
         """`auto [a, b] = pair;`"""
         machine = self.machine
         frame = machine.frame
-        source = node.initializer if node.initializer is not None else (node.arguments or [None])[0]
+        source = _source_of(node)
         if source is None:
             return
         operand = machine.expressions.operand(source)
@@ -560,6 +560,13 @@ class Statements:
             self.machine.expressions.operand(child)
             self.end_full_expression(node.span)
         return None
+
+
+def _source_of(node: Variable) -> Expression | None:
+    """Return the expression that a reference or structured binding is bound to."""
+    if node.initializer is not None:
+        return node.initializer
+    return node.arguments[0] if node.arguments else None
 
 
 class ReturnedCell(LibraryObject):

@@ -180,7 +180,7 @@ class Native:
     """A function of a library model as a value (`std::bind`'s result, `std::ref`, a deleter)."""
 
     name: str
-    run: Callable[..., Value]
+    run: Callable[..., Any]
 
 
 class LibraryObject:
@@ -217,6 +217,20 @@ class LibraryObject:
     def length(self) -> Value:
         """Return the number of elements for loops over the object; None if it is not known."""
         return None
+
+
+class Reference(LibraryObject):
+    """What `std::ref` gives."""
+
+    class_name = "std::reference_wrapper"
+
+    def __init__(self, cell: Cell) -> None:
+        super().__init__()
+        self.cell: Cell = cell
+
+    def parts(self) -> list[Cell | ArrayObject | Value]:
+        """The cell referred to."""
+        return [self.cell]
 
 
 @dataclass(slots=True, eq=False)

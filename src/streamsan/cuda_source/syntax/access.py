@@ -116,7 +116,8 @@ class _Walk:
     def _alias(self, node: object) -> None:
         if isinstance(node, Variable) and node.initializer is not None and node.name:
             if _is_pointer(node.type) or node.type.name == "auto" or node.type.reference:
-                self.aliases.setdefault(node.name, set()).update(self._roots(node.initializer, bool(node.type.reference)))
+                roots = self._roots(node.initializer, bool(node.type.reference))
+                self.aliases.setdefault(node.name, set()).update(roots)
         elif isinstance(node, Assign) and isinstance(node.target, Name) and node.target.name not in self.uses:
             roots = self._roots(node.value)
             if roots:
@@ -127,7 +128,7 @@ class _Walk:
             self.cast_away.update(self._roots(node.operand) & self.constant)
 
     def _roots(self, node: Expression, element: bool = False) -> set[str]:
-        """The parameters from which a pointer value may be derived; with `element`, also by `p[i]` bound to a reference."""
+        """The parameters from which a pointer may be derived; with `element`, also by `p[i]` bound to a reference."""
         if isinstance(node, Name):
             return self.aliases.get(node.name, set()) if element or node.name not in self.references else set()
         if isinstance(node, Cast):

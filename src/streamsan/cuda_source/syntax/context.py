@@ -27,9 +27,9 @@ _PARSER: Final = Parser(LANGUAGE)
 _SPACES = re.compile(r"\s+")
 
 BUILTIN_TYPES: Final = frozenset(
-    "void bool char short int long float double signed unsigned auto size_t ssize_t ptrdiff_t wchar_t FILE dim3 half "
-    "__half __nv_bfloat16 nv_bfloat16 char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4 short2 short4 ushort2 ushort4 "
-    "int1 int2 int3 int4 uint1 uint2 uint3 uint4 long2 longlong2 float1 float2 float3 float4 double1 double2 double3 "
+    "void bool char short int long float double signed unsigned auto size_t ssize_t ptrdiff_t wchar_t FILE dim3 half "  # noqa: SIM905
+    "__half __nv_bfloat16 nv_bfloat16 char1 char2 char3 char4 uchar1 uchar2 uchar4 short2 short4 ushort2 ushort4 "
+    "int1 int2 int3 int4 uint1 uint2 uint4 long2 longlong2 float1 float2 float3 float4 double1 double2 double3 "
     "double4 uint uchar ushort ulong CUdeviceptr CUstream CUevent CUcontext CUdevice CUmodule CUfunction CUresult "
     "string vector cublasHandle_t".split()
 )

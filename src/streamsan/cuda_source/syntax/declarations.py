@@ -26,12 +26,12 @@ from streamsan.cuda_source.syntax.tree import (
 
 CLASS_NODES: Final = frozenset(("struct_specifier", "class_specifier", "union_specifier"))
 _IGNORED: Final = frozenset(
-    "static_assert_declaration concept_definition template_instantiation attribute_declaration access_specifier "
+    "static_assert_declaration concept_definition template_instantiation attribute_declaration access_specifier "  # noqa: SIM905
     "comment preproc_call module_declaration export_declaration import_declaration requires_clause "
     "global_module_fragment_declaration private_module_fragment_declaration consteval_block_declaration ;".split()
 )
 _HANDLED: Final = frozenset(
-    "declaration field_declaration function_definition template_declaration namespace_definition "
+    "declaration field_declaration function_definition template_declaration namespace_definition "  # noqa: SIM905
     "linkage_specification type_definition alias_declaration using_declaration namespace_alias_definition "
     "friend_declaration struct_specifier class_specifier union_specifier enum_specifier".split()
 )
@@ -249,7 +249,7 @@ def variables(ctx: Context, node: Node, templates: list[Parameter] | None = None
             made = _declared(ctx, node, child, said, templates or [])
             found.append(made)
             cursor_value = made if isinstance(made, Variable) else None
-        elif node.field_name_for_child(index) == "default_value":
+        elif node.field_name_for_child(index) in ("default_value", "value"):
             if cursor_value is not None:
                 cursor_value.initializer = expressions.expression(ctx, child)
             elif found and isinstance(found[-1], Function):
@@ -418,7 +418,7 @@ def _test_macro(ctx: Context, node: Node, read: types.Declarator) -> str:
         return ""
     name = read.name
     owner = ctx.scope.rpartition("::")[2]
-    if not name.isupper() and not (name.replace("_", "").isupper() and len(name) > 2):
+    if not name.isidentifier() or (not name.isupper() and not (name.replace("_", "").isupper() and len(name) > 2)):
         return ""
     if name == owner or name in ctx.types:
         return ""

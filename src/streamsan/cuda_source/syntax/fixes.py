@@ -24,14 +24,14 @@ _LAMBDA_SPACE = re.compile(r"(?<=\])(?P<words>(?:\s*(?:__device__|__host__))+)")
 _UNKNOWN_QUALIFIER = re.compile(
     r"(?<![\w.>:])(?P<name>_*[A-Z][A-Z0-9_]{2,})(?P<call>\s*\((?:[^()]|\([^()]*\))*\))?(?=\s+(?P<next>[A-Za-z_~\[]\w*))"
 )
-_KEYWORDS: Final = frozenset("else while and or not xor bitand bitor".split())
+_KEYWORDS: Final = frozenset("else while and or not xor bitand bitor".split())  # noqa: SIM905
 _EMPTY_ARGUMENT = re.compile(r"(?<=[(,])(\s*),|(?<=,)(\s*)(?=\))")
 _WORD = re.compile(rf"{STRING}|(?P<word>[^\W\d]\w*)")
 _SPELLING = re.compile(
     r"\b(?:__align__|__builtin_align__|_Alignas|alignas)\s*\([^()]*\)|(?<=\benum)\s*:\s*\w[\w:\s]*(?=\{)"
     r"|(?<=[=(,?:{])\s*\btypename\b|(?<=\breturn)\s+typename\b|(?<=\busing)\s+typename\b"
     r"|\b_[A-Z][a-z]\w*_\b(?:\s*\([^()]*\))?|(?<=\()\s*(?:WINAPI|CALLBACK|APIENTRY|CUDARTAPI|CUDAAPI)\b"
-    r"|\b__(?:host|device|inline|forceinline|noinline|volatile|cdecl|stdcall|unused)(?:__)?\b(?!\s*\()"
+    r"|\b__(?:host|device|inline|forceinline|noinline|volatile|const|cdecl|stdcall|unused)(?:__)?\b(?!\s*\()"
     r"|\b(?:override|final)\b(?=\s*[{;])"
 )
 _SEPARATOR = re.compile(rf"{STRING}|(?P<symbol>[()\[\]{{}},])")

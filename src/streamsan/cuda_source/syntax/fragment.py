@@ -34,6 +34,8 @@ def wrap(found: list[Statement], file: str, text: str) -> tuple[list[Statement],
     Macro calls at file scope that run nothing (`BENCHMARK(f);`, `PYBIND11_MODULE`) make no fragment. Variables of a
     fragment are locals of that function, unless another function mentions them.
     """
+    # statements of included files were included into the middle of something: they are no sign of a fragment
+    found = [s for s in found if isinstance(s, _DECLARATIONS) or s.span.file == file]
     loose = [s for s in found if not isinstance(s, _DECLARATIONS)]
     if not loose:
         return found, False
@@ -60,7 +62,7 @@ def wrap(found: list[Statement], file: str, text: str) -> tuple[list[Statement],
 
 def _text(span: Span, lines: list[str]) -> str:
     if span.line == span.end_line:
-        return lines[span.line - 1][span.column - 1 : span.end_column - 1]
+        return "".join(lines[span.line - 1 : span.line])[span.column - 1 : span.end_column - 1]
     taken = lines[span.line - 1 : span.end_line]
     return "\n".join([taken[0][span.column - 1 :], *taken[1:]]) if taken else ""
 

@@ -22,12 +22,15 @@ _MAX_DIGITS: Final = 400
 def number(text: str) -> tuple[int | float | None, str]:
     """The value of a number and its user-defined suffix; None when it is not one."""
     plain = text.replace("'", "")
+    if plain[:1] in ("-", "+"):  # the grammar takes the sign of a number into it
+        size, ending = number(plain[1:]) if plain[1:2] not in ("-", "+") else (None, "")
+        return (-size if plain[0] == "-" and size is not None else size), ending
     if len(plain) > _MAX_DIGITS:
         return None, ""
+    value: int | float | None
     match = _NUMBER.match(plain)
     if match is None:
         return None, ""
-    value: int | float
     digits = match[0]
     kind = match.lastgroup
     rest = plain[match.end() :]
@@ -46,8 +49,7 @@ def number(text: str) -> tuple[int | float | None, str]:
             value = int(digits)
     except (ValueError, OverflowError):
         return None, ""
-    suffix = _SUFFIX.fullmatch(rest)
-    if suffix is not None:
+    if _SUFFIX.fullmatch(rest) is not None:
         if rest and kind == "integer" and rest[0] in "fF":
             value = float(value)
         return value, ""

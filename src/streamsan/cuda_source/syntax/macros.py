@@ -74,7 +74,7 @@ def _body(text: MacroText) -> tuple[str, str]:
             return "_" * len(match[0]) if match[1] or match[2] else match[0]
 
         def stringize(match: re.Match[str]) -> str:
-            if text.parameters is None or match[1] not in parameters and match[1] != "__VA_ARGS__":
+            if text.parameters is None or (match[1] not in parameters and match[1] != "__VA_ARGS__"):
                 return match[0]
             return '"' + " " * (len(match[0]) - 2) + '"'
 

@@ -16,9 +16,11 @@ from streamsan.cuda_source.syntax.scanner import Item, items, opens_block
 from streamsan.cuda_source.syntax.source import Code
 from streamsan.cuda_source.syntax.tree import (
     Block,
+    Call,
     Expression,
     Function,
     If,
+    Name,
     Parameter,
     Statement,
     Type,
@@ -36,10 +38,11 @@ _WITHOUT_MEANING = re.compile(
     r"\s*(?:_*[A-Z][A-Z0-9_]{2,}\s*(?:\([^(){};]*\)\s*)?;?|(?:extern\s+)?template\b(?!\s*<)[^{}]*;)\s*"
 )
 """a bare word in capitals (a macro from a header nobody has), an explicit instantiation"""
+_CALLED = re.compile(r"(?P<name>[^\W\d]\w*(?:::\w+)*)(?=\s*\()")
 _CALL = re.compile(r"\s*(?P<name>[^\W\d][\w:]*)\s*\(")
 _FUNCTION_NAME = re.compile(r"([^\W\d][\w:]*|~\w+)\s*\((?:[^()]|\([^()]*\))*\)[^(){}]*$")
 _NOT_MACROS: Final = frozenset(
-    "if while for switch return sizeof decltype alignas alignof noexcept catch else do __attribute__ __declspec "
+    "if while for switch return sizeof decltype alignas alignof noexcept catch else do __attribute__ __declspec "  # noqa: SIM905
     "__launch_bounds__ static_assert requires explicit template typename operator void int float double auto".split()
 )
 _BODY_FOLLOWS: Final = frozenset((")", "else", "do", "try", "const", "noexcept", "override", "final", "mutable"))
@@ -169,9 +172,8 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
     if calls:
         lowered: list[Statement] = []
         for call in calls:
-            begun = _attempt(ctx, call, "block")
-            if begun.good and level != "class":
-                lowered.extend(_lower_attempt(ctx.copy(local=True), begun, "block"))
+            if level != "class":
+                lowered.extend(_try(ctx.copy(local=True), call, "block"))
         remaining = [] if rest is None else region(ctx.with_code(rest), 0, len(rest.data), level)
         return [*lowered, *remaining]
     for fix in fixes.SAME_LENGTH:
@@ -305,9 +307,9 @@ def _macros_without_semicolon(code: Code) -> tuple[list[Code], Code | None]:
         if arguments is None or _GOES_ON.match(text, arguments[1]):
             break
         end = arguments[1]
-        if not calls and not text[end:].strip():
-            if not _is_macro_name(match["name"]):
-                break  # a call at the end of a block: its `;` was forgotten
+        after = text[end : end + 200].lstrip()
+        if after[:1] == ";" or (not after and not _is_macro_name(match["name"])):
+            break  # a statement like any other, or a call at the end of a block whose `;` was forgotten
         calls.append(code.cut([(at, end, None), (end, end, ";")]))
         at = end
     if not calls:
@@ -334,6 +336,17 @@ def _brief(text: str, item: Item) -> str:
     return words if len(words) <= 80 else words[:77] + "..."
 
 
+def _names_called(code: Code) -> list[Expression]:
+    """What looks like calls in text that no tree was found for: names with arguments nobody knows."""
+    found: list[Expression] = []
+    for match in _CALLED.finditer(code.ascii):
+        name = match["name"]
+        if name not in _NOT_MACROS and len(found) < 20:
+            span = code.span_of(match.start(), match.end())
+            found.append(Call(span, Name(span, name), [], True))
+    return found
+
+
 def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list[Statement]:
     """What can be kept of an item nobody understands: calls in its head, its brace groups as regions."""
     text = code.ascii
@@ -347,7 +360,7 @@ def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list
     ctx.problem(code.span_of(0, max(1, len(text[:head_end].rstrip()))), f"not understood: {head}")
     inner = ctx.with_code(attempt.code)
     if not groups:
-        return [UnparsedStatement(span, head, expressions.recognised(inner, attempt.root))]
+        return [UnparsedStatement(span, head, expressions.recognised(inner, attempt.root) or _names_called(code))]
     named = _FUNCTION_NAME.search(text, 0, head_end)
     result: list[Statement] = []
     for index, group in enumerate(groups):

@@ -15,6 +15,7 @@ _TOKEN: Final = re.compile(
 _BRACKETS: Final = re.compile(rf"{RAW_STRING}|{STRING}|(?P<bracket>[()\[\]{{}}])")
 _CLOSER: Final = {"(": ")", "[": "]", "{": "}"}
 _NO_BRACKETS: Final = str.maketrans({i: None for i in range(128) if chr(i) not in "()[]{}"})
+_ATTRIBUTES: Final = frozenset(("__align__", "__builtin_align__", "alignas", "__attribute__", "__declspec"))
 _CLASS_WORDS: Final = frozenset(("struct", "class", "union", "enum"))
 _GOES_ON: Final = frozenset((";", ",", ")", "."))
 _WORD: Final = re.compile(r"\s*([^\W\d]\w*)")
@@ -119,7 +120,7 @@ def items(text: str, start: int, end: int) -> Iterator[Item]:
             if token in _CLOSER:
                 if not stack:
                     for_like = "for" in previous.lower()
-                if token == "(" and not stack:
+                if token == "(" and not stack and previous not in _ATTRIBUTES:
                     plain_words = False
                     class_like = False
                 if not stack and token in "({" and previous == "]":
@@ -142,6 +143,8 @@ def items(text: str, start: int, end: int) -> Iterator[Item]:
                 braces -= 1
                 if not braces:
                     groups.append(Group(opened, match.end(), True))
+                if stack and not braces and _ends_definition(text, at, match.end()):
+                    stack, block = [], True  # `void f( {`: the parenthesis was never closed
                 if not stack and block:
                     following = _WORD.match(text, match.end(), end)
                     word = following[1] if following is not None else ""
@@ -176,6 +179,11 @@ def items(text: str, start: int, end: int) -> Iterator[Item]:
             first = next(at for bracket, at in stack if bracket == "{")
             groups.append(Group(first, end, False))
         yield Item(begin, end, groups)
+
+
+def _ends_definition(text: str, at: int, end: int) -> bool:
+    """Whether a `}` stands first in its line and nothing after it says that a call goes on."""
+    return (at == 0 or text[at - 1] == "\n") and text[end : end + 40].lstrip()[:1] not in (")", ",", ";", "]", ".")
 
 
 def unclosed(text: str) -> str:

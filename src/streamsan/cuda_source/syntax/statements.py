@@ -132,7 +132,7 @@ def _expression(ctx: Context, node: Node) -> list[Statement]:
     named = [c for c in node.named_children if not c.is_extra]
     if not named:
         return []
-    if len(named) > 1 or node.has_error and any(c.is_error for c in node.children):
+    if len(named) > 1 or (node.has_error and any(c.is_error for c in node.children)):
         return [unparsed(ctx, node)]
     return [ExpressionStatement(ctx.span(node), expressions.expression(ctx, named[0]))]
 

@@ -61,7 +61,7 @@ class Name(Expression):
 
 
 @dataclass(slots=True)
-class Literal_(Expression):
+class Literal_(Expression):  # noqa: N801
     """A number, string, character, boolean; None is `nullptr` or `NULL`."""
 
     value: int | float | str | bool | None
@@ -69,7 +69,10 @@ class Literal_(Expression):
 
 @dataclass(slots=True)
 class Unary(Expression):
-    """`-x !x ~x *p &x ++x --x x++ x--`; operators `x++`, `x--` are written `post++`, `post--`. Also `throw`."""
+    """`-x !x ~x *p &x ++x --x x++ x--`; operators `x++`, `x--` are written `post++`, `post--`.
+
+    Also `throw`, and `...` for a pack expansion (`args...`).
+    """
 
     operator: str
     operand: Expression

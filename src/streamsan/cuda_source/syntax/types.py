@@ -15,12 +15,12 @@ _SPACES = re.compile(r"\s+")
 _WORDS = re.compile(r"\w[\w\s]*\w|\w")
 
 NAME_NODES = frozenset(
-    "identifier field_identifier type_identifier namespace_identifier statement_identifier primitive_type "
+    "identifier field_identifier type_identifier namespace_identifier statement_identifier primitive_type "  # noqa: SIM905
     "destructor_name operator_name qualified_identifier template_function template_type template_method "
     "dependent_name dependent_type this auto".split()
 )
 TYPE_NODES = frozenset(
-    "type_identifier primitive_type sized_type_specifier template_type qualified_identifier struct_specifier "
+    "type_identifier primitive_type sized_type_specifier template_type qualified_identifier struct_specifier "  # noqa: SIM905
     "class_specifier union_specifier enum_specifier placeholder_type_specifier decltype dependent_type "
     "splice_type_specifier type_descriptor".split()
 )
@@ -235,6 +235,7 @@ def declare(ctx: Context, node: Node | None, base: Type) -> Declarator:
                 read.name = _squeeze(ctx.text(node.child_by_field_name("type") or node))
             elif kind == "qualified_identifier" and (cast := _nested_cast(node)) is not None:
                 found.parameters = _cast_parameters(cast)
+                read.name = _squeeze(ctx.text(cast.child_by_field_name("type") or cast))
                 found.function_node = cast
             break
         else:

@@ -68,7 +68,7 @@ _harmless_prefixes: list[str] = []
 _constants: dict[str, Any] = {}
 _loaded = False
 
-_MODULES = ("harmless_names", "memory", "containers", "pointers", "threads", "process", "callables", "devices")
+_MODULES = ("harmless_names", "memory", "containers", "pointers", "threads", "process", "callables")
 
 
 def _load() -> None:

@@ -1,1 +1,83 @@
-"""Models to come."""
+"""std::function and std::bind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
+from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
+from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Value
+from streamsan.cuda_source.syntax.tree import Span
+from streamsan.model.values import Origin
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.machine import Machine
+
+
+@class_("std::function", "std::move_only_function", "std::packaged_task")
+class Function(LibraryObject):
+    """Something that can be called, or nothing."""
+
+    class_name = "std::function"
+
+    def __init__(self, type: CType, held: Value) -> None:
+        super().__init__()
+        self.type = type
+        self.held = Cell(held, UNKNOWN, "callable")
+
+    @classmethod
+    def construct(
+        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
+    ) -> LibraryObject:
+        """Hold what is given."""
+        made = cls(type, 0)
+        if operands:
+            made.take(machine, operands[0], span)
+        return made
+
+    @classmethod
+    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
+        """A function that unseen code gave."""
+        return cls(type, machine.fresh(name, origin))
+
+    def take(self, machine: Machine, operand: Operand, span: Span) -> None:
+        """Replace the callable."""
+        source = operand.cell.value if operand.cell is not None else operand.value
+        if isinstance(source, Function):
+            self.held.value = source.held.value
+        elif isinstance(source, LibraryObject) or operand.cell is None:
+            self.held.value = machine.statements.keep(source)
+        else:
+            self.held = Cell(None, operand.cell.type, "callable")
+            machine.objects.initialise(self.held, UNKNOWN, operand, span)
+
+    def parts(self) -> list[Any]:
+        """The callable."""
+        return [self.held]
+
+    def copy(self, machine: Machine, span: Span) -> LibraryObject:
+        """Copy the callable."""
+        return Function(self.type, self.held.value)
+
+    def truth(self) -> bool | None:
+        """Whether it holds something."""
+        return not (isinstance(self.held.value, int) and self.held.value == 0)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method; `operator()` calls what is held."""
+        if method == "operator()":
+            return machine.calls.invoke_value(self.held.value, operands, span)
+        if method == "operator=" and operands:
+            self.take(machine, operands[0], span)
+            return Operand(self, self.cell)
+        return NOT_MODELLED
+
+
+@function("std::invoke", "invoke")
+def invoke(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Call the first operand with the rest."""
+    if not operands:
+        return None
+    value = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+    return machine.calls.invoke_value(value, operands[1:], call.span)

@@ -32,8 +32,9 @@ harmless(
     "__float2half", "__half2float", "__float2bfloat16", "__bfloat162float", "complex", "__popc", "cuda_fp16",
     "is_same", "is_same_v", "decay_t", "enable_if_t", "conditional_t", "size", "ssize", "nullopt",
     "nvtxRangePushA", "nvtxRangePush", "nvtxRangePop", "nvtxMarkA", "nvtxRangeStartA", "nvtxRangeEnd",
-    "__syncthreads", "atomicAdd",
-    prefixes=("std::chrono::", "chrono::", "std::this_thread::", "std::ios", "std::numeric_limits", "std::is_", "nvtx",
+    "__syncthreads", "atomicAdd", "strcpy", "strncpy", "strcat", "strncat", "strncasecmp", "strdup", "srand48", "lrand48",
+    "isnormal", "basename", "dirname", "chdir", "mkdir", "access", "unlink", "stat", "open", "lseek", "ioctl",
+    prefixes=("omp_", "std::chrono::", "chrono::", "std::this_thread::", "std::ios", "std::numeric_limits", "std::is_", "nvtx",
               'operator""', "std::filesystem", "CUDART_"),
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from streamsan.cuda_source.interpreter.values import (
     CellPointer,
     ElementPointer,
     LibraryObject,
+    Reference,
     StructObject,
     Value,
     is_pointer,
@@ -118,7 +119,9 @@ def _copy_cells(machine: Machine, target: Value, source: Value, call: CallSite) 
         elif not isinstance(held, StructObject | ArrayObject | LibraryObject):
             target.cell.value = held
     elif isinstance(target, ElementPointer) and isinstance(source, ElementPointer):
-        shift = combine("-", target.index, source.index) if target.index is not None and source.index is not None else None
+        shift = (
+            combine("-", target.index, source.index) if target.index is not None and source.index is not None else None
+        )
         if not isinstance(shift, int):
             return
         for key, cell in list(source.array.cells.items()):
@@ -189,7 +192,13 @@ def forward(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return operands[0] if operands else None
 
 
-@function("std::as_const", "as_const", "std::launder", "launder", "std::ref", "ref", "std::cref", "cref")
+@function("std::ref", "ref", "std::cref", "cref")
+def ref(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """A reference that survives copying."""
+    return Reference(machine.expressions.cell_of(operands[0])) if operands else None
+
+
+@function("std::as_const", "as_const", "std::launder", "launder")
 def same(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The operand itself."""
     return operands[0] if operands else None

@@ -20,7 +20,17 @@ def exit_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     raise Exited(True, value_of(machine, operands, 0, call), call.span)
 
 
-@function("std::abort", "abort", "std::_Exit", "_Exit", "_exit", "std::terminate", "terminate", "std::quick_exit", "quick_exit")
+@function(
+    "std::abort",
+    "abort",
+    "std::_Exit",
+    "_Exit",
+    "_exit",
+    "std::terminate",
+    "terminate",
+    "std::quick_exit",
+    "quick_exit",
+)
 def abort(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The process ends at once."""
     raise Exited(False, 0, call.span)

@@ -1,4 +1,4 @@
-"""The plain reference: an explicit graph of operations, its transitive closure in three relations, and the required orders.
+"""The plain reference: an explicit graph of operations, its closure in three relations, and the required orders.
 
 Nothing here is clever or streaming: every operation is a node, every edge has a class, a closure is a set of ancestors
 for each node, and every pair of a use and a free is looked at. The definitions are those of docs/architecture.md.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from programs import Op
+from random_programs import Op
 
 CONTRACT, RUN, OBSERVED = 0, 1, 2
 """edge classes; relation r has the edges of class <= r"""
@@ -142,7 +142,9 @@ class Reference:
     def behind(self, stream: Stream) -> list[tuple[int | None, int]]:
         """What the stream's queue waits for besides its own operations."""
         if stream.kind == "legacy":
-            return [(other.last, CONTRACT) for other in self.every if other.blocking and other.context == stream.context]
+            return [
+                (other.last, CONTRACT) for other in self.every if other.blocking and other.context == stream.context
+            ]
         legacy = self.default.get((stream.context, 0))
         return [(legacy.last, CONTRACT)] if stream.blocking and legacy is not None else []
 
@@ -227,7 +229,7 @@ class Reference:
             return
         before: list[tuple[int | None, int]] = []
         if memory.kind != "ordered":
-            # The driver waits for the memory's context; a wait that looks at a stream meets unknown code's work as well.
+            # The driver waits for the memory's context.
             before = [(stream.last, OBSERVED) for stream in self.every if stream.context == memory.context]
         memory.free_host = self.host(op, *before, real=True)
         self.checks.append(("free", sequence, (memory, memory.free_host)))

@@ -1,0 +1,102 @@
+// Processes: main, fork, exit, calls outside main, code nobody can see.
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+constexpr auto outside = static_cast<std::uint8_t>(SlotFlag::OUTSIDE);
+
+}  // namespace
+
+bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (process.forked && !process.fork_reported) {
+        process.fork_reported = true;
+        process.silenced = process.forked_from_initialised;
+        Fact fact(204, process.silenced ? FactVariant::CHILD_OF_INITIALISED : FactVariant::CHILD_OF_FRESH, operation);
+        fact.with(RelatedRole::FORK, process.fork);
+        fact.assumed = operation.assumed();
+        report(fact);
+    }
+    if (process.silenced) return false;
+    if (!process.main_begun || process.main_ended || (operation.flags & outside) != 0) note_main(process, operation);
+    if (slot.status == 0 || slot.status == status_unknown) process.initialised = true;
+    // The thread's own clock is not advanced for every call: only what hands the thread's history on needs to see it.
+    const Timeline& own = timeline(thread);
+    thread.call_tick = own.released ? own.tick + (own.tick < last_tick ? 1 : 0) : own.tick;
+    thread.call_context = thread.context;
+    thread.last_call = operation;
+    return true;
+}
+
+void Engine::note_main(Process& process, const Operation& operation) {
+    if ((operation.flags & outside) != 0 || process.main_ended) {
+        const bool after = process.main_ended || process.main_begun;
+        report(Fact(207, after ? FactVariant::AFTER_MAIN : FactVariant::BEFORE_MAIN, operation));
+        return;
+    }
+    // Whether this is before main is known only when main begins, if it ever does.
+    constexpr std::size_t most_sites = 4096;
+    const std::uint64_t key = std::uint64_t{operation.site} << 16 | operation.api;
+    if (process.before_main.size() < most_sites && process.before_main_sites.find(key) == none) {
+        process.before_main_sites.set(key, 0);
+        process.before_main.push_back(operation);
+    }
+}
+
+void Engine::fork(const Slot& slot, Thread& thread, const Operation& operation) {
+    Process& parent = *processes_[thread.process];
+    for (const auto& candidate : processes_) {
+        Process& child = *candidate;
+        if (static_cast<std::uint64_t>(child.index) != slot.object || &child == &parent) continue;
+        if (child.forked) {
+            ++problems_;
+            return;
+        }
+        child.forked = true;
+        child.fork = operation;
+        child.forked_from_initialised = parent.initialised || parent.forked_from_initialised;
+        child.main_begun = parent.main_begun;
+        child.whole = parent.whole;
+        child.blind = parent.blind;
+        child.inherited.assign(timeline(thread).clock);
+        timeline(thread).released = true;
+        return;
+    }
+    // A child that never does anything has no thread and needs no state.
+}
+
+void Engine::exit(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (process.exited || slot.detail != static_cast<std::uint8_t>(ExitKind::NORMAL) || process.silenced) return;
+    process.exited = true;
+    for (std::uint32_t index = 0; index < contexts_.size(); ++index) {
+        if (&*processes_[contexts_[index]->process] == &process) judge_teardown(thread, index, operation, true);
+    }
+    process.allocations.each([&](std::uint32_t, Allocation& allocation) {
+        report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation);
+    });
+    if (requirements_) require_escape(process, thread, operation.sequence);
+}
+
+Clock Engine::everything() {
+    Clock clock;
+    for (std::uint32_t slot = 0; slot < timelines_.size(); ++slot) {
+        Timeline& each = timeline(slot);
+        each.released = true;
+        clock.set(slot, Lanes{0, each.tick, each.tick, 0});
+    }
+    return clock;
+}
+
+void Engine::opaque_call(Thread& thread, Process& process, const Operation& operation) {
+    process.blind = true;
+    ++process.opaque_version;
+    process.opaque = everything();
+    catch_up(thread, process);
+    for (const Reference& reference : references_) {
+        const std::uint32_t index = process.allocations.containing(reference.address);
+        if (index != none) process.allocations[index].marks.escaped = true;
+    }
+    if (requirements_) require_escape(process, thread, operation.sequence);
+}
+
+}  // namespace streamsan::order

@@ -1,0 +1,117 @@
+// Feeds the engine arbitrary slots: every field random, weighted towards values that meet each other.
+// Built with the address and undefined-behaviour sanitizers; any fault ends it with a status that is not 0.
+// usage: arbitrary_slots SEED SLOTS [FILE: raw slots to feed instead]
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <vector>
+
+#include "order/engine.hpp"
+
+namespace {
+
+using namespace streamsan;
+
+class Generator {
+public:
+    explicit Generator(std::uint64_t seed) : random_(seed) {}
+
+    Slot slot(std::uint64_t sequence) {
+        static constexpr std::uint8_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 32, 33, 34, 35, 36, 37,
+                                                 38, 39, 40, 41, 42, 43, 48, 48, 48, 49, 49, 49, 50, 51, 52, 64, 64, 64, 65, 65, 66,
+                                                 67, 68, 69, 90, 240, 241, 255};
+        Slot slot{};
+        slot.sequence = rarely() ? random_() : sequence;
+        slot.time = random_();
+        slot.stream = below(40) == 0 ? random_() : below(12);
+        slot.object = below(30) == 0 ? random_() : below(14);
+        slot.address = address();
+        slot.size = size();
+        slot.site = static_cast<std::uint32_t>(below(200));
+        slot.api = static_cast<std::uint16_t>(below(4));
+        slot.thread = static_cast<std::uint16_t>(rarely() ? random_() : below(6));
+        slot.status = static_cast<std::int16_t>(below(12) == 0 ? static_cast<std::int64_t>(random_()) : below(12) == 0 ? status_unknown : 0);
+        slot.kind = kinds[below(sizeof kinds)];
+        if ((slot.kind == 4 || slot.kind == 7) && below(400) != 0) slot.kind = 64;  // little is looked at after these
+        slot.detail = static_cast<std::uint8_t>(rarely() ? random_() : below(12));
+        slot.flags = static_cast<std::uint8_t>(below(4) == 0 ? random_() : below(4));
+        slot.more = static_cast<std::uint8_t>(below(20) == 0 ? random_() : below(8) == 0 ? below(4) : 0);
+        slot.duration = static_cast<std::uint16_t>(random_());
+        return slot;
+    }
+
+    ReferencesSlot references() {
+        ReferencesSlot slot{};
+        slot.first_address = address();
+        slot.first_size = size();
+        slot.second_address = address();
+        slot.second_size = size();
+        slot.first_generation = static_cast<std::uint32_t>(below(3));
+        slot.second_generation = static_cast<std::uint32_t>(random_());
+        slot.kind = 240;
+        slot.first_mode = static_cast<std::uint8_t>(random_());
+        slot.second_mode = static_cast<std::uint8_t>(random_());
+        slot.count = static_cast<std::uint8_t>(rarely() ? random_() : below(3));
+        return slot;
+    }
+
+    std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+
+private:
+    bool rarely() { return below(100) == 0; }
+    std::uint64_t address() {
+        switch (below(12)) {
+            case 0: return 0;
+            case 1: return random_();
+            case 2: return UINT64_MAX - below(64);
+            default: return 0x1000 * (1 + below(24)) + (below(4) == 0 ? below(0x2000) : 0);
+        }
+    }
+    std::uint64_t size() { return below(10) == 0 ? random_() : below(10) == 0 ? 0 : below(0x1800); }
+
+    std::mt19937_64 random_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
+    const std::size_t count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100000;
+    Generator generator(seed);
+    std::vector<unsigned char> bytes;
+    if (argc > 3) {
+        std::ifstream file(argv[3], std::ios::binary);
+        bytes.assign(std::istreambuf_iterator<char>(file), {});
+    } else {
+        bytes.resize(count * sizeof(Slot));
+        for (std::size_t i = 0; i < count; ++i) {
+            unsigned char* place = bytes.data() + i * sizeof(Slot);
+            if (generator.below(8) == 0) {
+                const ReferencesSlot slot = generator.references();
+                std::memcpy(place, &slot, sizeof slot);
+            } else {
+                const Slot slot = generator.slot(i + 1);
+                std::memcpy(place, &slot, sizeof slot);
+            }
+        }
+    }
+    for (const bool requirements : {false, true}) {
+        order::Engine engine({0, 0, 0, 1, 7}, requirements);
+        const std::size_t slots = bytes.size() / sizeof(Slot);
+        for (std::size_t at = 0; at < slots;) {
+            // In pieces, each in a block of its own size, so that reading past its end is seen.
+            const std::size_t piece = std::min<std::size_t>(slots - at, 1 + generator.below(400));
+            const std::vector<unsigned char> part(bytes.begin() + static_cast<std::ptrdiff_t>(at * sizeof(Slot)),
+                                                  bytes.begin() + static_cast<std::ptrdiff_t>((at + piece) * sizeof(Slot)));
+            engine.feed(part.data(), piece);
+            at += piece;
+        }
+        engine.finish();
+        std::printf("%llu operations, %llu problems, %zu facts\n", static_cast<unsigned long long>(engine.operations()),
+                    static_cast<unsigned long long>(engine.problems()), engine.facts().size());
+    }
+    return 0;
+}

@@ -1,0 +1,293 @@
+"""SS101 to SS104, SS107, SS108: uses against allocations and frees."""
+
+from __future__ import annotations
+
+import pytest
+from order_program import OPAQUE, READ, WRITE, Program
+
+from streamsan.vocabulary import EdgeClass, FreeClass, MemoryKind, RelatedRole, SlotFlag, StreamKind, WaitClass
+from streamsan.vocabulary import OperationKind as Kind
+
+ORDERED = MemoryKind.STREAM_ORDERED
+S, T = 10, 11
+P = 0x10000
+
+
+def two_streams(kind: StreamKind = StreamKind.NON_BLOCKING) -> Program:
+    program = Program()
+    program.stream(S, kind)
+    program.stream(T, kind)
+    return program
+
+
+def test_free_races_a_use_on_another_stream() -> None:
+    program = two_streams()
+    made = program.alloc(P, ORDERED, S)
+    program.record(30, S)
+    program.wait(T, 30)
+    used = program.launch(T, P)
+    freed = program.free(P, FreeClass.ASYNC, S)
+    (fact,) = program.facts()
+    assert (fact.code, fact.variant.name, fact.operation.site) == (102, "FREE_ASYNC", freed)
+    assert [(role, other.site) for role, other in fact.related] == [(RelatedRole.ALLOC, made), (RelatedRole.USE, used)]
+    assert fact.related[1][1].stream == T
+    assert fact.related[1][1].stream_kind is StreamKind.NON_BLOCKING
+    assert fact.allocation is not None
+    assert (fact.allocation.address, fact.allocation.size, fact.allocation.kind) == (P, 256, ORDERED)
+    assert fact.rests_on is EdgeClass.CONTRACT
+    assert not fact.assumed
+    assert not fact.may_be_equal
+
+
+def test_an_event_orders_the_free() -> None:
+    program = two_streams()
+    program.alloc(P, ORDERED, S)
+    program.record(30, S)
+    program.wait(T, 30)
+    program.launch(T, P)
+    program.record(31, T)
+    program.wait(S, 31)
+    program.free(P, FreeClass.ASYNC, S)
+    assert program.found() == []
+
+
+@pytest.mark.parametrize(("kind", "codes"), [(StreamKind.BLOCKING, []), (StreamKind.NON_BLOCKING, [102])])
+def test_the_legacy_stream_waits_for_blocking_streams_only(kind: StreamKind, codes: list[int]) -> None:
+    program = two_streams(kind)
+    program.alloc(P)
+    program.launch(S, P)
+    program.free(P, FreeClass.ASYNC, 1)  # F-08, F-09
+    assert [fact.code for fact in program.facts()] == codes
+
+
+def test_use_before_the_allocation_is_reached() -> None:
+    program = two_streams()
+    program.alloc(P, ORDERED, S)
+    used = program.launch(T, P)
+    program.sync(T)
+    program.sync(S)
+    program.free(P, FreeClass.ASYNC, S)
+    assert program.found() == [(103, "NONE", used)]
+
+
+def test_a_plain_free_waits_but_nobody_promised_it() -> None:
+    program = two_streams()
+    program.alloc(P)
+    program.launch(S, P)
+    freed = program.free(P, duration=5000)
+    assert program.found() == [(107, "FREE_DEVICE", freed), (501, "FREE_DEVICE", freed)]
+    implicit, blocking = program.facts()
+    assert implicit.rests_on is EdgeClass.OBSERVED
+    assert 5000 <= blocking.cost_ns < 5010
+
+
+def test_a_plain_free_does_not_wait_for_another_context() -> None:
+    program = two_streams()
+    program.alloc(P)
+    program.context(200)
+    program.stream(12)
+    program.launch(12, P)
+    program.current(100)
+    freed = program.free(P)
+    assert program.found() == [(102, "FREE_DEVICE", freed)]
+
+
+def test_device_free_of_stream_ordered_memory_does_not_wait() -> None:
+    program = two_streams()
+    program.alloc(P, ORDERED, S)
+    program.launch(S, P)
+    freed = program.free(P)
+    assert program.found() == [(102, "FREE_DEVICE", freed)]  # F-03
+
+
+def test_device_free_of_stream_ordered_memory_after_a_wait_is_only_noted() -> None:
+    program = two_streams()
+    program.alloc(P, ORDERED, S)
+    program.launch(S, P)
+    program.sync(S)
+    freed = program.free(P)
+    assert program.found() == [(206, "NONE", freed)]
+
+
+def test_use_after_an_asynchronous_free_in_the_same_stream() -> None:
+    program = two_streams()
+    program.alloc(P, ORDERED, S)
+    program.free(P, FreeClass.ASYNC, S)
+    used = program.launch(S, P + 16)
+    program.launch(S, P)  # the same cause
+    assert program.found() == [(101, "AFTER_ASYNC_FREE", used)]
+    assert program.facts()[0].rests_on is EdgeClass.CONTRACT
+
+
+@pytest.mark.parametrize(
+    ("edge", "code", "rests_on"),
+    [
+        (EdgeClass.CONTRACT, 101, EdgeClass.CONTRACT),
+        (EdgeClass.RUN, 101, EdgeClass.RUN),
+        (None, 102, EdgeClass.CONTRACT),
+    ],
+)
+def test_use_after_free_by_another_thread(edge: EdgeClass | None, code: int, rests_on: EdgeClass) -> None:
+    program = Program(processes=(0, 0))
+    program.current(100, thread=1)
+    program.stream(S)
+    program.hand_over(0, 1, key=1)
+    program.alloc(P)
+    program.free(P)
+    if edge is not None:
+        program.hand_over(0, 1, edge)
+    program.launch(S, P, thread=1)
+    (fact,) = program.facts()
+    assert (fact.code, fact.rests_on) == (code, rests_on)
+    assert fact.operation.kind is (Kind.LAUNCH if code == 101 else Kind.FREE)
+
+
+def test_a_recycled_address_is_new_memory() -> None:
+    program = two_streams()
+    program.alloc(P, generation=1)
+    program.free(P, generation=1)
+    program.alloc(P, generation=2)
+    program.launch(S, P, generation=2)
+    program.sync(S)
+    program.free(P, generation=2)
+    assert program.found() == []
+
+
+def test_a_pointer_of_an_earlier_generation_is_stale() -> None:
+    program = two_streams()
+    program.alloc(P, generation=1)
+    program.free(P, generation=1)
+    program.alloc(P, generation=2)
+    used = program.launch(S, P, generation=1)
+    assert [(fact.code, fact.operation.site) for fact in program.facts()] == [(101, used)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "family", "variant"),
+    [(MemoryKind.MAPPED, FreeClass.UNMAP, "UNMAP"), (MemoryKind.IPC, FreeClass.IPC_CLOSE, "IPC_CLOSE")],
+)
+def test_unmapping_memory_in_use(kind: MemoryKind, family: FreeClass, variant: str) -> None:
+    program = two_streams()
+    program.alloc(P, kind)
+    program.launch(S, P)
+    unmapped = program.free(P, family)
+    assert program.found() == [(104, variant, unmapped)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "family", "variant"),
+    [
+        (MemoryKind.HOST_HEAP, FreeClass.HOST_HEAP, "HOST_FREE"),
+        (MemoryKind.HOST_STACK, FreeClass.HOST_SCOPE, "HOST_SCOPE_END"),
+    ],
+)
+def test_host_memory_gone_while_a_copy_reads_it(kind: MemoryKind, family: FreeClass, variant: str) -> None:
+    program = two_streams()
+    program.alloc(P, kind)
+    program.copy(S, P, READ)
+    gone = program.free(P, family)
+    assert program.found() == [(108, variant, gone)]
+
+
+def test_freeing_pinned_memory_waits_but_nobody_promised_it() -> None:
+    program = two_streams()
+    program.alloc(P, MemoryKind.PINNED)
+    program.copy(S, P, READ)
+    freed = program.free(P, FreeClass.PINNED)  # F-11
+    assert program.found() == [(107, "FREE_PINNED", freed), (501, "FREE_PINNED", freed)]
+
+
+def test_unregistering_leaves_host_memory() -> None:
+    program = two_streams()
+    program.alloc(P, MemoryKind.HOST_HEAP, generation=1)
+    program.alloc(P, MemoryKind.REGISTERED, generation=2)
+    program.copy(S, P, READ, generation=1)
+    undone = program.free(P, FreeClass.UNREGISTER, generation=2)  # F-12
+    program.copy(S, P, READ, generation=1)
+    program.sync(S)
+    program.free(P, FreeClass.HOST_HEAP, generation=1)
+    assert program.found() == [(107, "FREE_UNREGISTER", undone), (501, "FREE_UNREGISTER", undone)]
+
+
+@pytest.mark.parametrize(
+    ("device", "host", "variant"),
+    [(READ, WRITE, "HOST_WRITE"), (WRITE, READ, "HOST_READ"), (WRITE, WRITE, "HOST_WRITE"), (READ, READ, None)],
+)
+def test_host_access_while_a_copy_is_pending(device: object, host: object, variant: str | None) -> None:
+    program = two_streams()
+    program.alloc(P, MemoryKind.PINNED)
+    program.copy(S, P, device)  # type: ignore[arg-type]
+    touched = program.op(Kind.HOST_ACCESS, memory=P, mode=host, api="")  # type: ignore[arg-type]
+    assert program.found() == ([] if variant is None else [(108, variant, touched)])
+
+
+def test_another_half_of_a_buffer_is_free_to_touch() -> None:
+    program = two_streams()
+    program.alloc(P, MemoryKind.PINNED)
+    program.copy(S, P, READ, bytes=128)
+    program.op(Kind.HOST_ACCESS, memory=P + 128, mode=WRITE, bytes=128, api="")
+    assert program.found() == []
+    program.copy(T, P + 128, READ, bytes=128)
+    touched = program.op(Kind.HOST_ACCESS, memory=P, mode=WRITE, bytes=4, api="")
+    assert program.found() == [(108, "HOST_WRITE", touched)]
+
+
+def test_a_staged_copy_has_read_its_pageable_source() -> None:
+    program = two_streams()
+    program.alloc(P, MemoryKind.HOST_STACK)
+    program.copy(1, P, READ, detail=WaitClass.BEFORE)
+    program.free(P, FreeClass.HOST_SCOPE)
+    assert program.found() == []
+
+
+def test_an_opaque_call_silences() -> None:
+    program = two_streams()
+    program.alloc(P, ORDERED, S)
+    program.launch(S, P)
+    program.op(Kind.OPAQUE_CALL, memory=P)
+    program.free(P, FreeClass.ASYNC, T)
+    assert program.found() == []
+
+
+def test_unknown_streams_may_be_one() -> None:
+    program = Program(whole=False)
+    program.unknown_stream(S)
+    program.unknown_stream(T)
+    program.alloc(P)
+    program.launch(S, P)
+    program.free(P, FreeClass.ASYNC, T)
+    (fact,) = program.facts(102)
+    assert fact.may_be_equal
+    assert fact.assumed
+    assert fact.operation.stream_assumed
+
+
+def test_an_unknown_stream_is_none_that_was_made_here() -> None:
+    program = Program(whole=False)
+    program.unknown_stream(S)
+    program.stream(T)
+    program.alloc(P)
+    program.launch(T, P)
+    program.free(P, FreeClass.ASYNC, S)
+    (fact,) = program.facts(102)
+    assert not fact.may_be_equal
+
+
+def test_a_reference_that_may_not_be_used_is_assumed() -> None:
+    program = two_streams()
+    program.alloc(P)
+    program.free(P)
+    program.launch(S, P, mode=OPAQUE, flags=int(SlotFlag.ASSUMED))
+    (fact,) = program.facts(101)
+    assert fact.assumed
+
+
+def test_instances_of_one_place_are_one_fact() -> None:
+    program = two_streams()
+    for _ in range(5):
+        program.alloc(P, at=50)
+        program.launch(S, P, at=51)
+        program.free(P, at=52, duration=100)
+    implicit, blocking = program.facts()
+    assert (implicit.code, implicit.count) == (107, 5)
+    assert (blocking.code, blocking.count, blocking.cost_ns) == (501, 5, 500)
