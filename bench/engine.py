@@ -82,7 +82,7 @@ def main() -> None:
             f"{count:>11,} operations  {count / cpu / 1e6:5.2f} M per CPU second, reading the file included"
             f" ({count / max(1e-9, cpu - result['reader_seconds']) / 1e6:.2f} M without;"
             f" {count / result['seconds'] / 1e6:.2f} M per second of wall time)"
-            f"  {result['seconds'] / result['read_seconds']:5.1f} x one sequential read of its {result['file_mib']:.0f} MiB"
+            f"  {result['seconds'] / result['read_seconds']:5.1f} x one sequential read of {result['file_mib']:.0f} MiB"
             f"  peak {result['peak_mib']:.0f} MiB  facts {result['facts']}  problems {result['problems']}"
         )
 

@@ -40,6 +40,7 @@ enum class OperationKind : std::uint8_t {
     POINTER_LOST = 50,  // the last pointer to the live allocation at `address` is gone; detail: LostKind
     HOST_ACCESS = 51,  // the host thread itself reads or writes memory; flags: access mode
     ALLOC_ATTRIBUTE = 52,  // a pointer was inspected or advised; it must be valid; no access
+    HOST_CLOCK = 53,  // the host thread reads a clock: work it waited for before is meant to be complete
     LAUNCH = 64,  // a kernel runs on `stream`; the site's label is its name; references with modes; detail: WaitClass
     COPY = 65,  // a copy on `stream`; references: destination (write), then source (read); detail: WaitClass
     MEMSET = 66,  // a fill on `stream`; detail: WaitClass

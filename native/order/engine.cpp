@@ -247,6 +247,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case POINTER_LOST: pointer_lost(slot, process, operation); return;
         case HOST_ACCESS: host_access(thread, process, operation); return;
         case ALLOC_ATTRIBUTE: return;
+        case HOST_CLOCK: host_clock(thread, process, operation); return;
         case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
             work(slot, thread, process, operation);
             return;

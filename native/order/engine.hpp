@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "facts.hpp"
@@ -109,6 +108,7 @@ private:
     void keep_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock);
     void keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock);
     void host_access(Thread& thread, Process& process, const Operation& operation);
+    void host_clock(Thread& thread, Process& process, const Operation& operation);
     void judge_host_access(Process& process, const Allocation& allocation, const Reference& reference, const Clock& clock,
                            const Operation& operation);
 

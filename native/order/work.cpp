@@ -234,6 +234,21 @@ void Engine::host_access(Thread& thread, Process& process, const Operation& oper
     }
 }
 
+void Engine::host_clock(Thread& thread, Process& process, const Operation& operation) {
+    if (!requirements_) return;
+    // What is timed is the work itself: it is meant to be complete, though nobody reads what it wrote.
+    const Clock& known = timeline(thread).clock;
+    for (const std::unique_ptr<Context>& context : contexts_) {
+        if (processes_[context->process].get() != &process) continue;
+        for (const std::uint32_t index : context->streams) {
+            const Stream& stream = *streams_[index];
+            if (stream.has_work && !known.knows(stream.work.epoch, contract)) {
+                require(Unmet::Sort::device_host, stream.work.operation.sequence, operation.sequence);
+            }
+        }
+    }
+}
+
 void Engine::judge_host_access(Process& process, const Allocation& allocation, const Reference& reference, const Clock& clock,
                                const Operation& operation) {
     const bool reads = reference.mode == AccessMode::READ;

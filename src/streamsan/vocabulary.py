@@ -74,6 +74,8 @@ class OperationKind(IntEnum):
     """the host thread itself reads or writes memory; flags: access mode"""
     ALLOC_ATTRIBUTE = 52
     """a pointer was inspected or advised; it must be valid; no access"""
+    HOST_CLOCK = 53
+    """the host thread reads a clock: work it waited for before is meant to be complete"""
     LAUNCH = 64
     """a kernel runs on `stream`; the site's label is its name; references with modes; detail: WaitClass"""
     COPY = 65

@@ -264,6 +264,10 @@ class DeviceModel:
         """The host reads or writes `size` bytes itself (None: not known how many); `certain` false: perhaps."""
         host.host_access(self.core, thread, pointer, size, mode, site, certain)
 
+    def host_clock(self, thread: HostThread, site: int) -> None:
+        """The host reads a clock."""
+        host.host_clock(self.core, thread, site)
+
     def pointer_lost(self, thread: HostThread, pointer: Pointer, kind: LostKind, site: int) -> None:
         """The last pointer to a live allocation is gone."""
         reference = Reference(pointer.base, 0, pointer.generation)

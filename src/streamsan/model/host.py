@@ -50,3 +50,8 @@ def host_access(
     if allocation is not None and allocation.inherited:
         return
     core.emit(OperationKind.HOST_ACCESS, thread, site, references=[reference], flags=0 if certain else SlotFlag.ASSUMED)
+
+
+def host_clock(core: ModelCore, thread: HostThread, site: int) -> None:
+    """The host reads a clock: what it waited for is being timed."""
+    core.emit(OperationKind.HOST_CLOCK, thread, site)

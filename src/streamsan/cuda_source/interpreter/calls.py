@@ -23,6 +23,7 @@ from streamsan.cuda_source.interpreter.values import (
     LibraryObject,
     Native,
     Reference,
+    Status,
     StructObject,
     SymbolPointer,
     Value,
@@ -254,7 +255,10 @@ class Calls:
             found = self.operator("()", [Operand(cell=cell), *operands], span)
             if found is not None:
                 return found
-        return machine.functions.call_value(machine.expressions.load(Operand(cell=cell), span), operands, span)
+        value = machine.expressions.load(Operand(cell=cell), span)
+        if is_unknown(value) or isinstance(value, SymbolPointer):
+            return self.opaque(cell.name or "a function pointer", operands, span)
+        return machine.functions.call_value(value, operands, span)
 
     def _call_functions(self, functions: list[Function], callee: Name, node: Call) -> Operand:
         machine = self.machine
@@ -593,10 +597,10 @@ class Calls:
 
     def _is_check(self, name: str, operands: list[Operand]) -> bool:
         """An unseen macro or function that gets a status to check: it neither keeps nor changes anything."""
-        if not operands or not _CHECK_NAME.search(last_name(name)):
-            return False
         values = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
-        return all(isinstance(value, int | float | str) for value in values)
+        if not values or not all(isinstance(value, int | float | str) for value in values):
+            return False
+        return any(isinstance(value, Status) for value in values) or _CHECK_NAME.search(last_name(name)) is not None
 
     def opaque(
         self, name: str, operands: list[Operand], span: Span, *, this: Cell | None = None, quiet: bool = False

@@ -21,6 +21,7 @@ from streamsan.cuda_source.interpreter.values import (
     FunctionValue,
     LibraryObject,
     Native,
+    Status,
     StructObject,
     SymbolPointer,
     Term,
@@ -420,7 +421,7 @@ class Device:
             handle = self.plain(values[0]) if values else 0
             self.queries[status] = (handle, site)
             return status
-        return status if isinstance(status, int) else self.machine.fresh("status", "opaque")
+        return Status(status) if isinstance(status, int) else self.machine.fresh("status", "opaque")
 
     # -- queries -----------------------------------------------------------------------------------
 

@@ -155,6 +155,7 @@ class Path_:  # noqa: N801 - `Path` is the file system's
                 machine.global_cell(variable.name)
             model.main_begin(device.thread, device.site(self.entry.span))
             self.entry.run(machine)
+            end = machine.returned_at or end
         except Exited as exited:
             kind = ExitKind.NORMAL if exited.normal else ExitKind.ABORTED
             end = exited.span or end

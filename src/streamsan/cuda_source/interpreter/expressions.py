@@ -224,6 +224,8 @@ class Expressions:
         model = library.find_function(name)
         if model is not None:
             return Operand(machine.calls.native(name, model))
+        if name == "__LINE__":
+            return Operand(node.span.line)
         known = library.constant(last_name(name))
         return Operand(known) if known is not None else None
 

@@ -79,10 +79,11 @@ class Frame:
 class Completion:
     """How a statement ended; None stands for falling off its end."""
 
-    __slots__ = ("kind", "label", "value")
+    __slots__ = ("kind", "label", "span", "value")
 
-    def __init__(self, kind: str, value: Value = None, label: str = "") -> None:
+    def __init__(self, kind: str, value: Value = None, label: str = "", span: Span | None = None) -> None:
         self.kind = kind
+        self.span = span
         self.value = value
         self.label = label
 

@@ -228,12 +228,12 @@ class HostMemory:
 
     def access_value(self, value: Value, size: Value, mode: AccessMode, span: Span) -> None:
         """Host code (memcpy, memset, a summarised loop) touches the memory behind a pointer, if CUDA has seen it."""
-        if not self.any:
-            return
         if isinstance(value, DevicePointer):
             if self.device.kind_of(value.pointer) in HOST_READABLE:
                 offset = value.pointer.address - value.pointer.base if value.pointer.exact else None
                 self.access_block(replace(value.pointer, address=value.pointer.base), offset, size, mode, span)
+        elif not self.any:
+            return
         elif isinstance(value, SymbolPointer):
             block = self.device.symbol_block(value.symbol)
             if block is not None:

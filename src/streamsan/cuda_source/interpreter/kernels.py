@@ -15,6 +15,7 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     FunctionValue,
     LibraryObject,
+    Status,
     StructObject,
     SymbolPointer,
     Value,
@@ -44,7 +45,7 @@ def launch(device: Device, node: Launch) -> Operand:
             stream = machine.calls.convert_object(stream, CType("cudaStream_t"), node.span)
     arguments = bound_arguments(device, function, operands, node.span)
     outcome = device.model.launch(device.thread, name, arguments, device.plain(stream), device.site(node.span, name))
-    return Operand(outcome.status)
+    return Operand(Status(outcome.status))
 
 
 def _kernel(device: Device, callee: Expression, operands: list[Operand]) -> tuple[Function | None, str]:

@@ -83,9 +83,10 @@ class Loops:
                 cells.append(cell)
             elif not self._writes_numbers(target, declared):
                 return False
+        varying = declared | {target.name for target in targets if isinstance(target, Name)}
         for part in parts:
             for base, writes in self.relevance.accessed(part):
-                self._touch(base, declared, writes, span)
+                self._touch(base, varying, writes)
         for cell in cells:
             cell.value = machine.fresh(cell.name, "opaque")
         for target in targets:
@@ -123,17 +124,29 @@ class Loops:
             return None
         return self.machine.expressions.value(base)
 
-    def _touch(self, base: Expression, declared: set[str], writes: bool, span: Span) -> None:
+    def _touch(self, base: Expression, varying: set[str], writes: bool) -> None:
+        """Issue the accesses of a loop to one buffer; a base that varies with the loop stands for all it can be."""
         machine = self.machine
-        value = self._base_value(base, declared)
+        mode = AccessMode.WRITE if writes else AccessMode.READ
+        place = base.span
+        every = False
+        while set(self.relevance.names_in(base)) & varying:
+            inner = next(_bases(base), None)
+            if inner is None:
+                return
+            base, every = inner, True
+        value = self._base_value(base, varying)
         if isinstance(value, LibraryObject):
             value = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
         if isinstance(value, ArrayObject):
             value = ElementPointer(value, 0)
-        if is_pointer(value):
-            mode = AccessMode.WRITE if writes else AccessMode.READ
-            machine.device.memory.access_value(value, None, mode, base.span)
-        del span
+        if not is_pointer(value):
+            return
+        machine.device.memory.access_value(value, None, mode, place)
+        if every and isinstance(value, ElementPointer):
+            for cell in list(value.array.cells.values())[: machine.limits.iterations]:
+                if is_pointer(cell.value):
+                    machine.device.memory.access_value(cell.value, None, mode, place)
 
     def _forget_elements(self, target: Expression, declared: set[str]) -> None:
         base: Expression = target

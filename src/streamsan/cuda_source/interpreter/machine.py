@@ -104,6 +104,8 @@ class Machine:
         self.symbols = 0
         self.pending_completion: Completion | None = None
         """`return` or `break` in a macro's statements: takes effect when the full-expression ends."""
+        self.returned_at: Span | None = None
+        """Where the function that ended last returned."""
         self.exit_functions: list[tuple[Value, Span]] = []
         self.known_main = False
         """The entry is main: globals hold what their initialisers say."""

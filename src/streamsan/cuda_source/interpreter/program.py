@@ -300,7 +300,8 @@ class Program:
             pointers=base.pointers + type.pointers,
             reference=type.reference or base.reference,
             const=base.const or type.const,
-            array=dimensions + base.array,
+            # A pointer to an array is a pointer to its elements here, not an array of pointers.
+            array=dimensions if type.pointers else dimensions + base.array,
             function=base.function or type.function,
         )
 

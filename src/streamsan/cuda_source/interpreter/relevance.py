@@ -260,10 +260,7 @@ class Relevance:
         found: list[tuple[Expression, bool]] = []
         for part in walk(node):
             if isinstance(part, Index):
-                base: Expression = part.base
-                while isinstance(base, Index):
-                    base = base.base
-                found.append((base, id(part) in targets))
+                found.append((part.base, id(part) in targets))
             elif isinstance(part, Unary) and part.operator == "*":
                 found.append((part.operand, id(part) in targets))
             elif isinstance(part, Member) and part.arrow:

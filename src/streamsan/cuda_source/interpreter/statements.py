@@ -236,6 +236,7 @@ class Statements:
         try:
             completion = self.in_scope(block.body, Scope(frame.scope), span)
             value = completion.value if completion is not None and completion.kind == "return" else None
+            returned_at = (completion.span if completion is not None else None) or span
             if completion is not None and completion.kind == "goto":
                 machine.not_understood(span, f"goto {completion.label}: the label is not around it")
             dying = list(frame.outermost.owned)
@@ -248,6 +249,7 @@ class Statements:
             self.end_scope(frame.outermost, span)
             self.end_full_expression(span)
             raise
+        machine.returned_at = returned_at
         return self._result(value, frame, returns)
 
     def _result(self, value: Value, frame: Frame, returns: Type) -> Operand:
@@ -265,18 +267,18 @@ class Statements:
         machine = self.machine
         frame = machine.frame
         if node.value is None:
-            return Completion("return", None)
+            return Completion("return", None, span=node.span)
         declared = frame.declaration
         returns = declared.returns if declared is not None else Type("auto")
         type = machine.program.resolve(returns, frame, machine.constant) if declared is not None else CType("auto")
         if type.reference == "&":
             cell = machine.expressions.cell(node.value)
             self.end_full_expression(node.span)
-            return Completion("return", ReturnedCell(cell))
+            return Completion("return", ReturnedCell(cell), span=node.span)
         value = self._returned(node.value, type, node.span)
         self.end_full_expression(node.span)
         pending, machine.pending_completion = machine.pending_completion, None
-        return pending or Completion("return", value)
+        return pending or Completion("return", value, span=node.span)
 
     def _returned(self, expression: Expression, type: CType, span: Span) -> Value:
         machine = self.machine

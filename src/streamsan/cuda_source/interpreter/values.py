@@ -29,6 +29,10 @@ class Term:
     operands: tuple[Any, ...]
 
 
+class Status(int):
+    """A number that an API call returned as its status."""
+
+
 class HostBlock:
     """Host memory that the model knows: a local, a heap block, or pinned and managed memory that host code touches."""
 

@@ -68,7 +68,7 @@ _harmless_prefixes: list[str] = []
 _constants: dict[str, Any] = {}
 _loaded = False
 
-_MODULES = ("harmless_names", "memory", "containers", "pointers", "threads", "process", "callables")
+_MODULES = ("harmless_names", "memory", "containers", "pointers", "threads", "process", "callables", "clocks")
 
 
 def _load() -> None:

@@ -40,7 +40,8 @@ harmless(
 
 constants(
     {
-        "EXIT_SUCCESS": 0, "EXIT_FAILURE": 1, "RAND_MAX": 2147483647, "INT_MAX": 2147483647, "INT_MIN": -2147483648,
+        "__FILE__": "file", "__func__": "function", "__FUNCTION__": "function", "__PRETTY_FUNCTION__": "function",
+        "__cplusplus": 201703, "EXIT_SUCCESS": 0, "EXIT_FAILURE": 1, "RAND_MAX": 2147483647, "INT_MAX": 2147483647, "INT_MIN": -2147483648,
         "UINT_MAX": 4294967295, "SIZE_MAX": (1 << 64) - 1, "nullptr": 0, "NULL": 0, "true": 1, "false": 0,
         "INT64_MAX": (1 << 63) - 1, "UINT64_MAX": (1 << 64) - 1, "UINT32_MAX": 4294967295, "npos": (1 << 64) - 1,
         "M_PI": 3.141592653589793, "FLT_MAX": 3.4028234663852886e38, "DBL_MAX": 1.7976931348623157e308,

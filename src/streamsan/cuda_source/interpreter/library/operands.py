@@ -1,0 +1,154 @@
+"""What models of the library share: what an operand holds, new cells, and calls of an object's own methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
+from streamsan.cuda_source.interpreter.values import (
+    ArrayObject,
+    Cell,
+    CellPointer,
+    ElementPointer,
+    LibraryObject,
+    Reference,
+    StructObject,
+    Value,
+)
+from streamsan.cuda_source.syntax.tree import Span
+from streamsan.vocabulary import AccessMode, MemoryKind
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.machine import Machine
+
+LARGEST_RANGE = 64
+"""Elements of a range that are visited one by one; of a longer one, the first and the last few."""
+FIRST_VISITED, LAST_VISITED = 6, 2
+
+
+def held_by(operand: Operand) -> Value:
+    """Return the object or value behind an operand, without reading host memory."""
+    value = operand.cell.value if operand.cell is not None else operand.value
+    return value.cell.value if isinstance(value, Reference) else value
+
+
+def cell_from(
+    machine: Machine,
+    type: CType,
+    operand: Operand,
+    name: str,
+    span: Span,
+    kind: MemoryKind = MemoryKind.HOST_STACK,
+) -> Cell:
+    """Return a new cell initialised from an operand; an unknown type is the operand's own."""
+    value = operand.cell.value if operand.cell is not None else operand.value
+    if isinstance(value, Reference) and type.name in ("", "auto", "std::reference_wrapper"):
+        return value.cell  # std::ref: the part is another name of the variable
+    if type.name in ("", "auto") and not type.pointers:
+        type = machine.expressions.type_of(operand).bare()
+        if type.array:
+            type = type.element().pointer_to()
+    cell = Cell(None, type.bare(), name, kind=kind, span=span)
+    machine.objects.initialise(cell, type.bare(), operand, span)
+    machine.objects.adopt(cell)
+    return cell
+
+
+def default_cell(machine: Machine, type: CType, name: str, span: Span | None, kind: MemoryKind) -> Cell:
+    """Return a new value-initialised cell."""
+    cell = Cell(None, type.bare(), name, kind=kind, span=span)
+    if span is not None and machine.objects.is_class(type):
+        machine.objects.construct(cell, type.bare(), [], span)
+    else:
+        cell.value = machine.objects.zero(type.bare(), name)
+    machine.objects.adopt(cell)
+    return cell
+
+
+def unknown_cell(machine: Machine, type: CType, name: str) -> Cell:
+    """Return a new cell that unseen code filled."""
+    cell = Cell(machine.unknown_of(type.bare(), name, "opaque"), type.bare(), name)
+    machine.objects.adopt(cell)
+    return cell
+
+
+def type_argument(type: CType, position: int) -> CType:
+    """Return a template argument of a type; UNKNOWN if it is not written."""
+    found = type.arguments[position] if len(type.arguments) > position else None
+    return found if isinstance(found, CType) else UNKNOWN
+
+
+def method_of(machine: Machine, operand: Operand, name: str, operands: list[Operand], span: Span) -> Operand | None:
+    """Call a method of an object of any class; None if the operand is no object or has no such method."""
+    held = held_by(operand)
+    if isinstance(held, LibraryObject):
+        return machine.calls.library_method(held, operand, name, operands, span)
+    if isinstance(held, StructObject) and held.cls is not None:
+        found = held.cls.find_method(name)
+        if found is not None:
+            return machine.calls.method(machine.expressions.cell_of(operand), found[0], found[1], operands, span)
+    return None
+
+
+def memory_of(value: Value) -> Value:
+    """Return a pointer to the elements of a container or array, for what reads or writes all of it."""
+    if isinstance(value, ArrayObject):
+        return ElementPointer(value, 0)
+    if isinstance(value, LibraryObject):
+        storage = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
+        return ElementPointer(storage, 0) if storage is not None else value
+    return value
+
+
+def touch(machine: Machine, value: Value, mode: AccessMode, span: Span, size: Value = None) -> None:
+    """Host code touches the memory behind a pointer, or all of a container."""
+    machine.device.memory.access_value(memory_of(value), size, mode, span)
+
+
+def range_size(machine: Machine, first: Value, last: Value) -> Value:
+    """Return the bytes between two iterators; None if they are not known."""
+    if isinstance(first, ElementPointer) and isinstance(last, ElementPointer) and first.array is last.array:
+        start, stop = machine.known(first.index), machine.known(last.index)
+        element = machine.objects.size_of(first.array.element) if first.array.element is not None else None
+        if isinstance(start, int) and isinstance(stop, int) and element is not None and stop >= start:
+            return (stop - start) * element
+    return None
+
+
+def visited(count: int) -> list[int]:
+    """Return which positions of a range are visited one by one."""
+    if count <= LARGEST_RANGE:
+        return list(range(count))
+    return [*range(FIRST_VISITED), *range(count - LAST_VISITED, count)]
+
+
+def elements_between(machine: Machine, first: Value, last: Value) -> list[Operand] | None:
+    """Return the elements that an algorithm over two iterators visits; None if they are not known."""
+    if not (isinstance(first, ElementPointer) and isinstance(last, ElementPointer) and first.array is last.array):
+        return None
+    start, stop = machine.known(first.index), machine.known(last.index)
+    if not (isinstance(start, int) and isinstance(stop, int)):
+        return None
+    array = first.array
+    return [Operand(cell=machine.objects.element(array, start + i)) for i in visited(max(0, stop - start))]
+
+
+def forget_numbers(value: Value) -> None:
+    """Numbers behind a pointer were overwritten by something nobody follows; pointers and handles stay."""
+    value = memory_of(value)
+    if isinstance(value, ElementPointer):
+        array = value.array
+        array.cells = {k: c for k, c in array.cells.items() if not isinstance(c.value, int | float)}
+        if array.origin == "zero":
+            array.origin = "opaque"
+    elif isinstance(value, CellPointer) and isinstance(value.cell.value, ArrayObject):
+        forget_numbers(value.cell.value)
+
+
+def text_of(value: Any) -> str | None:
+    """Return the text of a literal or a `std::string`, if it is known."""
+    if isinstance(value, str):
+        return value
+    known = getattr(value, "text", None)
+    return known if isinstance(known, str) else None
