@@ -115,7 +115,7 @@ private:
 
     FlatMap by_base_;
     SortedBases bases_;
-    std::vector<Allocation> records_;
+    std::vector<Allocation, HugePages<Allocation>> records_;
     std::vector<bool> used_;
     std::vector<std::uint32_t> spare_;
     std::vector<std::vector<RangedUse>> lists_;

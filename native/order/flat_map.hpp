@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "huge_pages.hpp"
+
 namespace streamsan::order {
 
 constexpr std::uint32_t none = 0xFFFFFFFFU;
@@ -75,11 +77,13 @@ private:
         std::uint32_t value = none;
     };
 
+    using Cells = std::vector<Cell, HugePages<Cell>>;
+
     [[nodiscard]] std::size_t mask() const { return cells_.size() - 1; }
     [[nodiscard]] std::size_t home(std::uint64_t key) const { return static_cast<std::size_t>(spread(key)) & mask(); }
 
     void grow() {
-        std::vector<Cell> old(cells_.size() * 2);
+        Cells old(cells_.size() * 2);
         old.swap(cells_);
         used_ = 0;
         for (const Cell& cell : old) {
@@ -87,7 +91,7 @@ private:
         }
     }
 
-    std::vector<Cell> cells_;
+    Cells cells_;
     std::size_t used_ = 0;
 };
 

@@ -43,6 +43,13 @@ def test_right_program_does_not_keep_what_it_was_put_right_for(path: Path) -> No
     assert not kept, [(finding.code, finding.location.line) for finding in kept]
 
 
+@pytest.mark.parametrize("name", ["ss102_two_streams_raii", "ss102_memory_resource"])
+def test_wait_in_a_helper_is_redundant_only_if_it_is_so_at_each_call(name: str) -> None:
+    """Both wrap cudaStreamSynchronize in a method; one call of it is needed, a later one is not."""
+    redundant = [f.location.line for f in check_file(FOLDER / f"{name}.right.cu") if f.code == "SS504"]
+    assert redundant == []
+
+
 def test_programs_come_in_pairs() -> None:
     assert len(WRONG) >= 30
     assert [pair_name(path) for path in WRONG] == [pair_name(path) for path in RIGHT]

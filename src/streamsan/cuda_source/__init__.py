@@ -1,4 +1,4 @@
-"""From CUDA C++ source to traces: `syntax` reads text into a tree, `interpreter` walks it and drives the device model."""
+"""From CUDA C++ source to traces: `syntax` reads text into a tree, `interpreter` walks it and drives the model."""
 
 from streamsan.cuda_source.interpreter.explore import read
 from streamsan.cuda_source.interpreter.machine import Limits

@@ -11,6 +11,13 @@ from streamsan.vocabulary import FactVariant, RelatedRole
 FREE_CONTRACT = Contract("cudaFree may perform implicit synchronization", "CUDA Runtime API, cudaFree")
 HOST_CONTRACT = Contract("nothing says whether the call waits", "CUDA Runtime API, cudaFreeHost")
 
+_HOST_OBSERVED = {
+    FactVariant.FREE_PINNED: Observed("cudaFreeHost waits for the whole context, also for unrelated work", "L-18"),
+    FactVariant.FREE_UNREGISTER: Observed(
+        "cudaHostUnregister waits for the whole context, also for unrelated work", "L-17"
+    ),
+}
+
 
 class BlockingFree(Rule):
     """SS501."""
@@ -31,7 +38,7 @@ class BlockingFree(Rule):
         call = case.call(free)
         waits = f"waits for {case.does(uses[0])}" if uses else "waits for pending work"
         cost = f", {_time(case.fact.cost_ns)} in all" if case.fact.cost_ns > 0 else ""
-        host = case.fact.variant in (FactVariant.FREE_PINNED, FactVariant.FREE_UNREGISTER)
+        host = case.fact.variant in _HOST_OBSERVED
         return Wording(
             message=f"{call} of {case.memory()} {waits} and all other work of the context{cost}",
             related=(
@@ -40,7 +47,7 @@ class BlockingFree(Rule):
                 case.related(RelatedRole.FREE, free, "the host waits here"),
             ),
             contract=HOST_CONTRACT if host else FREE_CONTRACT,
-            observed=Observed("cudaFreeHost waits for the copy that reads the memory", "F-11")
+            observed=_HOST_OBSERVED[case.fact.variant]
             if host
             else Observed(
                 "cudaFree waits for the whole context: with one in each step 4 streams took 4.3 times as long "

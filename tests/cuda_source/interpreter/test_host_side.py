@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
 from reading import kinds, operations, reading_of, run_main
@@ -79,7 +80,9 @@ def test_mutexes_and_atomics_are_edges_of_this_run(tmp_path):
 
 def test_host_functions_run_on_a_thread_of_their_own(tmp_path):
     before = "void done(void* data) { *(int*)data = 1; }"
-    ops = run_main(f"  {D} int flag = 0;\n  cudaLaunchHostFunc(s, done, &flag);\n  cudaStreamSynchronize(s);", tmp_path, before)
+    ops = run_main(
+        f"  {D} int flag = 0;\n  cudaLaunchHostFunc(s, done, &flag);\n  cudaStreamSynchronize(s);", tmp_path, before
+    )
     access = next(op for op in ops if op.kind == "HOST_ACCESS")
     assert (access.thread, access.flags & 3, access.function) == (1, AccessMode.WRITE, "done")
 
@@ -103,7 +106,12 @@ def test_launches_by_api_see_their_arguments(tmp_path):
   cudaLaunchKernel((const void*)add, dim3(1), dim3(1), args, 0, s);"""
     ops = run_main(body, tmp_path)
     launch = ops[-1]
-    assert (launch.kind, launch.label, launch.stream, launch.flags & 3) == ("LAUNCH", "add", ops[1].object, AccessMode.READ)
+    assert (launch.kind, launch.label, launch.stream, launch.flags & 3) == (
+        "LAUNCH",
+        "add",
+        ops[1].object,
+        AccessMode.READ,
+    )
 
 
 def test_structures_by_value_carry_their_pointers(tmp_path):
@@ -118,6 +126,8 @@ int main() { View v; cudaMalloc(&v.data, 4); v.n = 1; use<<<1, 1>>>(v); cudaFree
 
 
 def test_device_variables_are_symbols(tmp_path):
-    ops = run_main("  float h[4];\n  cudaMemcpyToSymbol(table, h, sizeof(table));", tmp_path, "__constant__ float table[4];")
+    ops = run_main(
+        "  float h[4];\n  cudaMemcpyToSymbol(table, h, sizeof(table));", tmp_path, "__constant__ float table[4];"
+    )
     made = {op.label: op.detail for op in ops if op.kind == "ALLOC"}
     assert made == {"h": MemoryKind.HOST_STACK, "table": MemoryKind.DEVICE_SYMBOL}

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
 import pytest
@@ -60,7 +61,9 @@ Buf make(int n, cudaStream_t s) { Buf b(n, s); return b; }"""
 
 
 def test_destructors_run_in_reverse_at_scope_end_and_name_their_caller(tmp_path):
-    ops = run_main("  cudaStream_t s = 0;\n  { Buf a(4, s);\n    Buf b(8, s);\n  }\n  cudaDeviceSynchronize();", tmp_path, RAII)
+    ops = run_main(
+        "  cudaStream_t s = 0;\n  { Buf a(4, s);\n    Buf b(8, s);\n  }\n  cudaDeviceSynchronize();", tmp_path, RAII
+    )
     assert kinds(ops) == ["ALLOC", "ALLOC", "FREE", "FREE", "CONTEXT_SYNCHRONIZE"]
     assert [ops[2].object, ops[3].object] == [ops[1].object, ops[0].object]
     assert ops[2].function == "Buf::~Buf"

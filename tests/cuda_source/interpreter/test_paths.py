@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
 from reading import kinds, operations, reading_of, run_main
@@ -53,13 +54,16 @@ def test_a_budget_of_steps_ends_the_path(tmp_path):
 
 
 def test_known_loops_run_to_their_end(tmp_path):
-    assert kinds(run_main("  for (int i = 10; i > 0; i -= 3) cudaDeviceSynchronize();", tmp_path)) == [
-        "CONTEXT_SYNCHRONIZE"
-    ] * 4
+    assert (
+        kinds(run_main("  for (int i = 10; i > 0; i -= 3) cudaDeviceSynchronize();", tmp_path))
+        == ["CONTEXT_SYNCHRONIZE"] * 4
+    )
 
 
 def test_long_loops_run_their_first_and_last_iterations(tmp_path):
-    body = "  float* p; cudaMalloc(&p, 4000);\n  for (int i = 0; i < 1000; ++i) cudaMemset(p + i, 0, 4);\n  cudaFree(p);"
+    body = (
+        "  float* p; cudaMalloc(&p, 4000);\n  for (int i = 0; i < 1000; ++i) cudaMemset(p + i, 0, 4);\n  cudaFree(p);"
+    )
     ops = run_main(body, tmp_path)
     offsets = [(op.address - ops[0].address) // 4 for op in ops if op.kind == "MEMSET"]
     assert offsets == [0, 1, 2, 3, 4, 5, 998, 999]
@@ -126,7 +130,10 @@ def test_an_iteration_that_drops_its_pointer_loses_it(tmp_path):
 
 def test_an_overwritten_pointer_is_lost_and_a_kept_one_is_not(tmp_path):
     lost = run_main("  float* p;\n  for (int i = 0; i < 3; ++i) cudaMalloc(&p, 4);", tmp_path)
-    kept = run_main("  std::vector<float*> all;\n  for (int i = 0; i < 3; ++i) { float* p; cudaMalloc(&p, 4); all.push_back(p); }", tmp_path)
+    kept = run_main(
+        "  std::vector<float*> all;\n  for (int i = 0; i < 3; ++i) { float* p; cudaMalloc(&p, 4); all.push_back(p); }",
+        tmp_path,
+    )
     freed = run_main("  for (int i = 0; i < 3; ++i) { float* p; cudaMalloc(&p, 4); cudaFree(p); }", tmp_path)
     assert kinds(lost).count("POINTER_LOST") == 2
     assert "POINTER_LOST" not in kinds(kept)

@@ -173,7 +173,12 @@ class Calls:
             if macro.parameters is not None:
                 return self.function_macro(macro, node)
             if isinstance(macro.expression, Name):
-                return self._named_call(Name(span, macro.expression.name, macro.expression.template_arguments), node)
+                renamed = Name(span, macro.expression.name, macro.expression.template_arguments)
+                frame.expanding.add(name)
+                try:
+                    return self._named_call(renamed, node)
+                finally:
+                    frame.expanding.discard(name)
         bound = frame.bindings.get(name)
         if isinstance(bound, CType):
             return self.construct_temporary(bound, self.operands(node.arguments), span)
@@ -341,7 +346,8 @@ class Calls:
             return self._call_with(held.fields[name], operands, span)
         if library.is_harmless(name) or library.is_harmless(getattr(held, "name", "")):
             return self.harmless(name, operands, span)
-        if cell.type.name.startswith("std::") and not self.carries(operands):
+        from_library = isinstance(held, Symbol) and held.origin == "input"  # what a harmless call returned
+        if (from_library or cell.type.name.startswith("std::")) and not self.carries(operands):
             return self.harmless(name, operands, span)
         return self.opaque(name, operands, span, this=cell)
 

@@ -78,13 +78,15 @@ def entries_of(program: Program, unit: Unit) -> list[Entry]:
         return [Entry("main", mains[0], is_main=True)]
     if program.fragment is not None and program.fragment.body is not None:
         return [Entry("", program.fragment, is_fragment=True)]
-    del unit
     relevance = Relevance(program)
     program.relevance = relevance
     candidates = _candidates(program, relevance)
     called = _called_names(program)
     entries = [entry for entry in candidates if last_name(entry.name) not in called or entry.function.destructor]
-    return (entries or candidates)[:MOST_ENTRIES]
+    entries = entries or candidates
+    # What a header defines is walked where it is called; on its own it is checked when the header itself is.
+    own = [entry for entry in entries if entry.span.file == unit.file]
+    return (own or entries)[:MOST_ENTRIES]
 
 
 def _candidates(program: Program, relevance: Relevance) -> list[Entry]:
@@ -93,7 +95,7 @@ def _candidates(program: Program, relevance: Relevance) -> list[Entry]:
         for function in functions:
             if function.body is None or function.kernel or function.device_only:
                 continue
-            if relevance.function_acts(function.name):
+            if relevance.function_acts(function.name) and relevance.touches_gpu(function):
                 found.append(Entry(function.name, function))
     instantiated = _instantiated(program)
     for name, node in program.classes.items():
@@ -105,7 +107,7 @@ def _candidates(program: Program, relevance: Relevance) -> list[Entry]:
         for method in program.members_of(name, node):
             if method.body is None or method.kernel or method.device_only or method.deleted:
                 continue
-            if relevance.body_acts(method):
+            if relevance.body_acts(method) and relevance.touches_gpu(method):
                 found.append(Entry(f"{name}::{last_name(method.name)}", method, cls))
     return found
 

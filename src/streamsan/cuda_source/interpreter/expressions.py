@@ -528,7 +528,6 @@ class Expressions:
         return self.dereference(moved, node.span)
 
     def _member(self, node: Member) -> Operand:
-        machine = self.machine
         owner = self.operand(node.object)
         return self.member(owner, node.member, node.arrow, node.span)
 
@@ -697,10 +696,7 @@ class Expressions:
             if name == "this":
                 this = frame.this
                 continue
-            if initializer is not None:
-                source = self.operand(initializer)
-            else:
-                source = self.operand(Name(node.span, name))
+            source = self.operand(initializer if initializer is not None else Name(node.span, name))
             if by_reference:
                 captured[name] = self.cell_of(source)
             else:

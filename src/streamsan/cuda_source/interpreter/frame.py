@@ -92,7 +92,7 @@ BREAK = Completion("break")
 CONTINUE = Completion("continue")
 
 
-class Thrown(Exception):
+class Thrown(Exception):  # noqa: N818 - control flow, no error
     """A C++ exception of the program under interpretation."""
 
     def __init__(self, value: Value, span: Span) -> None:
@@ -101,7 +101,7 @@ class Thrown(Exception):
         self.span = span
 
 
-class Exited(Exception):
+class Exited(Exception):  # noqa: N818 - control flow, no error
     """The program under interpretation called exit (normal) or abort."""
 
     def __init__(self, normal: bool, status: Value = 0, span: Span | None = None) -> None:
@@ -111,7 +111,7 @@ class Exited(Exception):
         self.status = status
 
 
-class PathEnds(Exception):
+class PathEnds(Exception):  # noqa: N818 - control flow, no error
     """The path cannot be followed further: a budget is spent, or the path contradicts itself."""
 
     def __init__(self, reason: str, span: Span | None = None) -> None:

@@ -277,6 +277,10 @@ class Functions:
     def construct(self, cell: Cell, cls: ClassInfo, operands: list[Operand], span: Span) -> None:
         """Construct an object in a cell by the constructor that fits the operands."""
         machine = self.machine
+        if len(machine.frames) > machine.limits.depth:
+            machine.not_understood(span, f"objects of {cls.name} nested too deeply to follow")
+            cell.value = StructObject(cls, machine.fresh(cls.name, "opaque"))
+            return
         constructors = [c for c in cls.methods.get("", []) if not c.deleted]
         first = operands[0] if len(operands) == 1 else None
         if first is not None:

@@ -1,4 +1,4 @@
-"""Host memory as the model sees it: which variables, blocks and buffers have an address there, and when host code touches them."""
+"""Host memory as the model sees it: what has an address there, and when host code touches it."""
 
 from __future__ import annotations
 

@@ -191,11 +191,14 @@ class Loops:
     def _for(self, node: For) -> Completion | None:
         machine = self.machine
         parts = [part for part in (node.condition, node.step, node.body) if part is not None]
-        if not self.relevance.loop_acts(node.body) and not any(
-            part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
+        if (
+            not self.relevance.loop_acts(node.body)
+            and not any(
+                part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
+            )
+            and self._summarise(parts, node.span)
         ):
-            if self._summarise(parts, node.span):
-                return None
+            return None
         self._assume_bound(node)
 
         def step() -> None:
@@ -252,14 +255,13 @@ class Loops:
 
     def while_(self, node: While) -> Completion | None:
         """Run a `while` loop."""
-        if not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition):
-            if self._summarise([node.condition, node.body], node.span):
-                return None
+        quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
+        if quiet and self._summarise([node.condition, node.body], node.span):
+            return None
         return self._run(node.condition, node.body, lambda: None, node.span, None)
 
     def do_while(self, node: DoWhile) -> Completion | None:
         """Run a `do` loop."""
-        machine = self.machine
         completion = self._iteration(node.body)
         if completion is BREAK:
             return None

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 LARGEST_EAGER_ARRAY = 256
 """Elements of class type that are constructed one by one; longer arrays construct theirs when touched."""
 POINTER_SIZE = 8
+DEEPEST_CLASS = 48
+"""Classes inside each other."""
 _VECTOR_FIELDS = {"dim3", "uint3", "cudaExtent", "cudaPos"}
 _VECTOR_ELEMENTS = {"int", "uint", "float", "double", "char", "uchar", "short", "ushort", "longlong", "ulonglong"}
 
@@ -50,6 +52,8 @@ class Objects:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self._measuring: set[tuple[str, str]] = set()
+        self._zeroing = 0
 
     # -- sizes -------------------------------------------------------------------------------------
 
@@ -82,9 +86,14 @@ class Objects:
             return self.align_of(type.element())
         cls = None if type.pointers else self.machine.program.class_of(type, self.machine.frame)
         if cls is not None:
-            members = [
-                self.align_of(self.field_type(field, owner)) for owner in cls.lineage() for field in owner.own_fields()
-            ]
+            key = ("align", f"{cls.name}{cls.arguments}")
+            if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:
+                return POINTER_SIZE
+            self._measuring.add(key)
+            try:
+                members = [self.align_of(member) for _, member in self.all_fields(cls)]
+            finally:
+                self._measuring.discard(key)
             return max([8 if self._is_virtual(cls) else 1, *members])
         size = self.size_of(type) or POINTER_SIZE
         return size if size in (1, 2, 4, 8, 16) else 8 if size % 8 == 0 else 4 if size % 4 == 0 else 1
@@ -93,6 +102,16 @@ class Objects:
         return any(method.virtual for base in cls.lineage() for found in base.methods.values() for method in found)
 
     def _class_size(self, cls: ClassInfo) -> int | None:
+        key = ("size", f"{cls.name}{cls.arguments}")
+        if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:  # a class cannot contain itself
+            return None
+        self._measuring.add(key)
+        try:
+            return self._laid_out(cls)
+        finally:
+            self._measuring.discard(key)
+
+    def _laid_out(self, cls: ClassInfo) -> int | None:
         offset = 8 if self._is_virtual(cls) else 0
         alignment = 8 if offset else 1
         for field, type in self.all_fields(cls):
@@ -242,11 +261,13 @@ class Objects:
             return array
         if self.is_class(type):
             value = self.default(type, name, "uninitialised")
-            if isinstance(value, StructObject) and value.cls is not None:
+            if isinstance(value, StructObject) and value.cls is not None and self._zeroing < DEEPEST_CLASS:
+                self._zeroing += 1
                 for field, field_type in self.all_fields(value.cls):
                     cell = Cell(self.zero(field_type.plain(), field.name), field_type.plain(), field.name, value)
                     value.fields[field.name] = cell
                     self.adopt(cell)
+                self._zeroing -= 1
             return value
         if type.name in SCALAR_SIZES or type.pointers or type.name in HANDLE_TYPES or type.function:
             return 0

@@ -115,6 +115,7 @@ class Program:
         self.fragment: Function | None = None
         self.relevance: Any = None
         """The unit's `Relevance`, made by its first path."""
+        self._resolving: list[str] = []
         self._local: set[int] = set()
         self._found: dict[tuple[int, str, str, str], Any] = {}
         self._by_last: dict[int, dict[str, list[str]]] = {}
@@ -362,15 +363,19 @@ class Program:
             short = "" if method.constructor else "~" if method.destructor else last_name(method.name)
             info.methods.setdefault(short, []).append(method)
         self._class_cache[key] = info
+        self._resolving.append(type.name)
         for base in node.bases:
             resolved = self.resolve(base, info.context())
-            parent = self.class_of(resolved) if resolved.name != type.name else None
+            if resolved.name in self._resolving:  # a class cannot derive from itself
+                continue
+            parent = self.class_of(resolved)
             if parent is not None:
                 info.bases.append(parent)
             elif resolved.name.startswith("std::"):
                 info.library_bases.append(resolved)
             else:
                 info.unknown_bases.append(resolved)
+        self._resolving.pop()
         return info
 
     def auto(self, type: Type) -> bool:

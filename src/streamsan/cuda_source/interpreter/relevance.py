@@ -37,6 +37,9 @@ from streamsan.cuda_source.syntax.tree import (
 )
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
+CUDA_NAME = re.compile(r"(?:cuda|cu|CU|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)")
+CUDA_WORD = re.compile(r"\b(?:cuda|cu)[A-Z]|<<<")
+MOST_FUNCTIONS = 2000
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
 _LARGEST_WALK = 20_000
 
@@ -76,6 +79,21 @@ def walk(node: Any) -> Iterator[Any]:
         pending.extend(reversed(list(children(current))))
 
 
+def _mentions(function: Function) -> Iterator[str]:
+    """Yield the last names, and types, that a function's body and parameters mention."""
+    for parameter in function.parameters:
+        yield parameter.type.name
+    for part in walk(function):
+        if isinstance(part, Name):
+            yield last_name(part.name)
+        elif isinstance(part, Member):
+            yield last_name(part.member)
+        elif isinstance(part, Variable | New):
+            yield last_name(part.type.name)
+        elif isinstance(part, Launch):
+            yield "<<<>>>"
+
+
 class Relevance:
     """Answers for one unit; shared by all its paths."""
 
@@ -108,9 +126,7 @@ class Relevance:
         return self._facts[key]
 
     def _leaves(self, node: Any, kinds: Any) -> bool:
-        return bool(
-            self._once(f"leaves{kinds}", node, lambda: any(isinstance(part, kinds) for part in walk(node)))
-        )
+        return bool(self._once(f"leaves{kinds}", node, lambda: any(isinstance(part, kinds) for part in walk(node))))
 
     def free_names(self, node: Lambda) -> list[str]:
         """Return the names that a lambda's body uses and may capture."""
@@ -204,6 +220,25 @@ class Relevance:
         acts = not bodies or any(self._part_acts(part) for function in bodies for part in walk(function.body))
         self._functions[short] = acts
         return acts
+
+    def touches_gpu(self, function: Function) -> bool:
+        """Tell whether a function, or one that it calls, names anything of CUDA: an API, a launch, a handle's type."""
+        seen: set[int] = set()
+        pending = [function]
+        while pending and len(seen) < MOST_FUNCTIONS:
+            current = pending.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            names: list[str] = self._once("mentions", current, lambda node=current: list(_mentions(node)))  # type: ignore[misc]
+            for name in names:
+                if name == "<<<>>>" or CUDA_NAME.match(name):
+                    return True
+                macro = self.macros.get(name)
+                if macro is not None and CUDA_WORD.search(macro.text):
+                    return True
+                pending.extend(self._by_name().get(name, []))
+        return False
 
     def body_acts(self, function: Function) -> bool:
         """Tell whether a function's own body may issue an operation."""

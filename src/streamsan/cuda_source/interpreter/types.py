@@ -34,8 +34,9 @@ SIGNED_BITS = {
 FLOATING = {"float", "double", "long double", "__half", "half"}
 
 HANDLE_TYPES = {
-    "cudaStream_t", "CUstream", "cudaEvent_t", "CUevent", "CUcontext", "cudaGraph_t", "cudaGraphExec_t", "cudaMemPool_t",
-    "CUmemoryPool", "cudaArray_t", "CUarray", "CUdeviceptr", "cudaGraphNode_t", "CUgraph", "CUgraphExec",
+    "cudaStream_t", "CUstream", "cudaEvent_t", "CUevent", "CUcontext", "cudaGraph_t", "cudaGraphExec_t",
+    "cudaMemPool_t", "CUmemoryPool", "cudaArray_t", "CUarray", "CUdeviceptr", "cudaGraphNode_t", "CUgraph",
+    "CUgraphExec",
 }  # fmt: skip
 """Types whose values the device model gives out."""
 

@@ -1,8 +1,8 @@
 """What an expression of the program can evaluate to, and where values live.
 
-Numbers, text, `Symbol`, `Handle` and `None` (nobody could compute it) are the model's own values; a model `Pointer` travels
-as `DevicePointer`, which also knows the size of what it points to. The rest exists only inside the interpreter: cells,
-objects, arrays, pointers to them, functions and closures.
+Numbers, text, `Symbol`, `Handle` and `None` (nobody could compute it) are the model's own values; a model `Pointer`
+travels as `DevicePointer`, which also knows the size of what it points to. The rest exists only inside the interpreter:
+cells, objects, arrays, pointers to them, functions and closures.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class HostBlock:
 
 
 class Cell:
-    """A variable, element or field: one place that holds a value. A C++ reference is the same cell under another name."""
+    """A variable, element or field: one place that holds a value. A reference is the same cell under another name."""
 
     __slots__ = ("host", "key", "kind", "name", "owner", "span", "type", "value")
 

@@ -2,13 +2,13 @@
 
 A model never knows what a CUDA function means; it says what C and C++ library code does with the interpreter's values.
 
-**Functions.** ``@function("std::move", "move")`` registers a Python function under the names that programs write. It is
-called as ``f(machine, operands, call)`` and returns an `Operand` or a plain value. `operands` are the evaluated arguments
-(`Operand.cell` where the argument is an lvalue); ``machine.expressions.load(operand, span)`` gives the value. `call` is the
-`CallSite`: its `span`, and the template arguments as `CType`s or constants.
+**Functions.** ``@function("std::move", "move")`` registers a Python function under the names that programs write. It
+is called as ``f(machine, operands, call)`` and returns an `Operand` or a plain value. `operands` are the evaluated
+arguments (`Operand.cell` where the argument is an lvalue); ``machine.expressions.load(operand, span)`` gives the value.
+`call` is the `CallSite`: its `span`, and the template arguments as `CType`s or constants.
 
-**Classes.** ``@class_("std::vector", "thrust::host_vector")`` registers a subclass of `LibraryObject`. The class says how it
-is made and used::
+**Classes.** ``@class_("std::vector", "thrust::host_vector")`` registers a subclass of `LibraryObject`. The class says
+how it is made and used::
 
     class Vector(LibraryObject):
         @classmethod
@@ -22,8 +22,10 @@ is made and used::
 Operators arrive as methods named `operator[]`, `operator*`, `operator->`, `operator()`, `operator=`, `operator==`, ...
 A method that returns NOT_MODELLED is treated as opaque: the arguments are as if given to unseen code.
 
-**Harmless names.** ``harmless("printf", "std::cout", ...)`` registers functions and objects whose calls neither keep nor
-change a pointer or handle: evaluating their arguments is all that happens. The result is an unknown.
+**Families.** ``@family`` registers a function from a name to a model or None, for libraries with many functions of one kind.
+
+**Harmless names.** ``harmless("printf", "std::cout", ...)`` registers functions and objects whose calls neither keep
+nor change a pointer or handle: evaluating their arguments is all that happens. The result is an unknown.
 
 Every module of this package registers itself when it is imported; `_MODULES` lists them.
 """
@@ -66,9 +68,13 @@ _classes: dict[str, Any] = {}
 _harmless: set[str] = set()
 _harmless_prefixes: list[str] = []
 _constants: dict[str, Any] = {}
+_families: list[Callable[[str], FunctionModel | None]] = []
 _loaded = False
 
-_MODULES = ("harmless_names", "memory", "containers", "pointers", "threads", "process", "callables", "clocks")
+_MODULES = (
+    "harmless_names", "memory", "containers", "arrays", "adapters", "pointers", "threads", "process", "callables", "tuples",
+    "maps", "strings", "algorithms", "text_streams", "cuda_values", "device_libraries",
+)  # fmt: skip
 
 
 def _load() -> None:
@@ -88,6 +94,12 @@ def function(*names: str) -> Callable[[FunctionModel], FunctionModel]:
         return model
 
     return register
+
+
+def family(find: Callable[[str], FunctionModel | None]) -> Callable[[str], FunctionModel | None]:
+    """Register a rule that gives the models of many functions by their names; it is asked after `@function`."""
+    _families.append(find)
+    return find
 
 
 def class_(*names: str) -> Callable[[Model], Model]:
@@ -116,7 +128,10 @@ def find_function(name: str) -> FunctionModel | None:
     _load()
     if name.startswith("::"):
         name = name[2:]
-    return _functions.get(name) or _functions.get(_short(name))
+    found = _functions.get(name) or _functions.get(_short(name))
+    if found is None:
+        found = next((model for find in _families if (model := find(name)) is not None), None)
+    return found
 
 
 def is_harmless(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""std::vector, std::array and what behaves like them: elements in a row, on the heap or in place."""
+"""std::vector and what behaves like it: elements in a row, on the heap."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     LibraryObject,
     StructObject,
+    Term,
     Value,
     is_pointer,
 )
 from streamsan.cuda_source.syntax.tree import Span
-from streamsan.model.values import Origin
-from streamsan.vocabulary import MemoryKind
+from streamsan.model.values import Origin, Symbol
+from streamsan.vocabulary import AccessMode, MemoryKind
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
@@ -85,12 +86,55 @@ class Sequence(LibraryObject):
             return length if length is not None else machine.fresh("size", "opaque")
         if method == "empty":
             return machine.expressions.operators.compare("==", self.storage.length, 0)
-        if method in ("rbegin", "rend", "crbegin", "crend", "get_allocator", "operator==", "operator!="):
+        if method in ("rbegin", "crbegin"):
+            last = self.storage.length
+            return ReverseIterator(self.storage, combine("-", last, 1) if last is not None else None)
+        if method in ("rend", "crend"):
+            return ReverseIterator(self.storage, -1)
+        if method in ("get_allocator", "operator==", "operator!=", "operator<"):
             return machine.fresh(method, "opaque")
         return NOT_MODELLED
 
 
-@class_("std::vector", "thrust::host_vector", "std::deque", "std::basic_string_view")
+class ReverseIterator(LibraryObject):
+    """An iterator that goes backwards."""
+
+    class_name = "std::reverse_iterator"
+
+    def __init__(self, array: ArrayObject, index: Value) -> None:
+        super().__init__()
+        self.array = array
+        self.index = index
+
+    def parts(self) -> list[Any]:
+        """The elements."""
+        return [self.array]
+
+    def copy(self, machine: Machine, span: Span) -> LibraryObject:
+        """Another iterator at the same place."""
+        return ReverseIterator(self.array, self.index)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call an operator."""
+        if method in ("operator++", "operator--"):
+            self.index = combine("-" if method == "operator++" else "+", self.index, 1)
+            return Operand(self, self.cell)
+        if method == "operator*":
+            return Operand(cell=machine.objects.element(self.array, self.index))
+        if method == "operator->":
+            return ElementPointer(self.array, self.index)
+        if method == "base":
+            return ElementPointer(self.array, combine("+", self.index, 1))
+        if method in ("operator==", "operator!=") and operands:
+            other = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            if isinstance(other, ReverseIterator) and other.array is self.array:
+                return machine.expressions.operators.compare(method[8:], self.index, other.index)
+            return machine.fresh(method, "opaque")
+        return NOT_MODELLED
+
+
+@class_("std::vector", "thrust::host_vector", "std::deque", "std::list", "std::forward_list", "std::initializer_list",
+        "std::valarray", "std::inplace_vector")  # fmt: skip
 class Vector(Sequence):
     """Elements on the heap. `push_back` keeps the storage: whether it moves is the library's business."""
 
@@ -121,7 +165,7 @@ class Vector(Sequence):
             for operand in operands:
                 made.push(machine, operand, span)
         elif len(operands) == 2 and any(is_pointer(value) for value in values):
-            storage.length = machine.fresh("size", "opaque")
+            made._copy_unseen(machine, values, span)
         else:
             made.grow(machine, machine.known(values[0]), operands[1] if len(operands) > 1 else None, span)
         return made
@@ -135,9 +179,19 @@ class Vector(Sequence):
         storage.symbol = machine.fresh(name, origin)
         return cls(type, storage)
 
+    def _copy_unseen(self, machine: Machine, values: list[Value], span: Span) -> None:
+        """Elements from memory that is followed byte by byte at most."""
+        machine.device.memory.access_value(values[0], None, AccessMode.READ, span)
+        length = machine.expressions.operators.arithmetic("-", values[1], values[0])
+        self.storage.length = length if isinstance(length, int | Symbol | Term) else machine.fresh("size", "opaque")
+        self.storage.origin = "opaque"
+
     def _copy_range(self, machine: Machine, values: list[Value], span: Span) -> None:
         first, last = values
         assert isinstance(first, ElementPointer) and isinstance(last, ElementPointer)
+        machine.device.memory.access_value(first, None, AccessMode.READ, span)
+        if first.array.origin != "zero" or first.array.symbol is not None:
+            self.storage.origin = "opaque"
         length = machine.known(combine("-", last.index, first.index)) if first.array is last.array else None
         self.storage.length = length if length is not None else machine.fresh("size", "opaque")
         if isinstance(length, int) and isinstance(first.index, int):
@@ -210,8 +264,11 @@ class Vector(Sequence):
         if method == "assign" and len(operands) == 2:
             self.grow(machine, 0, None, span)
             values = [machine.expressions.load(operand, span) for operand in operands]
+            machine.device.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.WRITE, span)
             if all(isinstance(value, ElementPointer) for value in values):
                 self._copy_range(machine, values, span)
+            elif any(is_pointer(value) for value in values):
+                self._copy_unseen(machine, values, span)
             else:
                 self.grow(machine, machine.known(values[0]), operands[1], span)
             return None
@@ -222,7 +279,7 @@ class Vector(Sequence):
             return None
         if method == "operator=" and operands:
             return self._assign(machine, operands[0], span)
-        if method in ("insert", "emplace", "erase", "push_front", "pop_front"):
+        if method in ("insert", "emplace", "erase", "push_front", "emplace_front", "pop_front"):
             return self._rearrange(machine, method, operands, span)
         return super().call(machine, method, operands, span)
 
@@ -267,12 +324,47 @@ class Vector(Sequence):
             self._remove(machine, 0, 1, length, span)
             return None
         if method in ("insert", "emplace") and len(operands) == 2:
-            self.push(machine, operands[1], span)  # where it goes is not followed
-            return first
+            index = machine.known(first.index) if isinstance(first, ElementPointer) else None
+            return self._insert_at(machine, index, operands[1], span)
+        if method in ("push_front", "emplace_front") and operands:
+            return machine.expressions.dereference(self._insert_at(machine, 0, operands[0], span), span)
+        if method == "insert" and len(values) == 3 and all(isinstance(value, ElementPointer) for value in values[1:]):
+            return self._insert_range(machine, values, span)
         for operand in operands:
             machine.reach.escape(machine.reach._walk([operand.cell or operand.value]))
         self.storage.length = machine.fresh("size", "opaque")
         return first
+
+    def _insert_at(self, machine: Machine, index: Value, operand: Operand, span: Span) -> Value:
+        cell = self.push(machine, operand, span)
+        last = cell.key
+        if not (isinstance(index, int) and isinstance(last, int)):
+            return ElementPointer(self.storage, last)
+        cells = self.storage.cells
+        del cells[last]
+        for key in sorted((key for key in cells if isinstance(key, int) and key >= index), reverse=True):
+            moved = cells.pop(key)
+            moved.key = key + 1
+            cells[key + 1] = moved
+        cell.key = index
+        cells[index] = cell
+        return ElementPointer(self.storage, index)
+
+    def _insert_range(self, machine: Machine, values: list[Value], span: Span) -> Value:
+        """Append a range: of where in the middle it goes, nothing is kept."""
+        where, first, last = values
+        assert isinstance(first, ElementPointer) and isinstance(last, ElementPointer)
+        start, stop = machine.known(first.index), machine.known(last.index)
+        machine.device.memory.access_value(first, None, AccessMode.READ, span)
+        if first.array is last.array and isinstance(start, int) and isinstance(stop, int):
+            if stop - start <= LARGEST_EAGER and isinstance(self.storage.length, int):
+                for index in range(start, stop):
+                    self.push(machine, Operand(cell=machine.objects.element(first.array, index)), span)
+                return where
+            self.storage.length = combine("+", self.storage.length, stop - start)
+        else:
+            self.storage.length = machine.fresh("size", "opaque")
+        return where
 
     def _remove(self, machine: Machine, start: int, stop: int, length: int, span: Span) -> None:
         for index in range(start, min(stop, length)):
@@ -287,6 +379,8 @@ class Vector(Sequence):
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
         """Copy the elements into new storage."""
+        if self.storage.host is not None:
+            machine.device.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.READ, span)
         return type(self)(self.type, machine.objects.copy_array(self.storage, False, span))
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
@@ -294,79 +388,3 @@ class Vector(Sequence):
         made = type(self)(self.type, self.storage)
         self.storage = ArrayObject(self.storage.element, 0, MemoryKind.HOST_HEAP, "", span)
         return made
-
-
-@class_("std::array")
-class Array(Sequence):
-    """Elements in place."""
-
-    class_name = "std::array"
-
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
-        """Make an array from its elements."""
-        length = type.arguments[1] if len(type.arguments) > 1 else None
-        kind = cell.kind if cell is not None else MemoryKind.HOST_STACK
-        storage = ArrayObject(
-            cls.element_type(type), machine.known(length), kind, cell.name if cell else "", span or None
-        )
-        if braced:
-            storage.origin = "zero"
-        made = cls(type, storage)
-        if len(operands) == 1:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
-            if isinstance(held, Array):
-                return held.copy(machine, span)
-            if isinstance(held, Vector) and braced:  # std::array<T, 2> a{{x, y}}: the inner list
-                storage.cells = held.storage.cells
-                for element in storage.cells.values():
-                    element.owner = storage
-                return made
-        element_type = storage.element
-        for index, operand in enumerate(operands):
-            element = Cell(None, element_type or UNKNOWN, f"{storage.label}[{index}]", storage, kind, span)
-            element.key = index
-            storage.cells[index] = element
-            machine.objects.initialise(element, element.type, operand, span)
-            machine.objects.adopt(element)
-        if element_type is not None and span is not None and isinstance(storage.length, int):
-            if machine.objects.is_class(element_type):
-                for index in range(len(operands), min(storage.length, LARGEST_EAGER)):
-                    machine.objects.construct(
-                        machine.objects.element(storage, index), element_type, [], span, default=True
-                    )
-        return made
-
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """An array that unseen code filled."""
-        length = type.arguments[1] if len(type.arguments) > 1 else machine.fresh(f"{name}.size()", origin)
-        storage = ArrayObject(cls.element_type(type), length, MemoryKind.HOST_STACK, name)
-        storage.symbol = machine.fresh(name, origin)
-        return cls(type, storage)
-
-    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
-        if method == "fill" and operands and isinstance(self.storage.length, int):
-            for index in range(min(self.storage.length, LARGEST_EAGER)):
-                target = Operand(cell=machine.objects.element(self.storage, index))
-                machine.expressions.assign(target, operands[0], span)
-            return None
-        if method == "operator=" and operands:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
-            if isinstance(held, Array):
-                self.storage.cells = machine.objects.copy_array(held.storage, operands[0].moved, span).cells
-                for cell in self.storage.cells.values():
-                    cell.owner = self.storage
-                return Operand(self, self.cell)
-        return super().call(machine, method, operands, span)
-
-    def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy the elements."""
-        return Array(self.type, machine.objects.copy_array(self.storage, False, span))
-
-    def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Move the elements."""
-        return Array(self.type, machine.objects.copy_array(self.storage, True, span))

@@ -151,36 +151,13 @@ def memset(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     return target
 
 
-def _touch_all(mode: AccessMode) -> Any:
-    def touch(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
-        for operand in operands:
-            value = machine.expressions.load(operand, call.span)
-            if isinstance(value, LibraryObject):
-                storage = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
-                value = ElementPointer(storage, 0) if storage is not None else value
-            if is_pointer(value):
-                machine.device.memory.access_value(value, None, mode, call.span)
-        return machine.fresh("result", "opaque")
-
-    return touch
-
-
-function("std::fill", "fill", "std::fill_n", "fill_n", "std::iota", "iota", "std::generate", "generate", "generate_n",
-         "fread", "read", "recv", "fgets", "scanf", "sscanf", "fscanf")(_touch_all(AccessMode.WRITE))  # fmt: skip
-function("std::sort", "sort", "std::reverse", "reverse", "std::transform", "transform", "std::for_each", "for_each",
-         "std::copy", "copy", "copy_n", "std::copy_n", "shuffle", "partial_sum", "stable_sort",
-         )(_touch_all(AccessMode.READ_WRITE))  # fmt: skip
-function("std::accumulate", "accumulate", "std::equal", "equal", "memcmp", "std::memcmp", "max_element", "min_element",
-         "std::max_element", "std::min_element", "std::count", "std::all_of", "std::any_of", "all_of", "any_of", "reduce",
-         "inner_product", "fwrite", "write", "send", "count_if", "find", "find_if", "mismatch", "is_sorted",
-         )(_touch_all(AccessMode.READ))  # fmt: skip
-
-
 @function("std::move", "move")
 def move(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The operand as an xvalue."""
     if len(operands) != 1:
-        return _touch_all(AccessMode.READ_WRITE)(machine, operands, call)
+        from streamsan.cuda_source.interpreter.library.algorithms import Range, copy_range
+
+        return copy_range(machine, Range(machine, operands, call), call, moved=True)
     operand = operands[0]
     operand.moved = True
     return operand

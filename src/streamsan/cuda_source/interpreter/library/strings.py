@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
 LONGEST_TEXT = 4096
-_MUTATORS = {"insert", "erase", "replace", "resize", "pop_back", "assign", "swap", "clear", "reserve", "shrink_to_fit"}
+_MUTATORS = {"insert", "erase", "replace", "resize", "pop_back", "swap"}
 _NUMBERS = {"size", "length", "find", "rfind", "find_first_of", "find_last_of", "find_first_not_of", "find_last_not_of",
             "compare", "capacity", "max_size", "copy", "starts_with", "ends_with", "contains"}  # fmt: skip
 
@@ -126,8 +126,10 @@ class String(LibraryObject):
             return int(same == (method == "operator==")) if method != "compare" else int(not same)
         if method == "substr":
             return machine.statements.temporary(String(self.type, self._part(machine, operands, span)))
-        if method in _MUTATORS:
-            self.become(machine, "" if method == "clear" else self.text if "r" == method[-1] else None, span)
+        if method in ("reserve", "shrink_to_fit"):
+            return None
+        if method in _MUTATORS or method == "clear":
+            self.become(machine, "" if method == "clear" else None, span)
             return Operand(self, self.cell)
         if method in _NUMBERS or method.startswith("operator"):
             return machine.fresh(method, "input")
@@ -244,7 +246,8 @@ def strtol(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
           "stpcpy", "strlcpy", "strcpy_s", "strncpy_s", "strcat_s")  # fmt: skip
 def strcpy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Host code reads one text and writes another."""
-    target, source = value_of(machine, operands, 0, call), value_of(machine, operands, len(operands) > 1, call)
+    checked = len(operands) == 3 and is_pointer(value_of(machine, operands, 2, call))  # strcpy_s(to, size, from)
+    target, source = value_of(machine, operands, 0, call), value_of(machine, operands, 2 if checked else 1, call)
     touch(machine, source, AccessMode.READ, call.span)
     touch(machine, target, AccessMode.WRITE, call.span)
     if isinstance(target, ElementPointer):
@@ -296,9 +299,10 @@ function("std::printf", "printf", "wprintf")(_print(0, None))
 function("std::fprintf", "fprintf", "dprintf", "syslog")(_print(1, None))
 function("std::sprintf", "sprintf")(_print(1, 0))
 function("std::snprintf", "snprintf")(_print(2, 0))
-function("puts", "std::puts", "fputs", "std::fputs", "perror")(lambda machine, operands, call: _read(machine, operands, call))
 
 
-def _read(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+@function("puts", "std::puts", "fputs", "std::fputs", "perror")
+def puts(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """A text is read."""
     _texts(machine, operands, call)
     return machine.fresh("printed", "input")

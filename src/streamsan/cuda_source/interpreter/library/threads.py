@@ -1,4 +1,4 @@
-"""Host threads and what orders them: std::thread, async and futures, POSIX threads, mutexes, condition variables, atomics.
+"""Host threads and what orders them: std::thread, futures, POSIX threads, mutexes, condition variables, atomics.
 
 A thread's body runs where it is started, as a host thread of its own; what orders it against the others is what the
 model is told: start and join are promised edges, mutexes and atomics are edges of this run only.
@@ -452,8 +452,8 @@ def call_once(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return None
 
 
-@function("pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_signal", "pthread_cond_broadcast",
-          "sem_wait", "sem_post", "pthread_mutex_init", "pthread_mutex_destroy")  # fmt: skip
+@function("pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_signal",
+          "pthread_cond_broadcast", "sem_wait", "sem_post", "pthread_mutex_init", "pthread_mutex_destroy")  # fmt: skip
 def pthread_sync(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """POSIX synchronisation: each object is one key; waiting acquires, signalling releases."""
     value = value_of(machine, operands, 0, call)

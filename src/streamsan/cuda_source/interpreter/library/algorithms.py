@@ -1,0 +1,426 @@
+"""The algorithms of the standard library, over iterators and ranges; std::begin and std::end.
+
+Numbers are not followed through an algorithm: it touches memory and forgets them. Pointers, handles and objects are, and
+a function that an algorithm calls runs for each element (of a long range, for the first and the last few).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamsan.cuda_source.interpreter.library import CallSite, function
+from streamsan.cuda_source.interpreter.library.containers import Sequence, Vector
+from streamsan.cuda_source.interpreter.library.memory import value_of
+from streamsan.cuda_source.interpreter.library.operands import (
+    LARGEST_RANGE,
+    elements_between,
+    forget_numbers,
+    held_by,
+    method_of,
+    range_size,
+    text_of,
+    touch,
+)
+from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.terms import combine
+from streamsan.cuda_source.interpreter.values import (
+    ArrayObject,
+    Closure,
+    ElementPointer,
+    FunctionValue,
+    LibraryObject,
+    Native,
+    StructObject,
+    Value,
+    is_pointer,
+)
+from streamsan.vocabulary import AccessMode
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.machine import Machine
+
+
+# -- ranges ----------------------------------------------------------------------------------------
+
+
+def _ends(names: tuple[str, ...], method: str) -> None:
+    @function(*names)
+    def end_of(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+        if not operands:
+            return machine.fresh(method, "opaque")
+        held = held_by(operands[0])
+        if isinstance(held, ArrayObject):
+            return ElementPointer(held, held.length if method == "end" else 0)
+        found = method_of(machine, operands[0], method, [], call.span)
+        return found if found is not None else machine.fresh(method, "opaque")
+
+
+_ends(("std::begin", "begin", "std::cbegin", "std::data", "std::ranges::begin"), "begin")
+_ends(("std::end", "end", "std::cend", "std::ranges::end"), "end")
+_ends(("std::rbegin", "std::crbegin"), "rbegin")
+_ends(("std::rend", "std::crend"), "rend")
+
+
+@function("std::size", "std::ssize", "std::ranges::size")
+def size(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The number of elements."""
+    held = held_by(operands[0]) if operands else None
+    if isinstance(held, ArrayObject):
+        return held.length if held.length is not None else machine.fresh("size", "opaque")
+    found = method_of(machine, operands[0], "size", [], call.span) if operands else None
+    return found if found is not None else machine.fresh("size", "opaque")
+
+
+@function("std::distance", "distance", "thrust::distance")
+def distance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The number of steps between two iterators."""
+    if len(operands) != 2:
+        return machine.fresh("distance", "opaque")
+    first, last = value_of(machine, operands, 0, call), value_of(machine, operands, 1, call)
+    return machine.expressions.operators.arithmetic("-", last, first)
+
+
+@function("std::next", "next", "std::prev", "prev")
+def next_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """An iterator some steps on."""
+    steps = value_of(machine, operands, 1, call) if len(operands) > 1 else 1
+    return machine.expressions.operators.arithmetic("+", value_of(machine, operands, 0, call), steps)
+
+
+@function("std::advance", "advance")
+def advance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Moves an iterator."""
+    if len(operands) == 2 and operands[0].cell is not None:
+        moved = machine.expressions.operators.arithmetic(
+            "+", value_of(machine, operands, 0, call), value_of(machine, operands, 1, call)
+        )
+        operands[0].cell.value = moved
+    return None
+
+
+class Range:
+    """What an algorithm's first operands say: the elements, the memory, and the operands after them."""
+
+    def __init__(self, machine: Machine, operands: list[Operand], call: CallSite, counted: bool = False) -> None:
+        held = held_by(operands[0]) if operands else None
+        self.size: Value = None
+        self.elements: list[Operand] | None = None
+        if isinstance(held, ArrayObject | LibraryObject | StructObject):  # std::ranges
+            first = method_of(machine, operands[0], "begin", [], call.span)
+            last = method_of(machine, operands[0], "end", [], call.span)
+            self.memory: Value = machine.expressions.load(first, call.span) if first is not None else held
+            self.last: Value = machine.expressions.load(last, call.span) if last is not None else None
+            if isinstance(held, ArrayObject):
+                self.memory, self.last = ElementPointer(held, 0), ElementPointer(held, held.length)
+            self.rest = operands[1:]
+        else:
+            self.memory = value_of(machine, operands, 0, call)
+            self.last = value_of(machine, operands, 1, call)
+            if counted and isinstance(self.memory, ElementPointer):
+                self.last = ElementPointer(self.memory.array, combine("+", self.memory.index, self.last))
+            self.rest = operands[2:]
+        self.size = range_size(machine, self.memory, self.last)
+        self.elements = elements_between(machine, self.memory, self.last)
+        first_index = getattr(self.memory, "index", None)
+        last_index = getattr(self.last, "index", None)
+        count = combine("-", last_index, first_index) if None not in (first_index, last_index) else None
+        self.count = machine.known(count)
+
+    def touch(self, machine: Machine, mode: AccessMode, call: CallSite) -> None:
+        """Host code touches the range."""
+        touch(machine, self.memory, mode, call.span, self.size)
+
+    @property
+    def short(self) -> bool:
+        """Every element is visited."""
+        return isinstance(self.count, int) and self.count <= LARGEST_RANGE
+
+
+def _is_callable(value: Value) -> bool:
+    return isinstance(value, Closure | FunctionValue | Native) or (
+        isinstance(value, StructObject) and value.cls is not None and value.cls.find_method("operator()") is not None
+    )
+
+
+def _acts(machine: Machine, value: Value) -> bool:
+    """Tell whether calling a function may do more than compute numbers."""
+    if isinstance(value, Closure):
+        return machine.loops.relevance.loop_acts(value.node.body) or bool(
+            machine.loops.relevance.assigned(value.node.body)
+        )
+    return _is_callable(value)
+
+
+def _followed(machine: Machine, found: Range) -> bool:
+    """Tell whether the elements hold more than numbers."""
+    for element in (found.elements or [])[:2]:
+        value = element.cell.value if element.cell is not None else element.value
+        if is_pointer(value) or isinstance(value, LibraryObject | StructObject | ArrayObject):
+            return True
+        type = machine.expressions.type_of(element)
+        if type.pointers or machine.objects.is_class(type) or type.name in ("cudaStream_t", "cudaEvent_t", "CUstream"):
+            return True
+    return False
+
+
+# -- algorithms that call --------------------------------------------------------------------------
+
+
+@function("std::for_each", "for_each", "std::for_each_n", "std::ranges::for_each")
+def for_each(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Call a function for each element."""
+    operands = _without_policy(machine, operands)
+    found = Range(machine, operands, call)
+    callee = held_by(found.rest[0]) if found.rest else None
+    if found.elements is None or not _is_callable(callee):
+        return _through(machine, operands, call)
+    for element in found.elements:
+        machine.calls.invoke_value(callee, [element], call.span)
+    return found.rest[0]
+
+
+@function("std::transform", "transform", "std::ranges::transform")
+def transform(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Assign what a function makes of each element."""
+    operands = _without_policy(machine, operands)
+    found = Range(machine, operands, call)
+    if len(found.rest) < 2:
+        return _through(machine, operands, call)
+    target, callee = value_of(machine, found.rest, len(found.rest) - 2, call), held_by(found.rest[-1])
+    insert = held_by(found.rest[-2])
+    second = value_of(machine, found.rest, 0, call) if len(found.rest) > 2 else None
+    found.touch(machine, AccessMode.READ, call)
+    if second is not None:
+        touch(machine, second, AccessMode.READ, call.span, found.size)
+    if not _acts(machine, callee) and not _followed(machine, found) and not isinstance(insert, Inserter):
+        touch(machine, target, AccessMode.WRITE, call.span, found.size)
+        forget_numbers(target)
+        return _moved_by(machine, target, found.count)
+    if found.elements is None:
+        return _through(machine, operands, call)
+    for position, element in enumerate(found.elements):
+        given = [element]
+        if second is not None:
+            other = machine.expressions.operators.arithmetic("+", second, position)
+            given.append(machine.expressions.dereference(other, call.span))
+        result = machine.calls.invoke_value(callee, given, call.span)
+        if isinstance(insert, Inserter):
+            insert.put(machine, result, call)
+        else:
+            place = machine.expressions.operators.arithmetic("+", target, position)
+            machine.expressions.assign(machine.expressions.dereference(place, call.span), result, call.span)
+    return found.rest[-2] if isinstance(insert, Inserter) else _moved_by(machine, target, found.count)
+
+
+def _moved_by(machine: Machine, target: Value, count: Value) -> Value:
+    if count is None:
+        return machine.fresh("iterator", "opaque")
+    return machine.expressions.operators.arithmetic("+", target, count)
+
+
+@function("std::generate", "generate", "std::ranges::generate")
+def generate(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Assign what a function gives to each element."""
+    return _generate(machine, _without_policy(machine, operands), call, counted=False)
+
+
+@function("std::generate_n", "generate_n")
+def generate_n(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Assign what a function gives to each of the first elements."""
+    return _generate(machine, operands, call, counted=True)
+
+
+def _generate(machine: Machine, operands: list[Operand], call: CallSite, counted: bool) -> Any:
+    insert = held_by(operands[0]) if operands else None
+    if counted and isinstance(insert, Inserter) and len(operands) > 2:
+        count = machine.known(value_of(machine, operands, 1, call))
+        times = min(count, LARGEST_RANGE) if isinstance(count, int) else machine.limits.unknown_iterations
+        for _ in range(times):
+            insert.put(machine, machine.calls.invoke_value(held_by(operands[2]), [], call.span), call)
+        return operands[0]
+    found = Range(machine, operands, call, counted)
+    callee = held_by(found.rest[0]) if found.rest else None
+    if found.elements is not None and _acts(machine, callee) and _followed(machine, found):
+        for element in found.elements:
+            machine.expressions.assign(element, machine.calls.invoke_value(callee, [], call.span), call.span)
+        return found.last
+    found.touch(machine, AccessMode.WRITE, call)
+    forget_numbers(found.memory)
+    return found.last
+
+
+# -- algorithms that write -------------------------------------------------------------------------
+
+
+@function("std::fill", "fill", "std::ranges::fill", "std::uninitialized_fill")
+def fill(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Assign a value to each element."""
+    operands = _without_policy(machine, operands)
+    return _fill(machine, Range(machine, operands, call), call)
+
+
+@function("std::fill_n", "fill_n", "std::uninitialized_fill_n")
+def fill_n(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Assign a value to each of the first elements."""
+    return _fill(machine, Range(machine, operands, call, counted=True), call)
+
+
+def _fill(machine: Machine, found: Range, call: CallSite) -> Any:
+    found.touch(machine, AccessMode.WRITE, call)
+    if found.short and found.rest:
+        for element in found.elements or []:
+            machine.expressions.assign(element, found.rest[0], call.span)
+    else:
+        forget_numbers(found.memory)
+    return found.last
+
+
+@function("std::iota", "iota", "std::ranges::iota")
+def iota(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Numbers in a row."""
+    found = Range(machine, operands, call)
+    found.touch(machine, AccessMode.WRITE, call)
+    value = machine.known(value_of(machine, found.rest, 0, call))
+    if found.short and isinstance(value, int) and found.elements is not None:
+        for step, element in enumerate(found.elements):
+            machine.expressions.assign(element, Operand(value + step), call.span)
+    else:
+        forget_numbers(found.memory)
+    return None
+
+
+@function("std::copy", "copy", "std::copy_n", "copy_n", "std::copy_if", "copy_if", "std::ranges::copy",
+          "std::uninitialized_copy", "std::uninitialized_copy_n", "std::copy_backward")  # fmt: skip
+def copy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Copy elements to another place."""
+    operands = _without_policy(machine, operands)
+    counted = len(operands) == 3 and not is_pointer(value_of(machine, operands, 1, call))
+    return copy_range(machine, Range(machine, operands, call, counted), call, moved=False)
+
+
+def copy_range(machine: Machine, found: Range, call: CallSite, moved: bool) -> Any:
+    """Copy or move a range to where the next operand points."""
+    if not found.rest:
+        return machine.fresh("iterator", "opaque")
+    target, insert = value_of(machine, found.rest, 0, call), held_by(found.rest[0])
+    found.touch(machine, AccessMode.READ, call)
+    touch(machine, target, AccessMode.WRITE, call.span, found.size)
+    if found.elements is not None and (isinstance(insert, Inserter) or found.short or _followed(machine, found)):
+        for position, element in enumerate(found.elements):
+            source = Operand(element.value, element.cell, moved)
+            if isinstance(insert, Inserter):
+                insert.put(machine, source, call)
+            elif is_pointer(target):
+                place = machine.expressions.operators.arithmetic("+", target, position)
+                machine.expressions.assign(machine.expressions.dereference(place, call.span), source, call.span)
+    else:
+        forget_numbers(target)
+    return found.rest[0] if isinstance(insert, Inserter) else _moved_by(machine, target, found.count)
+
+
+@function("std::swap_ranges", "std::sort", "sort", "std::stable_sort", "stable_sort", "std::reverse", "reverse",
+          "std::shuffle", "shuffle", "std::random_shuffle", "std::partial_sum", "partial_sum", "std::nth_element",
+          "std::partial_sort", "std::rotate", "rotate", "std::inclusive_scan", "std::exclusive_scan", "std::replace",
+          "std::merge", "std::next_permutation", "std::adjacent_difference", "std::partition", "std::unique", "qsort",
+          "std::qsort", "std::remove", "std::remove_if", "std::ranges::sort", "std::make_heap", "std::push_heap",
+          "std::pop_heap", "std::stable_partition", "std::set_intersection", "std::set_difference", "std::set_union")  # fmt: skip
+def rearrange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Elements change places, or numbers change: which element is where is no longer known, if they are numbers."""
+    operands = _without_policy(machine, operands)
+    return _through(machine, operands, call)
+
+
+def _through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    for operand in operands:
+        held = held_by(operand)
+        if isinstance(held, Inserter):
+            held.lengthen(machine)
+            continue
+        value = machine.expressions.load(operand, call.span)
+        if is_pointer(value) or isinstance(value, Sequence):
+            touch(machine, value, AccessMode.READ_WRITE, call.span)
+            forget_numbers(value)
+        elif _is_callable(value) and _acts(machine, value) and not isinstance(value, FunctionValue):
+            return machine.calls.opaque("an algorithm's function", operands, call.span)
+    return machine.fresh("result", "opaque")
+
+
+# -- algorithms that read --------------------------------------------------------------------------
+
+
+@function("std::accumulate", "accumulate", "std::reduce", "reduce", "std::equal", "equal", "std::max_element",
+          "max_element", "std::min_element", "min_element", "std::minmax_element", "std::count", "std::count_if",
+          "count_if", "std::all_of", "all_of", "std::any_of", "any_of", "std::none_of", "none_of", "std::inner_product",
+          "inner_product", "std::mismatch", "mismatch", "std::is_sorted", "is_sorted", "std::binary_search",
+          "std::find_if", "find_if", "std::find", "std::find_if_not", "std::lower_bound", "std::upper_bound",
+          "lower_bound", "upper_bound", "std::adjacent_find", "std::transform_reduce", "std::search", "std::memchr",
+          "std::lexicographical_compare", "std::equal_range", "std::includes", "std::ranges::all_of")  # fmt: skip
+def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """A number or place that the elements decide."""
+    operands = _without_policy(machine, operands)
+    found = Range(machine, operands, call)
+    found.touch(machine, AccessMode.READ, call)
+    for operand in found.rest:
+        value = machine.expressions.load(operand, call.span)
+        if is_pointer(value):
+            touch(machine, value, AccessMode.READ, call.span, found.size)
+        elif _is_callable(value) and isinstance(value, Closure) and machine.loops.relevance.loop_acts(value.node.body):
+            for element in (found.elements or [])[:LARGEST_RANGE]:
+                machine.calls.invoke_value(value, [element], call.span)
+    return machine.fresh("result", "opaque")
+
+
+@function("std::memcmp", "memcmp", "bcmp")
+def memcmp(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Two blocks are read."""
+    size = machine.known(value_of(machine, operands, 2, call))
+    for position in (0, 1):
+        touch(machine, value_of(machine, operands, position, call), AccessMode.READ, call.span, size)
+    first, second = (text_of(value_of(machine, operands, position, call)) for position in (0, 1))
+    if first is not None and second is not None and isinstance(size, int):
+        return int(first[:size] != second[:size])
+    return machine.fresh("memcmp", "input")
+
+
+# -- inserting iterators, execution policies -------------------------------------------------------
+
+
+class Inserter(LibraryObject):
+    """What `std::back_inserter` gives: assigning to it appends."""
+
+    class_name = "std::back_insert_iterator"
+
+    def __init__(self, target: Operand, method: str) -> None:
+        super().__init__()
+        self.target = target
+        self.method = method
+
+    def parts(self) -> list[Any]:
+        """The container."""
+        return [held_by(self.target)]
+
+    def put(self, machine: Machine, operand: Operand, call: CallSite) -> None:
+        """Append an element."""
+        method_of(machine, self.target, self.method, [operand], call.span)
+
+    def lengthen(self, machine: Machine) -> None:
+        """Some elements were appended."""
+        held = held_by(self.target)
+        if isinstance(held, Vector):
+            held.storage.length = machine.fresh("size", "opaque")
+
+
+@function("std::back_inserter", "back_inserter", "std::inserter", "std::front_inserter")
+def back_inserter(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """An iterator that appends."""
+    held = held_by(operands[0]) if operands else None
+    return Inserter(operands[0], "push_back" if isinstance(held, Sequence) else "insert") if operands else None
+
+
+def _without_policy(machine: Machine, operands: list[Operand]) -> list[Operand]:
+    """Leave `std::execution::par` out."""
+    name = getattr(held_by(operands[0]), "name", "") if operands else ""
+    return operands[1:] if "execution::" in name else operands
+
+
+__all__ = ["Inserter", "Range", "copy_range", "for_each"]
