@@ -21,7 +21,7 @@ int number(Enumeration value) {
 nb::tuple operation_tuple(const Engine& engine, const Operation& operation) {
     const StreamName& name = engine.stream_name(operation.stream_name);
     return nb::make_tuple(operation.sequence, number(operation.kind), operation.site, operation.api, operation.thread,
-                          engine.process_of(operation.thread), name.handle, operation.flags & ~int{mode_bits}, operation.status,
+                          engine.process_of(operation.thread), name.handle, operation.flags, operation.status,
                           name.site, number(name.kind), name.assumed);
 }
 
@@ -51,6 +51,15 @@ nb::list unmet_tuples(const Engine& engine) {
     return list;
 }
 
+/// Sites of waits that brought something at least once, with their APIs.
+nb::list needed_tuples(const Engine& engine) {
+    nb::list list;
+    for (const Waits::Site& site : engine.waits()) {
+        if (site.needed) list.append(nb::make_tuple(site.first.site, site.first.api));
+    }
+    return list;
+}
+
 }  // namespace
 
 NB_MODULE(_engine, module) {
@@ -68,6 +77,7 @@ NB_MODULE(_engine, module) {
         .def("finish", &Engine::finish)
         .def("facts", &fact_tuples)
         .def("unmet", &unmet_tuples)
+        .def("needed_waits", &needed_tuples)
         .def_prop_ro("operations", &Engine::operations)
         .def_prop_ro("problems", &Engine::problems)
         .def_prop_ro("timelines", &Engine::timelines);

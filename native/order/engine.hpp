@@ -40,6 +40,7 @@ public:
 
     [[nodiscard]] const std::vector<Fact>& facts() const { return facts_.list(); }
     [[nodiscard]] const std::vector<Unmet>& unmet() const { return unmet_; }
+    [[nodiscard]] const std::vector<Waits::Site>& waits() const { return waits_.sites(); }
     [[nodiscard]] std::uint64_t operations() const { return operations_; }
     [[nodiscard]] std::uint64_t problems() const { return problems_; }
     [[nodiscard]] const StreamName& stream_name(std::uint32_t index) const { return names_[index]; }
@@ -134,7 +135,7 @@ private:
     void end_memory(Process& process, std::uint32_t context, const Placed& by_host);
     void handle_use(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     /// A call that failed: only what its handles are is judged.
-    void judge_stale(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    void judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     bool dead_context(const Context& context, const Operation& operation);
     void judge_teardown(Thread& thread, std::uint32_t context, const Operation& operation, bool at_exit);
     void report_leak(Allocation& allocation, FactVariant variant, const Operation& operation);

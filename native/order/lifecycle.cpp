@@ -98,7 +98,7 @@ void Engine::handle_use(const Slot& slot, Thread& thread, Process& process, Oper
     }
 }
 
-void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     using enum OperationKind;
     switch (operation.kind) {
         case EVENT_DESTROY: case EVENT_RECORD: case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE: case EVENT_QUERY: case EVENT_ELAPSED:
@@ -110,6 +110,15 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, con
         case CONTEXT_CURRENT: case CONTEXT_DESTROY: case CONTEXT_SYNCHRONIZE:
             if (const std::uint32_t index = process.contexts.find(slot.object); index != none) dead_context(*contexts_[index], operation);
             return;
+        case HANDLE_USE: {
+            const auto sort = static_cast<HandleKind>(slot.detail);
+            const bool known = sort == HandleKind::STREAM    ? process.streams.find(slot.object) != none
+                               : sort == HandleKind::EVENT   ? process.events.find(slot.object) != none
+                               : sort == HandleKind::CONTEXT ? process.contexts.find(slot.object) != none
+                                                             : false;
+            if (known) handle_use(slot, thread, process, operation);
+            return;
+        }
         default: break;
     }
     if (slot.stream > per_thread_handle && process.streams.find(slot.stream) != none) stream_of(slot.stream, thread, process, operation);
@@ -135,8 +144,8 @@ void Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
         if (stream.has_free) look(stream.free, RelatedRole::FREE, frees);
     }
     for (const Leftover& leftover : context.leftovers) {
-        if (!leftover.only_free) look(leftover.work, RelatedRole::USE, work);
-        else look(leftover.free, RelatedRole::FREE, frees);
+        if (leftover.has_work) look(leftover.work, RelatedRole::USE, work);
+        if (leftover.has_free) look(leftover.free, RelatedRole::FREE, frees);
     }
     if (work.related_count > 0) {
         report(work);

@@ -82,10 +82,17 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         return;
     }
     const auto family = static_cast<FreeClass>(slot.detail);
-    if (slot.address == 0 || family == FreeClass::POOL_BLOCK) return;  // a free of NULL does nothing and waits for nothing (F-02)
+    const bool failed = slot.status != 0 && slot.status != status_unknown;
+    if (slot.address == 0 || family == FreeClass::POOL_BLOCK) {
+        if (failed) judge_stale(slot, thread, process, operation);
+        return;  // a free of NULL does nothing and waits for nothing (F-02)
+    }
     const std::uint32_t index = process.allocations.containing(slot.address);
     if (!judge_pointer(slot, thread, process, operation, index)) return;
-    if (slot.status != 0 && slot.status != status_unknown) return;
+    if (failed) {
+        judge_stale(slot, thread, process, operation);  // the pointer is good: it may be the stream that is not
+        return;
+    }
     judge_owner(thread, process, process.allocations[index], family, operation);
     if (family == FreeClass::UNREGISTER && process.allocations[index].marks.registered) {
         Allocation& host = process.allocations[index];
@@ -262,7 +269,7 @@ void Engine::judge_blocking(const Slot& slot, Thread& thread, const Allocation& 
         }
     }
     for (const Leftover& leftover : context.leftovers) {
-        if (pending == nullptr && !leftover.only_free && !known.knows(leftover.work.epoch, all)) pending = &leftover.work;
+        if (pending == nullptr && leftover.has_work && !known.knows(leftover.work.epoch, all)) pending = &leftover.work;
     }
     if (pending == nullptr) return;
     const auto family = static_cast<FreeClass>(slot.detail);

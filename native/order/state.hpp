@@ -28,7 +28,8 @@ struct Thread {
 struct Leftover {
     Placed work;
     Placed free;
-    bool only_free;
+    bool has_work;
+    bool has_free;
 };
 
 struct Context {

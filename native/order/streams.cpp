@@ -192,7 +192,18 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
 void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (slot.object == legacy_handle || slot.object == per_thread_handle) return;
     const std::uint32_t index = stream_of(slot.object, thread, process, operation);
-    if (index != none && slot.object != 0) end_stream(index, operation);
+    if (index == none || slot.object == 0) return;
+    const Stream& stream = *streams_[index];
+    if (requirements_) {
+        // Its work goes on, but whoever waits for it before destroying the stream waits for a reason.
+        const Clock& known = timeline(thread).clock;
+        const auto look = [&](const Placed& pending) {
+            if (!known.knows(pending.epoch, contract)) require(Unmet::Sort::teardown, pending.operation.sequence, operation.sequence);
+        };
+        if (stream.has_work) look(stream.work);
+        if (stream.has_free) look(stream.free);
+    }
+    end_stream(index, operation);
 }
 
 void Engine::end_stream(std::uint32_t index, const Operation& operation) {
@@ -212,7 +223,7 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
     context.streams.erase(std::remove(context.streams.begin(), context.streams.end(), index), context.streams.end());
     constexpr std::size_t most_leftovers = 64;
     if ((stream.has_work || stream.has_free) && context.leftovers.size() < most_leftovers) {
-        context.leftovers.push_back({stream.has_work ? stream.work : stream.free, stream.free, !stream.has_work});
+        context.leftovers.push_back({stream.work, stream.free, stream.has_work, stream.has_free});
     }
     if (stream.timeline != most_timelines - 1) retired_.push_back({stream.timeline, own.tick});
 }

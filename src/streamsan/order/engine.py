@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from streamsan.order._engine import Engine
 from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.order.places import Sited, by_place
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Analysis:
     """slots that are not continuations"""
     problems: int
     """slots that could not be what they say and were left out"""
+    needed_waits: frozenset[tuple[int, int]] = frozenset()
+    """site and API of each wait that brought something at least once"""
     unmet: frozenset[Requirement] = frozenset()
     """required orders that do not hold by contract; only asked for in requirements mode"""
 
@@ -105,16 +108,21 @@ def _fact(values: _Fact) -> Fact:
 
 
 def run(threads: Iterable[ThreadLike], chunks: Iterable[Slots], *, requirements: bool = False) -> Analysis:
-    """Analyse slots that come in chunks; memory does not grow with their number."""
+    """Analyse slots that come in chunks; memory does not grow with their number. The facts are aggregated by sites."""
     engine = Engine([thread.process for thread in threads], requirements)
     for chunk in chunks:
         engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
     engine.finish()
     facts = sorted((_fact(values) for values in engine.facts()), key=lambda fact: (fact.operation.sequence, fact.code))
     unmet = frozenset(Requirement(*values) for values in engine.unmet())
-    return Analysis(facts, engine.operations, engine.problems, unmet)
+    return Analysis(facts, engine.operations, engine.problems, frozenset(engine.needed_waits()), unmet)
 
 
-def analyse(trace: TraceLike) -> Analysis:
-    """Find what in a trace breaks a rule's condition. Never fails on a trace's content."""
-    return run(trace.threads, trace.chunks())
+class SitedTrace(TraceLike, Sited, Protocol):
+    """A trace that knows the places of its operations."""
+
+
+def analyse(trace: SitedTrace) -> Analysis:
+    """Find what in a trace breaks a rule's condition, aggregated by places. Never fails on a trace's content."""
+    analysis = run(trace.threads, trace.chunks())
+    return replace(analysis, facts=by_place(trace, analysis.facts, analysis.needed_waits))

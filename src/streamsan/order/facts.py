@@ -46,7 +46,7 @@ class AllocationFact:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One rule's condition found true at one place; `count` instances share code, variant and sites."""
+    """One rule's condition found true at one place; `count` instances share code, variant and places."""
 
     code: int
     """102 for SS102"""

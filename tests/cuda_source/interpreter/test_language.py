@@ -157,8 +157,8 @@ def test_recursion_ends(tmp_path):
 
 
 def test_endless_recursion_is_said_and_stops(tmp_path):
-    ops = run_main("  f();\n  cudaDeviceSynchronize();", tmp_path, "void f() { f(); }")
-    assert kinds(ops) == ["NOT_UNDERSTOOD", "CONTEXT_SYNCHRONIZE"]
+    ops = run_main("  f();\n  cudaDeviceSynchronize();", tmp_path, "void f() { f(); cudaStreamSynchronize(0); }")
+    assert kinds(ops) == ["NOT_UNDERSTOOD", *["STREAM_SYNCHRONIZE"] * 3, "CONTEXT_SYNCHRONIZE"]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,10 @@ from streamsan.vocabulary import MemoryKind
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
+MOST_ACTIVATIONS = 16
+"""Activations of one function inside each other."""
+MOST_BLIND_ACTIVATIONS = 3
+"""The same, when nothing known is passed on."""
 TYPE_PARAMETERS = ("typename", "class")
 
 
@@ -177,8 +181,9 @@ class Functions:
         name = function.name
         if function.body is None or function.kernel:
             return machine.calls.opaque(name, operands, span, this=this)
-        if len(machine.frames) > machine.limits.depth:
-            machine.not_understood(span, f"calls of {name} nested too deeply to follow")
+        if len(machine.frames) > machine.limits.depth or self._runs_away(function, operands, this):
+            if machine.loops.relevance.function_acts(name):
+                machine.not_understood(span, f"calls of {name} nested too deeply to follow")
             return Operand(machine.fresh(name, "opaque"))
         outer = dict(cls.bindings) if cls is not None else {}
         bindings = self.bindings_of(function, operands, template_arguments, outer)
@@ -206,6 +211,16 @@ class Functions:
         finally:
             machine.frames.pop()
         return result
+
+    def _runs_away(self, function: Function, operands: list[Operand], this: Cell | None) -> bool:
+        """Tell whether a recursion has no known number or address that could end it."""
+        active = sum(1 for frame in self.machine.frames if frame.declaration is function)
+        if active < MOST_BLIND_ACTIVATIONS:
+            return False
+        if active >= MOST_ACTIVATIONS:
+            return True
+        values = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
+        return this is None and not any(isinstance(v, int | float | StructObject) or is_pointer(v) for v in values)
 
     def bind(self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span) -> list[Parameter]:
         """Bind operands to parameters; returns the parameters that are left to their default arguments."""

@@ -78,21 +78,14 @@ def kernel_function(device: Device, name: str | None, count: int | None) -> Func
     return functions[0] if functions else None
 
 
-def modes_of(function: Function | None) -> dict[str, AccessMode]:
+def modes_of(device: Device, function: Function | None) -> dict[str, AccessMode]:
     """Return how a kernel's body uses each pointer parameter, as far as it was read."""
-    if function is None:
-        return {}
-    try:
-        from streamsan.cuda_source.syntax.access import kernel_access
-    except ImportError:
-        return {}
-    found = kernel_access(function)
-    return dict(found)
+    return device.machine.loops.relevance.kernel_modes(function) if function is not None else {}
 
 
 def bound_arguments(device: Device, function: Function | None, operands: list[Operand], span: Span) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes."""
-    modes = modes_of(function)
+    modes = modes_of(device, function)
     arguments: KernelArguments = []
     parameters: list[Parameter | None] = list(function.parameters) if function is not None else []
     for position, operand in enumerate(operands):

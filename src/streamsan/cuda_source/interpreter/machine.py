@@ -40,9 +40,9 @@ class Limits:
 
     paths: int = 64
     """paths of one entry"""
-    steps: int = 200_000
+    steps: int = 60_000
     """expressions and statements of one path"""
-    file_steps: int = 400_000
+    file_steps: int = 200_000
     """expressions and statements of all paths of one file"""
     operations: int = 20_000
     """operations of one path"""

@@ -116,6 +116,7 @@ class Program:
         self.relevance: Any = None
         """The unit's `Relevance`, made by its first path."""
         self._resolving: list[str] = []
+        self._types: dict[tuple[Any, ...], CType] = {}
         self._local: set[int] = set()
         self._found: dict[tuple[int, str, str, str], Any] = {}
         self._by_last: dict[int, dict[str, list[str]]] = {}
@@ -210,6 +211,7 @@ class Program:
                     self._members[name] = list(self.classes[name].methods)
         self._by_last.clear()
         self._found.clear()
+        self._types.clear()
         self._class_cache.clear()
 
     def members_of(self, name: str, node: Class) -> list[Function]:
@@ -279,6 +281,17 @@ class Program:
         self, type: Type, context: Context, evaluate: Callable[[Expression], Any] | None = None, depth: int = 0
     ) -> CType:
         """Resolve a type as written in a context. `evaluate` computes template arguments and array dimensions."""
+        if type.arguments or type.array or depth or context.bindings:
+            return self._resolve(type, context, evaluate, depth)
+        cls = context.cls
+        scope = cls.name if cls is not None else ""
+        key = (type.name, type.pointers, type.reference, type.const, type.function, context.namespace, scope)
+        found = self._types.get(key)
+        if found is None:
+            found = self._types[key] = self._resolve(type, context, evaluate, depth)
+        return found
+
+    def _resolve(self, type: Type, context: Context, evaluate: Callable[[Expression], Any] | None, depth: int) -> CType:
         name = canonical_name(type.name)
         arguments = tuple(self._argument(item, context, evaluate, depth) for item in type.arguments)
         dimensions = tuple(evaluate(item) if item is not None and evaluate else None for item in type.array)

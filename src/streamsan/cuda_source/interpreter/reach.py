@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.frame import Completion, Frame
@@ -44,8 +45,11 @@ class Reach:
 
     def _walk(self, roots: list[Any], *, through_pointers: bool = True) -> list[Any]:
         """Return every value reachable from the roots."""
+        return list(self._reachable(roots, through_pointers=through_pointers))
+
+    def _reachable(self, roots: list[Any], *, through_pointers: bool = True) -> Iterator[Any]:
+        """Yield every value reachable from the roots, nearest to the last root first."""
         seen: set[int] = set()
-        found: list[Any] = []
         pending = list(roots)
         while pending and len(seen) < LARGEST_WALK:
             item = pending.pop()
@@ -73,19 +77,18 @@ class Reach:
                     seen.add(id(item))
                     pending.extend(item.parts())
             elif isinstance(item, CellPointer):
-                found.append(item)
+                yield item
                 if through_pointers:
                     pending.append(self._whole(item.cell))
             elif isinstance(item, ElementPointer):
-                found.append(item)
+                yield item
                 if through_pointers:
                     pending.append(item.array)
             elif isinstance(item, BoundMethod):
                 if through_pointers:
                     pending.append(item.object)
             elif isinstance(item, DevicePointer | SymbolPointer | Handle | Symbol):
-                found.append(item)
-        return found
+                yield item
 
     def _whole(self, cell: Cell) -> Cell:
         """The object that a member belongs to: a pointer to a part keeps the whole alive."""
@@ -156,7 +159,7 @@ class Reach:
         }
         if not suspects:
             return
-        for value in self._walk(self._roots()):
+        for value in self._reachable(self._roots()):
             if isinstance(value, DevicePointer):
                 suspects.pop(value.pointer.generation, None)
                 if not suspects:

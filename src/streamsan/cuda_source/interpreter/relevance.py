@@ -10,6 +10,7 @@ from typing import Any
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.program import Program, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
+from streamsan.cuda_source.syntax.access import kernel_access
 from streamsan.cuda_source.syntax.tree import (
     Assign,
     Block,
@@ -35,6 +36,7 @@ from streamsan.cuda_source.syntax.tree import (
     Unparsed,
     Variable,
 )
+from streamsan.vocabulary import AccessMode
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
 CUDA_NAME = re.compile(r"(?:cuda|cu|CU|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)")
@@ -239,6 +241,13 @@ class Relevance:
                     return True
                 pending.extend(self._by_name().get(name, []))
         return False
+
+    def kernel_modes(self, function: Function) -> dict[str, AccessMode]:
+        """Return how a kernel uses the memory behind each pointer parameter."""
+        found: dict[str, AccessMode] = self._once(
+            "access", function, lambda: kernel_access(function, self.program.unit)
+        )
+        return found
 
     def body_acts(self, function: Function) -> bool:
         """Tell whether a function's own body may issue an operation."""

@@ -74,6 +74,7 @@ _loaded = False
 _MODULES = (
     "harmless_names", "memory", "containers", "arrays", "adapters", "pointers", "threads", "process", "callables", "tuples",
     "maps", "strings", "algorithms", "text_streams", "cuda_values", "device_libraries",
+    "host_libraries", "thrust_vectors", "clocks",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The algorithms of the standard library, over iterators and ranges; std::begin and std::end.
 
-Numbers are not followed through an algorithm: it touches memory and forgets them. Pointers, handles and objects are, and
-a function that an algorithm calls runs for each element (of a long range, for the first and the last few).
+Numbers are not followed through an algorithm: it touches memory and forgets them. Pointers, handles and objects are,
+and a function that an algorithm calls runs for each element (of a long range, for the first and the last few).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from streamsan.cuda_source.interpreter.library.operands import (
     held_by,
     method_of,
     range_size,
+    same_block,
     text_of,
     touch,
 )
@@ -105,7 +106,9 @@ class Range:
         held = held_by(operands[0]) if operands else None
         self.size: Value = None
         self.elements: list[Operand] | None = None
-        if isinstance(held, ArrayObject | LibraryObject | StructObject):  # std::ranges
+        second = machine.expressions.load(operands[1], call.span) if len(operands) > 1 else None
+        iterators = isinstance(held, ArrayObject) and (counted or isinstance(second, ElementPointer))
+        if isinstance(held, ArrayObject | LibraryObject | StructObject) and not iterators:  # std::ranges
             first = method_of(machine, operands[0], "begin", [], call.span)
             last = method_of(machine, operands[0], "end", [], call.span)
             self.memory: Value = machine.expressions.load(first, call.span) if first is not None else held
@@ -144,11 +147,20 @@ def _is_callable(value: Value) -> bool:
 
 def _acts(machine: Machine, value: Value) -> bool:
     """Tell whether calling a function may do more than compute numbers."""
+    relevance = machine.loops.relevance
     if isinstance(value, Closure):
-        return machine.loops.relevance.loop_acts(value.node.body) or bool(
-            machine.loops.relevance.assigned(value.node.body)
-        )
+        return _issues(machine, value) or bool(relevance.assigned(value.node.body))
+    if isinstance(value, StructObject) and value.cls is not None:
+        found = value.cls.find_method("operator()")
+        return found is not None and any(method.body is None or relevance.body_acts(method) for method in found[0])
+    if isinstance(value, FunctionValue):
+        return any(method.body is None or relevance.body_acts(method) for method in value.functions)
     return _is_callable(value)
+
+
+def _issues(machine: Machine, value: Closure) -> bool:
+    body: Any = value.node.body
+    return machine.loops.relevance.expression_acts(body)
 
 
 def _followed(machine: Machine, found: Range) -> bool:
@@ -331,6 +343,7 @@ def rearrange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
 
 def _through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    seen: list[Value] = []
     for operand in operands:
         held = held_by(operand)
         if isinstance(held, Inserter):
@@ -338,9 +351,12 @@ def _through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
             continue
         value = machine.expressions.load(operand, call.span)
         if is_pointer(value) or isinstance(value, Sequence):
+            if any(same_block(value, other) for other in seen):
+                continue
+            seen.append(value)
             touch(machine, value, AccessMode.READ_WRITE, call.span)
             forget_numbers(value)
-        elif _is_callable(value) and _acts(machine, value) and not isinstance(value, FunctionValue):
+        elif _is_callable(value) and _acts(machine, value) and not isinstance(value, Closure):
             return machine.calls.opaque("an algorithm's function", operands, call.span)
     return machine.fresh("result", "opaque")
 
@@ -364,7 +380,7 @@ def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> An
         value = machine.expressions.load(operand, call.span)
         if is_pointer(value):
             touch(machine, value, AccessMode.READ, call.span, found.size)
-        elif _is_callable(value) and isinstance(value, Closure) and machine.loops.relevance.loop_acts(value.node.body):
+        elif isinstance(value, Closure) and _issues(machine, value):
             for element in (found.elements or [])[:LARGEST_RANGE]:
                 machine.calls.invoke_value(value, [element], call.span)
     return machine.fresh("result", "opaque")
@@ -419,8 +435,9 @@ def back_inserter(machine: Machine, operands: list[Operand], call: CallSite) -> 
 
 def _without_policy(machine: Machine, operands: list[Operand]) -> list[Operand]:
     """Leave `std::execution::par` out."""
-    name = getattr(held_by(operands[0]), "name", "") if operands else ""
-    return operands[1:] if "execution::" in name else operands
+    held = held_by(operands[0]) if operands else None
+    policy = "execution::" in getattr(held, "name", "") or getattr(held, "class_name", "") == "thrust::execution_policy"
+    return operands[1:] if policy else operands
 
 
 __all__ = ["Inserter", "Range", "copy_range", "for_each"]

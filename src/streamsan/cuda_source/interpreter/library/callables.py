@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Value
+from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Native, Reference, Value
 from streamsan.cuda_source.syntax.tree import Span
 from streamsan.model.values import Origin
 
@@ -81,3 +81,42 @@ def invoke(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
         return None
     value = operands[0].cell.value if operands[0].cell is not None else operands[0].value
     return machine.calls.invoke_value(value, operands[1:], call.span)
+
+
+@function("std::bind", "bind", "std::bind_front", "std::mem_fn")
+def bind(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """A function with some of its operands given."""
+    if not operands:
+        return None
+    callee = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+    given: list[Operand | int] = []
+    for operand in operands[1:]:
+        place = _placeholder(operand)
+        given.append(place if place is not None else Operand(cell=_kept(machine, operand, call.span)))
+
+    def run(machine: Machine, later: list[Operand], span: Span) -> Any:
+        used = max((item for item in given if isinstance(item, int)), default=0)
+        chosen = [
+            item if isinstance(item, Operand) else later[item - 1] if item <= len(later) else Operand() for item in given
+        ]
+        return machine.calls.invoke_value(callee, [*chosen, *later[used:]], span)
+
+    return Native("std::bind", run)
+
+
+def _placeholder(operand: Operand) -> int | None:
+    name = getattr(operand.value, "name", "") if operand.cell is None else ""
+    short = name.rpartition("::")[2]
+    return int(short[1:]) if len(short) == 2 and short[0] == "_" and "1" <= short[1] <= "9" else None
+
+
+def _kept(machine: Machine, operand: Operand, span: Span) -> Cell:
+    value = operand.cell.value if operand.cell is not None else operand.value
+    if isinstance(value, Reference):
+        return value.cell
+    type = machine.expressions.type_of(operand).bare()
+    cell = Cell(None, type, "bound", span=span)
+    machine.objects.initialise(cell, type, operand, span)
+    machine.objects.adopt(cell)
+    machine.reach.kept.append(cell)
+    return cell

@@ -50,6 +50,35 @@ harmless(
               'operator""', "std::filesystem", "CUDART_"),
 )  # fmt: skip
 
+_MATHEMATICS = (
+    "abs fabs sqrt cbrt rsqrt pow exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh "
+    "asinh acosh atanh ceil floor round trunc rint nearbyint fmod remainder fmin fmax fdim fma hypot erf erfc tgamma lgamma "
+    "copysign ldexp scalbn ilogb logb lround llround lrint llrint nextafter signbit isnan isinf isfinite isnormal sincos "
+    "sinpi cospi normcdf"
+).split()
+harmless(*(f"{name}{suffix}" for name in _MATHEMATICS for suffix in ("", "f", "l")))
+harmless(
+    "count", "typeid", "name", "llabs", "div", "ldiv", "labs", "clamp", "gcd", "lcm", "midpoint", "lerp", "bit_cast", "popcount",
+    "norm", "real", "imag", "arg", "conj", "polar", "swab", "va_start", "va_end", "va_arg", "va_copy", "vsnprintf", "vsprintf",
+    "srandom", "random_r", "rand_r", "erand48", "nrand48", "mrand48", "seed48", "difftime", "mktime", "localtime", "gmtime",
+    "strftime", "ctime", "asctime", "times", "getrusage", "sysconf", "gethostname", "getcwd", "mkstemp", "fileno", "fsync",
+    "ftruncate", "fstat", "opendir", "closedir", "readdir", "rmdir", "freopen", "tmpfile", "fgetc", "getc", "ungetc", "putc",
+    "clearerr", "signal", "raise", "alarm", "pause", "sigemptyset", "sigaddset", "getuid", "syscall", "dlclose", "dlerror",
+    "QueryPerformanceCounter", "QueryPerformanceFrequency", "Sleep", "GetTickCount", "_putenv", "putenv", "unsetenv",
+    "isalnum", "isupper", "islower", "ispunct", "isxdigit", "isprint", "htonl", "ntohl", "htons", "ntohs", "sched_setaffinity",
+    "pthread_self", "pthread_attr_init", "pthread_attr_destroy", "pthread_setaffinity_np", "sched_getcpu", "numa_node_of_cpu",
+    "stoi", "stol", "stoll", "stoul", "stoull", "stof", "stod", "declval", "make_error_code", "current_path", "exists",
+    "file_size", "current_exception", "uncaught_exceptions", "set_terminate", "ignore", "tellg", "seekg", "tellp", "seekp",
+    "rdbuf", "sync_with_stdio", "imbue", "unsetf", "setf", "seed", "__builtin_unreachable", "__builtin_trap",
+    "__builtin_assume_aligned", "__assume", "_mm_pause", "backtrace", "timeval", "timespec", "tm", "timezone", "FILE", "stat", "sigaction", "sigset_t", "pthread_attr_t", "rusage",
+    "struct timeval", "struct timespec", "struct stat", "struct option", "option", "cpu_set_t", "LARGE_INTEGER", "dirent",
+    "div_t", "va_list", "jmp_buf", "utsname", "sockaddr_in", "isOpen", "get_future_status",
+    "sdkCreateTimer", "sdkDeleteTimer", "sdkStartTimer", "sdkStopTimer", "sdkResetTimer", "sdkGetTimerValue",
+    "sdkGetAverageTimerValue", "checkCmdLineFlag", "getCmdLineArgumentInt", "getCmdLineArgumentFloat", "sdkFindFilePath",
+    "cublasGetStatusString", "cusparseGetErrorString", "cufftGetErrorString", "_cudaGetErrorEnum",
+    prefixes=("std::filesystem", "fs::", "boost::", "spdlog::", "fmt::", "absl::", "std::numbers", "std::ratio", "MPI_", "nccl", "nvml", "nvrtc", "GLFW", "GLu", "GLe"),
+)  # fmt: skip
+
 constants(
     {
         "__FILE__": "file", "__func__": "function", "__FUNCTION__": "function", "__PRETTY_FUNCTION__": "function",

@@ -10,10 +10,12 @@ from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
     CellPointer,
+    DevicePointer,
     ElementPointer,
     LibraryObject,
     Reference,
     StructObject,
+    SymbolPointer,
     Value,
 )
 from streamsan.cuda_source.syntax.tree import Span
@@ -113,7 +115,21 @@ def range_size(machine: Machine, first: Value, last: Value) -> Value:
         element = machine.objects.size_of(first.array.element) if first.array.element is not None else None
         if isinstance(start, int) and isinstance(stop, int) and element is not None and stop >= start:
             return (stop - start) * element
+    if isinstance(first, DevicePointer) and isinstance(last, DevicePointer) and same_block(first, last):
+        if first.pointer.exact and last.pointer.exact and last.pointer.address >= first.pointer.address:
+            return last.pointer.address - first.pointer.address
     return None
+
+
+def same_block(first: Value, second: Value) -> bool:
+    """Tell whether two pointers point into one block for certain."""
+    if isinstance(first, ElementPointer) and isinstance(second, ElementPointer):
+        return first.array is second.array
+    if isinstance(first, DevicePointer) and isinstance(second, DevicePointer):
+        return first.pointer.generation == second.pointer.generation
+    if isinstance(first, SymbolPointer) and isinstance(second, SymbolPointer):
+        return first.symbol == second.symbol
+    return False
 
 
 def visited(count: int) -> list[int]:

@@ -205,6 +205,62 @@ class SharedPtr(SmartPointer):
         return SharedPtr(self.type, self.owner)
 
 
+@class_("std::weak_ptr")
+class WeakPtr(LibraryObject):
+    """A pointer that owns nothing and can be asked for an owner."""
+
+    class_name = "std::weak_ptr"
+
+    def __init__(self, type: CType, owner: Owner | None) -> None:
+        super().__init__()
+        self.type = type
+        self.owner = owner
+
+    @classmethod
+    def construct(
+        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
+    ) -> LibraryObject:
+        """Watch what a shared pointer owns."""
+        made = cls(type, None)
+        if operands:
+            made.watch(operands[0])
+        return made
+
+    @classmethod
+    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
+        """One from unseen code."""
+        shared = SharedPtr.unknown(machine, type, name, origin)
+        assert isinstance(shared, SharedPtr)
+        return cls(type, shared.owner)
+
+    def watch(self, operand: Operand) -> None:
+        """Watch another owner."""
+        held = operand.cell.value if operand.cell is not None else operand.value
+        self.owner = held.owner if isinstance(held, SmartPointer | WeakPtr) else None
+
+    def copy(self, machine: Machine, span: Span) -> LibraryObject:
+        """Watch the same."""
+        return WeakPtr(self.type, self.owner)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method."""
+        alive = self.owner is not None and self.owner.count > 0
+        if method == "lock":
+            owner = self.owner if alive and self.owner is not None else Owner(0, None)
+            if alive:
+                owner.count += 1
+            return machine.statements.temporary(SharedPtr(CType("std::shared_ptr", self.type.arguments), owner))
+        if method in ("expired", "use_count"):
+            return int(not alive) if method == "expired" else self.owner.count if self.owner is not None else 0
+        if method == "operator=" and operands:
+            self.watch(operands[0])
+            return Operand(self, self.cell)
+        if method == "reset":
+            self.owner = None
+            return None
+        return NOT_MODELLED
+
+
 def _make(model: type[SmartPointer], name: str) -> Any:
     def make(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
         type = call.template_arguments[0] if call.template_arguments else UNKNOWN
