@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from order_program import PRIMARY, Program
+from order_program import PRIMARY, READ, Program
 
-from streamsan.vocabulary import ContextKind, ExitKind, FreeClass, HandleKind, LostKind, MemoryKind, SlotFlag
+from streamsan.vocabulary import (
+    ContextKind,
+    ExitKind,
+    FreeClass,
+    HandleKind,
+    LostKind,
+    MemoryKind,
+    RelatedRole,
+    SlotFlag,
+)
 from streamsan.vocabulary import OperationKind as Kind
 
 S = 10
@@ -260,3 +269,36 @@ def test_what_the_source_could_not_say_passes_through() -> None:
     malformed = program.op(Kind.MALFORMED_CALL)
     unclear = program.op(Kind.NOT_UNDERSTOOD)
     assert program.found() == [(602, "NONE", malformed), (603, "NONE", unclear)]
+
+
+def test_a_failed_free_or_query_names_the_stale_stream() -> None:
+    program = Program()
+    program.stream(S)
+    program.alloc(P, MemoryKind.STREAM_ORDERED, S)
+    program.launch(S, P)
+    program.op(Kind.STREAM_DESTROY, object=S)
+    stale = program.free(P, FreeClass.ASYNC, S, status=400)
+    asked = program.op(Kind.HANDLE_USE, object=S, detail=HandleKind.STREAM, status=400)
+    null = program.free(0, FreeClass.ASYNC, S, status=400)
+    allocated = program.alloc(0, MemoryKind.STREAM_ORDERED, S, status=400)
+    found = [(205, "STALE_STREAM", line) for line in (stale, asked, null, allocated)]
+    assert program.found() == found
+
+
+def test_a_failed_call_with_a_handle_nobody_knows_says_nothing() -> None:
+    program = Program()
+    program.alloc(P, MemoryKind.STREAM_ORDERED, 1)
+    program.free(P, FreeClass.ASYNC, 77, status=400)
+    for sort in HandleKind:
+        program.op(Kind.HANDLE_USE, object=78, detail=sort, status=400)
+    assert program.found() == []
+
+
+def test_the_access_of_a_use_is_told() -> None:
+    program = Program()
+    program.stream(S)
+    program.alloc(P)
+    program.copy(S, P, READ)
+    program.free(P)
+    (fact,) = program.facts(107)
+    assert [operation.flags & 3 for role, operation in fact.related if role is RelatedRole.USE] == [READ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from order_program import READ, WRITE, Program
+from order_program import PRIMARY, READ, WRITE, Program
 
 from streamsan.order.consumers import unconsumed_waits
 from streamsan.order.removal import inserted, without
@@ -190,3 +190,49 @@ def test_taking_out_and_putting_in() -> None:
     place = int(np.flatnonzero(longer["kind"] == Kind.LAUNCH)[0])
     assert len(longer) == len(slots) + 1
     assert longer["kind"][place - 1] == Kind.CALL
+
+
+def ends_with_a_pending_free(program: Program) -> int:
+    program.stream(S)
+    program.alloc(P, MemoryKind.STREAM_ORDERED, S)
+    program.launch(S, P)
+    program.sync(S)
+    program.free(P, FreeClass.ASYNC, S)
+    return program.sync(S)
+
+
+def test_a_wait_for_a_free_before_the_end_has_a_consumer() -> None:
+    program = Program()
+    last = ends_with_a_pending_free(program)
+    program.exit()
+    assert last not in unconsumed(program)
+
+
+def test_a_wait_for_a_free_before_the_reset_has_a_consumer() -> None:
+    program = Program()
+    last = ends_with_a_pending_free(program)
+    program.op(Kind.DEVICE_RESET, object=PRIMARY)
+    program.exit()
+    assert last not in unconsumed(program)
+
+
+def test_a_wait_for_a_free_before_the_stream_is_destroyed_has_a_consumer() -> None:
+    program = Program()
+    last = ends_with_a_pending_free(program)
+    program.op(Kind.STREAM_DESTROY, object=S)
+    program.sync_all()
+    program.exit()
+    assert last not in unconsumed(program)
+
+
+def test_the_free_of_a_destroyed_stream_is_pending_at_the_reset() -> None:
+    program = Program()
+    program.stream(S)
+    program.alloc(P, MemoryKind.STREAM_ORDERED, S)
+    program.launch(S, P)
+    program.sync(S)
+    program.free(P, FreeClass.ASYNC, S)
+    program.op(Kind.STREAM_DESTROY, object=S)
+    reset = program.op(Kind.DEVICE_RESET, object=PRIMARY)
+    program.exit()
+    assert (106, "PENDING_FREE", reset) in program.found()

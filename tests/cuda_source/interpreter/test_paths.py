@@ -1,9 +1,10 @@
 # ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
-from reading import kinds, operations, reading_of, run_main
+from reading import kinds, operations, reading_of, run, run_main
 
 from streamsan.cuda_source import Limits
+from streamsan.cuda_source.interpreter import reach
 from streamsan.vocabulary import SlotFlag
 
 
@@ -150,3 +151,16 @@ void drop() { float* p; cudaMalloc(&p, 4); }
     assert "POINTER_LOST" not in worlds["make"]
     assert "POINTER_LOST" not in worlds["give"]
     assert "POINTER_LOST" in worlds["drop"]
+
+
+def test_nothing_counts_as_lost_when_not_all_could_be_looked_at(tmp_path, monkeypatch):
+    text = """float table[8]; float best(float* d) { return table[1]; }
+int main() { float* p; cudaMalloc(&p, 4); for (int i = 0; i < 8; i++) table[i] = i;
+  for (int r = 0; r < 3; r++) best(p);
+  cudaMemset(p, 0, 4); cudaFree(p); }
+"""
+    monkeypatch.setattr(reach, "LARGEST_WALK", 3)
+    assert "POINTER_LOST" not in kinds(run(text, tmp_path))
+    lost = "int main() { for (int r = 0; r < 3; r++) { float* p; cudaMalloc(&p, 4); } }"
+    monkeypatch.undo()
+    assert "POINTER_LOST" in kinds(run(lost, tmp_path))

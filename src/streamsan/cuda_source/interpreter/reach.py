@@ -38,6 +38,8 @@ class Reach:
         """Generations of allocations whose pointers unseen code or device memory may hold."""
         self._lost: set[int] = set()
         self._protected: list[Any] = []
+        self.complete = True
+        """The last walk saw all that is reachable: it did not stop at the budget, as in a program of large arrays."""
         self.kept: list[Any] = []
         """Values that stay reachable outside the program's variables: threads' closures, exit handlers."""
 
@@ -51,7 +53,11 @@ class Reach:
         """Yield every value reachable from the roots, nearest to the last root first."""
         seen: set[int] = set()
         pending = list(roots)
-        while pending and len(seen) < LARGEST_WALK:
+        self.complete = True
+        while pending:
+            if len(seen) >= LARGEST_WALK:
+                self.complete = False
+                return
             item = pending.pop()
             if isinstance(item, Cell):
                 if id(item) in seen:
@@ -164,6 +170,8 @@ class Reach:
                 suspects.pop(value.pointer.generation, None)
                 if not suspects:
                     return
+        if not self.complete:
+            return
         kind = LostKind.ITERATION if machine.loops.depth else LostKind.SCOPE
         for generation, pointer in suspects.items():
             self._lost.add(generation)

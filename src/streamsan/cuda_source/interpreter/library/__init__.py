@@ -22,7 +22,8 @@ how it is made and used::
 Operators arrive as methods named `operator[]`, `operator*`, `operator->`, `operator()`, `operator=`, `operator==`, ...
 A method that returns NOT_MODELLED is treated as opaque: the arguments are as if given to unseen code.
 
-**Families.** ``@family`` registers a function from a name to a model or None, for libraries with many functions of one kind.
+**Families.** ``@family`` registers a function from a name to a model or None, for libraries with many functions of one
+kind.
 
 **Harmless names.** ``harmless("printf", "std::cout", ...)`` registers functions and objects whose calls neither keep
 nor change a pointer or handle: evaluating their arguments is all that happens. The result is an unknown.
@@ -72,8 +73,8 @@ _families: list[Callable[[str], FunctionModel | None]] = []
 _loaded = False
 
 _MODULES = (
-    "harmless_names", "memory", "containers", "arrays", "adapters", "pointers", "threads", "process", "callables", "tuples",
-    "maps", "strings", "algorithms", "text_streams", "cuda_values", "device_libraries",
+    "harmless_names", "memory", "containers", "arrays", "adapters", "pointers", "threads", "process", "callables",
+    "tuples", "maps", "strings", "algorithms", "text_streams", "cuda_values", "device_libraries",
     "host_libraries", "thrust_vectors", "clocks",
 )  # fmt: skip
 

@@ -54,13 +54,17 @@ class Array(Sequence):
             storage.cells[index] = element
             machine.objects.initialise(element, element.type, operand, span)
             machine.objects.adopt(element)
-        if element_type is not None and span is not None and isinstance(storage.length, int):
-            if machine.objects.is_class(element_type):
-                for index in range(len(operands), min(storage.length, LARGEST_EAGER)):
-                    machine.objects.construct(
-                        machine.objects.element(storage, index), element_type, [], span, default=True
-                    )
+        made._construct_rest(machine, len(operands), span)
         return made
+
+    def _construct_rest(self, machine: Machine, given: int, span: Span | None) -> None:
+        """Construct the elements that no initialiser was given for."""
+        storage = self.storage
+        element, length = storage.element, storage.length
+        if element is None or span is None or not isinstance(length, int) or not machine.objects.is_class(element):
+            return
+        for index in range(given, min(length, LARGEST_EAGER)):
+            machine.objects.construct(machine.objects.element(storage, index), element, [], span, default=True)
 
     @classmethod
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:

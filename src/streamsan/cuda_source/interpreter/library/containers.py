@@ -188,7 +188,8 @@ class Vector(Sequence):
 
     def _copy_range(self, machine: Machine, values: list[Value], span: Span) -> None:
         first, last = values
-        assert isinstance(first, ElementPointer) and isinstance(last, ElementPointer)
+        assert isinstance(first, ElementPointer)
+        assert isinstance(last, ElementPointer)
         machine.device.memory.access_value(first, None, AccessMode.READ, span)
         if first.array.origin != "zero" or first.array.symbol is not None:
             self.storage.origin = "opaque"
@@ -353,7 +354,8 @@ class Vector(Sequence):
     def _insert_range(self, machine: Machine, values: list[Value], span: Span) -> Value:
         """Append a range: of where in the middle it goes, nothing is kept."""
         where, first, last = values
-        assert isinstance(first, ElementPointer) and isinstance(last, ElementPointer)
+        assert isinstance(first, ElementPointer)
+        assert isinstance(last, ElementPointer)
         start, stop = machine.known(first.index), machine.known(last.index)
         machine.device.memory.access_value(first, None, AccessMode.READ, span)
         if first.array is last.array and isinstance(start, int) and isinstance(stop, int):

@@ -13,7 +13,8 @@ from streamsan.cuda_source.interpreter.values import Cell, StructObject
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
-_SCALARS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double")
+_INTEGERS = ("char", "short", "int", "long", "longlong")
+_SCALARS = (*_INTEGERS, *(f"u{name}" for name in _INTEGERS), "float", "double")
 
 
 def structure(machine: Machine, name: str, fields: dict[str, Any]) -> StructObject:
@@ -44,10 +45,12 @@ for _complex in ("cuComplex", "cuFloatComplex", "cuDoubleComplex"):
     _maker(f"make_{_complex}", ("x", "y"))
 
 harmless(
-    "cuCreal", "cuCimag", "cuCrealf", "cuCimagf", "cuCadd", "cuCmul", "cuCsub", "cuCdiv", "cuConj", "cuConjf", "cuCaddf",
+    "cuCreal", "cuCimag", "cuCrealf", "cuCimagf", "cuCadd", "cuCmul", "cuCsub", "cuCdiv", "cuConj", "cuConjf",
+    "cuCaddf",
     "cuCmulf", "cuCsubf", "cuCabs", "cuCabsf", "cuCfmaf", "cuCfma", "make_half2", "make_bfloat162", "__float2half_rn",
     "__half2float", "__float2half", "__float2bfloat16", "__bfloat162float", "__float2half2_rn", "__floats2half2_rn",
-    "__halves2half2", "__low2float", "__high2float", "__half2half2", "__double2half", "__int2half_rn", "__half_as_short",
+    "__halves2half2", "__low2float", "__high2float", "__half2half2", "__double2half", "__int2half_rn",
+    "__half_as_short",
     "__half_as_ushort", "__ushort_as_half", "__float2bfloat16_rn", "__double2bfloat16", "__ldg", "__float_as_int",
     "__int_as_float", "__float_as_uint", "__uint_as_float", "__brev", "__clz", "__ffs", "__popcll", "__hadd", "__hmul",
     "__hsub", "__hfma", "__hgt", "__hlt", "__nv_fp8_e4m3", "__nv_fp8_e5m2", "rsqrtf", "rsqrt", "__fdividef", "__expf",

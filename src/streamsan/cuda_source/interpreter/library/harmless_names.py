@@ -1,4 +1,4 @@
-"""Names whose calls neither keep nor change a pointer or handle: input and output, text, mathematics, time, assertions."""
+"""Names whose calls neither keep nor change a pointer or handle: output, text, mathematics, time, assertions."""
 
 from __future__ import annotations
 
@@ -46,35 +46,50 @@ harmless(
     "__syncthreads", "atomicAdd", "strcpy", "strncpy", "strcat", "strncat", "strncasecmp", "strdup", "srand48",
     "lrand48",
     "isnormal", "basename", "dirname", "chdir", "mkdir", "access", "unlink", "stat", "open", "lseek", "ioctl",
-    prefixes=("omp_", "std::chrono::", "chrono::", "std::this_thread::", "std::ios", "std::numeric_limits", "std::is_", "nvtx",
+    prefixes=("omp_", "std::chrono::", "chrono::", "std::this_thread::", "std::ios", "std::numeric_limits", "std::is_",
+              "nvtx",
               'operator""', "std::filesystem", "CUDART_"),
 )  # fmt: skip
 
 _MATHEMATICS = (
-    "abs fabs sqrt cbrt rsqrt pow exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh "
-    "asinh acosh atanh ceil floor round trunc rint nearbyint fmod remainder fmin fmax fdim fma hypot erf erfc tgamma lgamma "
-    "copysign ldexp scalbn ilogb logb lround llround lrint llrint nextafter signbit isnan isinf isfinite isnormal sincos "
-    "sinpi cospi normcdf"
-).split()
+    "abs", "fabs", "sqrt", "cbrt", "rsqrt", "pow", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "ceil",
+    "floor", "round", "trunc", "rint", "nearbyint", "fmod", "remainder", "fmin", "fmax", "fdim", "fma", "hypot",
+    "erf", "erfc", "tgamma", "lgamma", "copysign", "ldexp", "scalbn", "ilogb", "logb", "lround", "llround", "lrint",
+    "llrint", "nextafter", "signbit", "isnan", "isinf", "isfinite", "isnormal", "sincos", "sinpi", "cospi",
+    "normcdf",
+)  # fmt: skip
 harmless(*(f"{name}{suffix}" for name in _MATHEMATICS for suffix in ("", "f", "l")))
 harmless(
-    "count", "typeid", "name", "llabs", "div", "ldiv", "labs", "clamp", "gcd", "lcm", "midpoint", "lerp", "bit_cast", "popcount",
-    "norm", "real", "imag", "arg", "conj", "polar", "swab", "va_start", "va_end", "va_arg", "va_copy", "vsnprintf", "vsprintf",
-    "srandom", "random_r", "rand_r", "erand48", "nrand48", "mrand48", "seed48", "difftime", "mktime", "localtime", "gmtime",
-    "strftime", "ctime", "asctime", "times", "getrusage", "sysconf", "gethostname", "getcwd", "mkstemp", "fileno", "fsync",
-    "ftruncate", "fstat", "opendir", "closedir", "readdir", "rmdir", "freopen", "tmpfile", "fgetc", "getc", "ungetc", "putc",
-    "clearerr", "signal", "raise", "alarm", "pause", "sigemptyset", "sigaddset", "getuid", "syscall", "dlclose", "dlerror",
+    "count", "typeid", "name", "llabs", "div", "ldiv", "labs", "clamp", "gcd", "lcm", "midpoint", "lerp", "bit_cast",
+    "popcount",
+    "norm", "real", "imag", "arg", "conj", "polar", "swab", "va_start", "va_end", "va_arg", "va_copy", "vsnprintf",
+    "vsprintf",
+    "srandom", "random_r", "rand_r", "erand48", "nrand48", "mrand48", "seed48", "difftime", "mktime", "localtime",
+    "gmtime",
+    "strftime", "ctime", "asctime", "times", "getrusage", "sysconf", "gethostname", "getcwd", "mkstemp", "fileno",
+    "fsync",
+    "ftruncate", "fstat", "opendir", "closedir", "readdir", "rmdir", "freopen", "tmpfile", "fgetc", "getc", "ungetc",
+    "putc",
+    "clearerr", "signal", "raise", "alarm", "pause", "sigemptyset", "sigaddset", "getuid", "syscall", "dlclose",
+    "dlerror",
     "QueryPerformanceCounter", "QueryPerformanceFrequency", "Sleep", "GetTickCount", "_putenv", "putenv", "unsetenv",
-    "isalnum", "isupper", "islower", "ispunct", "isxdigit", "isprint", "htonl", "ntohl", "htons", "ntohs", "sched_setaffinity",
-    "pthread_self", "pthread_attr_init", "pthread_attr_destroy", "pthread_setaffinity_np", "sched_getcpu", "numa_node_of_cpu",
+    "isalnum", "isupper", "islower", "ispunct", "isxdigit", "isprint", "htonl", "ntohl", "htons", "ntohs",
+    "sched_setaffinity",
+    "pthread_self", "pthread_attr_init", "pthread_attr_destroy", "pthread_setaffinity_np", "sched_getcpu",
+    "numa_node_of_cpu",
     "stoi", "stol", "stoll", "stoul", "stoull", "stof", "stod", "declval", "make_error_code", "current_path", "exists",
-    "file_size", "current_exception", "uncaught_exceptions", "set_terminate", "ignore", "tellg", "seekg", "tellp", "seekp",
+    "file_size", "current_exception", "uncaught_exceptions", "set_terminate", "ignore", "tellg", "seekg", "tellp",
+    "seekp",
     "rdbuf", "sync_with_stdio", "imbue", "unsetf", "setf", "seed", "__builtin_unreachable", "__builtin_trap",
-    "__builtin_assume_aligned", "__assume", "_mm_pause", "backtrace", "timeval", "timespec", "tm", "timezone", "FILE", "stat", "sigaction", "sigset_t", "pthread_attr_t", "rusage",
-    "struct timeval", "struct timespec", "struct stat", "struct option", "option", "cpu_set_t", "LARGE_INTEGER", "dirent",
+    "__builtin_assume_aligned", "__assume", "_mm_pause", "backtrace", "timeval", "timespec", "tm", "timezone",
+    "FILE", "stat", "sigaction", "sigset_t", "pthread_attr_t", "rusage",
+    "struct timeval", "struct timespec", "struct stat", "struct option", "option", "cpu_set_t", "LARGE_INTEGER",
+    "dirent",
     "div_t", "va_list", "jmp_buf", "utsname", "sockaddr_in", "isOpen", "get_future_status",
     "sdkCreateTimer", "sdkDeleteTimer", "sdkStartTimer", "sdkStopTimer", "sdkResetTimer", "sdkGetTimerValue",
-    "sdkGetAverageTimerValue", "checkCmdLineFlag", "getCmdLineArgumentInt", "getCmdLineArgumentFloat", "sdkFindFilePath",
+    "sdkGetAverageTimerValue", "checkCmdLineFlag", "getCmdLineArgumentInt", "getCmdLineArgumentFloat",
+    "sdkFindFilePath",
     "cublasGetStatusString", "cusparseGetErrorString", "cufftGetErrorString", "_cudaGetErrorEnum",
     prefixes=("std::filesystem", "fs::", "boost::", "spdlog::", "fmt::", "absl::", "std::numbers", "std::ratio", "MPI_", "nccl", "nvml", "nvrtc", "GLFW", "GLu", "GLe"),
 )  # fmt: skip
@@ -82,7 +97,8 @@ harmless(
 constants(
     {
         "__FILE__": "file", "__func__": "function", "__FUNCTION__": "function", "__PRETTY_FUNCTION__": "function",
-        "__cplusplus": 201703, "EXIT_SUCCESS": 0, "EXIT_FAILURE": 1, "RAND_MAX": 2147483647, "INT_MAX": 2147483647, "INT_MIN": -2147483648,
+        "__cplusplus": 201703, "EXIT_SUCCESS": 0, "EXIT_FAILURE": 1, "RAND_MAX": 2147483647, "INT_MAX": 2147483647,
+        "INT_MIN": -2147483648,
         "UINT_MAX": 4294967295, "SIZE_MAX": (1 << 64) - 1, "nullptr": 0, "NULL": 0, "true": 1, "false": 0,
         "INT64_MAX": (1 << 63) - 1, "UINT64_MAX": (1 << 64) - 1, "UINT32_MAX": 4294967295, "npos": (1 << 64) - 1,
         "M_PI": 3.141592653589793, "FLT_MAX": 3.4028234663852886e38, "DBL_MAX": 1.7976931348623157e308,

@@ -15,7 +15,6 @@ from streamsan.cuda_source.interpreter.values import (
     Reference,
     StructObject,
     Value,
-    is_pointer,
 )
 from streamsan.vocabulary import AccessMode, MemoryKind
 

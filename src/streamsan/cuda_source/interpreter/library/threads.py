@@ -30,6 +30,32 @@ if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
 
+class Waits(Exception):  # noqa: N818 - no error: how control leaves the thread's body
+    """A thread can go on only after another has done something that is not run yet."""
+
+    def __init__(self, span: Span) -> None:
+        super().__init__("waits")
+        self.span = span
+
+
+class Parked(LibraryObject):
+    """The rest of a thread that waits: at some time it runs, and may do anything with what it reaches."""
+
+    class_name = "waiting thread"
+
+    def __init__(self, given: list[Any]) -> None:
+        super().__init__()
+        self.given = [item.cell or item.value if isinstance(item, Operand) else item for item in given]
+
+    def parts(self) -> list[Any]:
+        """What the thread was given."""
+        return self.given
+
+    def goes_on(self, machine: Machine, span: Span) -> None:
+        """Now it may have run."""
+        machine.calls.opaque("", [Operand(self)], span, quiet=True)
+
+
 def start(machine: Machine, callee: Value, operands: list[Operand], span: Span) -> tuple[HostThread, Value]:
     """Run a function as a new host thread; returns the thread and the function's result."""
     device = machine.device
@@ -42,6 +68,10 @@ def start(machine: Machine, callee: Value, operands: list[Operand], span: Span) 
     result: Value = None
     try:
         result = machine.expressions.load(machine.calls.invoke_value(callee, given, span), span)
+    except Waits as waits:
+        result = Parked([callee, *given])
+        machine.not_understood(waits.span, "a thread waits here for another: what it does then is not followed")
+        result.goes_on(machine, span)
     except Thrown:
         machine.not_understood(span, "an exception leaves a thread")
     finally:
@@ -74,6 +104,8 @@ class Thread(LibraryObject):
         super().__init__()
         self.type = type
         self.worker = worker
+        self.rest: Value = None
+        """`Parked` if the thread waits for another."""
 
     @classmethod
     def construct(
@@ -88,8 +120,10 @@ class Thread(LibraryObject):
             return held.move(machine, span)
         if operands[0].cell is None:
             machine.reach.kept.append(held)
-        worker, _ = start(machine, held, operands[1:], span)
-        return cls(type, worker)
+        worker, result = start(machine, held, operands[1:], span)
+        made = cls(type, worker)
+        made.rest = result if isinstance(result, Parked) else None
+        return made
 
     @classmethod
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
@@ -99,15 +133,22 @@ class Thread(LibraryObject):
     def move(self, machine: Machine, span: Span) -> LibraryObject:
         """Hand the thread over."""
         made = Thread(self.type, self.worker)
-        self.worker = None
+        made.rest = self.rest
+        self.worker = self.rest = None
         return made
+
+    def parts(self) -> list[Any]:
+        """What a thread that waits was given."""
+        return [self.rest]
 
     def join(self, machine: Machine, span: Span) -> None:
         """Wait for the thread."""
         if self.worker is not None:
             device = machine.device
             device.model.join(device.thread, self.worker, device.site(span))
-            self.worker = None
+            if isinstance(self.rest, Parked):
+                self.rest.goes_on(machine, span)
+            self.worker = self.rest = None
 
     def destroy(self, machine: Machine, span: Span) -> None:
         """A jthread joins; a std::thread must have been joined."""
@@ -128,6 +169,7 @@ class Thread(LibraryObject):
             held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
             if isinstance(held, Thread):
                 self.worker, held.worker = held.worker, self.worker if method == "swap" else None
+                self.rest, held.rest = held.rest, self.rest if method == "swap" else None
             return Operand(self, self.cell)
         if method in ("get_id", "native_handle", "request_stop", "get_stop_token"):
             return machine.fresh(method, "opaque")
@@ -146,6 +188,8 @@ class Future(LibraryObject):
         self.worker = worker
         self.result = result
         self.key = key
+        self.promised: Cell | None = None
+        """Where a promise puts the result."""
 
     @classmethod
     def construct(
@@ -171,6 +215,7 @@ class Future(LibraryObject):
     def move(self, machine: Machine, span: Span) -> LibraryObject:
         """Hand the result over."""
         made = Future(self.type, self.worker, self.result, self.key)
+        made.promised = self.promised
         self.worker = None
         return made
 
@@ -191,6 +236,11 @@ class Future(LibraryObject):
         """Call a method."""
         if method in ("get", "wait"):
             self.wait(machine, span)
+            if isinstance(self.result, Parked):
+                self.result.goes_on(machine, span)
+                self.result = machine.fresh("result", "opaque")
+            if method == "get" and self.promised is not None and self.promised.value is not None:
+                return Operand(cell=self.promised, moved=True)
             return self.result if method == "get" else None
         if method in ("wait_for", "wait_until", "valid", "share"):
             return machine.fresh(method, "opaque") if method != "share" else Operand(self, self.cell)
@@ -198,6 +248,7 @@ class Future(LibraryObject):
             held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
             if isinstance(held, Future):
                 self.worker, self.result, self.key = held.worker, held.result, held.key
+                self.promised = held.promised
                 held.worker = None
             return Operand(self, self.cell)
         return NOT_MODELLED
@@ -279,6 +330,7 @@ class Mutex(Synchroniser):
     """A mutex, and whatever else one thread signals and another waits for."""
 
     class_name = "std::mutex"
+    promised: Cell | None = None
     _ACQUIRE = frozenset({"lock", "lock_shared", "acquire", "wait", "arrive_and_wait", "wait_for", "wait_until"})
     _RELEASE = frozenset({"unlock", "unlock_shared", "release", "notify_one", "notify_all", "arrive_and_wait",
                           "count_down", "set_value", "arrive", "clear", "set_exception"})  # fmt: skip
@@ -291,13 +343,19 @@ class Mutex(Synchroniser):
         if method == "get_future":
             device = machine.device
             self._key = self._key or device.model.sync_key()
-            return machine.statements.temporary(
-                Future(CType("std::future"), None, machine.fresh("result", "opaque"), self._key)
-            )
+            future = Future(CType("std::future"), None, machine.fresh("result", "opaque"), self._key)
+            future.promised = self._promised()
+            return machine.statements.temporary(future)
+        if method == "set_value" and operands:
+            result = self._promised()
+            machine.objects.initialise(result, machine.expressions.type_of(operands[0]).bare(), operands[0], span)
+            machine.objects.adopt(result)
         if method not in self._ACQUIRE and method not in self._RELEASE:
             return NOT_MODELLED
         if method in self._RELEASE:
             self.release(machine, span)
+        if method == "wait" and self.type.name.rpartition("::")[2].startswith("condition_variable"):
+            self._wait(machine, operands[1:], span)
         if method in self._ACQUIRE:
             for operand in operands[:1]:
                 lock = operand.cell.value if operand.cell is not None else operand.value
@@ -305,6 +363,27 @@ class Mutex(Synchroniser):
                     lock.relock(machine, span)
             self.acquire(machine, span)
         return None
+
+
+    def parts(self) -> list[Any]:
+        """What was promised."""
+        return [self.promised] if self.promised is not None else []
+
+    def _promised(self) -> Cell:
+        self.promised = self.promised or Cell(None, CType("auto"), "promised")
+        return self.promised
+
+    def _wait(self, machine: Machine, predicate: list[Operand], span: Span) -> None:
+        """A thread's body runs where it starts: if what it waits for is still to come, it cannot go on here."""
+        device = machine.device
+        if device.thread is device.model.main_thread:
+            return
+        if predicate:
+            held = predicate[0].cell.value if predicate[0].cell is not None else predicate[0].value
+            result = machine.expressions.load(machine.calls.invoke_value(held, [], span), span)
+            if machine.truth(result) is not False:
+                return
+        raise Waits(span)
 
 
 @class_("std::lock_guard", "std::unique_lock", "std::scoped_lock", "std::shared_lock")

@@ -264,7 +264,8 @@ def _algorithm(name: str, machine: Machine, operands: list[Operand], call: CallS
     if cub:
         stream = next((value for value in values if isinstance(value, Handle) and value.type == "stream"), 0)
         if values and machine.objects.is_null(values[0]):  # the call that asks how much memory is needed
-            _fresh_output(machine, values[1] if len(values) > 1 else None)
+            if len(operands) > 1 and operands[1].cell is not None:
+                operands[1].cell.value = machine.fresh(operands[1].cell.name, "opaque")
             return 0
     for value in values:
         if isinstance(value, ElementPointer | CellPointer):
@@ -286,11 +287,6 @@ def _inside(value: Value) -> list[Value]:
     if isinstance(value, LibraryObject):
         return [part.value if isinstance(part, Cell) else part for part in value.parts()]
     return []
-
-
-def _fresh_output(machine: Machine, value: Value) -> None:
-    if isinstance(value, CellPointer):
-        value.cell.value = machine.fresh(value.cell.name, "opaque")
 
 
 def _iterator(machine: Machine, operands: list[Operand], call: CallSite) -> Any:

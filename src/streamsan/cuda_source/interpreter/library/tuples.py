@@ -359,7 +359,8 @@ def visit(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 @function("std::make_optional", "std::make_any", "std::in_place")
 def make_optional(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """An optional that holds the operand."""
-    return machine.statements.temporary(Optional.construct(machine, CType("std::any"), operands, call.span, None, False))
+    made = Optional.construct(machine, CType("std::any"), operands, call.span, None, False)
+    return machine.statements.temporary(made)
 
 
 @function("std::holds_alternative", "holds_alternative")
@@ -367,9 +368,9 @@ def holds_alternative(machine: Machine, operands: list[Operand], call: CallSite)
     """Whether a variant holds the type."""
     held = held_by(operands[0]) if operands else None
     wanted = call.template_arguments[0] if call.template_arguments else None
-    if isinstance(held, Optional) and held.certain and held.held is not None and isinstance(wanted, CType):
-        if held.held.type.name not in ("", "auto"):
-            return int((wanted.name, wanted.pointers) == (held.held.type.name, held.held.type.pointers))
+    cell = held.held if isinstance(held, Optional) and held.certain else None
+    if cell is not None and isinstance(wanted, CType) and cell.type.name not in ("", "auto"):
+        return int((wanted.name, wanted.pointers) == (cell.type.name, cell.type.pointers))
     return machine.fresh("holds_alternative", "opaque")
 
 

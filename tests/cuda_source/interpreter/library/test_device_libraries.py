@@ -1,0 +1,60 @@
+"""cuBLAS and its kin use memory on their handle's stream; thrust's vectors own device memory."""
+
+# ruff: noqa: E501 - programs under test stay as a person would type them
+from __future__ import annotations
+
+import pytest
+from reading import kinds, run_main
+
+START = "float *d, *e; cudaMalloc(&d, 400); cudaMalloc(&e, 400); cudaStream_t s; cudaStreamCreate(&s); float one = 1, r;"
+
+ON_STREAM = {
+    "cublas": "cublasHandle_t h; cublasCreate(&h); cublasSetStream(h, s); cublasSaxpy(h, 100, &one, d, 1, e, 1);",
+    "cublas in a class": "struct Blas { cublasHandle_t h; Blas(cudaStream_t s) { cublasCreate(&h); cublasSetStream(h, s); } void run(float* d, float* e) { float one = 1; cublasSaxpy(h, 100, &one, d, 1, e, 1); } }; Blas b(s); b.run(d, e);",
+    "cufft": "cufftHandle p; cufftPlan1d(&p, 50, CUFFT_C2C, 1); cufftSetStream(p, s); cufftExecC2C(p, (cufftComplex*)d, (cufftComplex*)e, CUFFT_FORWARD);",
+    "cusparse": "cusparseHandle_t h; cusparseCreate(&h); cusparseSetStream(h, s); cusparseDnVecDescr_t x; cusparseCreateDnVec(&x, 100, d, CUDA_R_32F); cusparseScatter(h, x, e);",
+    "nccl": "ncclComm_t c; ncclCommInitRank(&c, 1, id, 0); ncclAllReduce(d, e, 100, ncclFloat, ncclSum, c, s);",
+    "cub": "size_t n = 0; void* t = nullptr; cub::DeviceReduce::Sum(t, n, d, e, 100, s); cudaMalloc(&t, n); cub::DeviceReduce::Sum(t, n, d, e, 100, s);",
+    "thrust": "thrust::transform(thrust::cuda::par_nosync.on(s), d, d + 100, e, thrust::negate<float>());",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ON_STREAM.values(), ids=ON_STREAM)
+def test_work_is_a_use_on_the_stream(body, tmp_path):
+    ops = run_main(f"{START}\n{body}\n", tmp_path)
+    stream = next(op.object for op in ops if op.kind == "STREAM_CREATE")
+    made = [op for op in ops if op.kind == "ALLOC" and op.label in ("d", "e")]
+    launches = [op for op in ops if op.kind == "LAUNCH"]
+    assert [op.stream for op in launches] == [stream]
+    assert launches[0].object in {op.object for op in made} or launches[0].label.startswith("cub")
+    assert not {"OPAQUE_CALL", "STREAM_QUERY"} & set(kinds(ops))
+
+
+def test_a_result_on_the_host_waits_and_one_on_the_device_does_not(tmp_path):
+    create = "cublasHandle_t h; cublasCreate(&h); cublasSetStream(h, s);"
+    host = run_main(f"{START} {create} cublasSdot(h, 100, d, 1, e, 1, &r);", tmp_path)
+    device = run_main(f"{START} {create} cublasSdot(h, 99, d, 1, e, 1, d + 99);", tmp_path)
+    assert "STREAM_QUERY" in kinds(host)
+    assert "STREAM_QUERY" not in kinds(device)
+
+
+def test_destroying_a_handle_may_wait_and_destroying_a_descriptor_does_not(tmp_path):
+    handle = run_main(f"{START} cublasHandle_t h; cublasCreate(&h); cublasDestroy(h);", tmp_path)
+    vector = "cusparseDnVecDescr_t x; cusparseCreateDnVec(&x, 100, d, CUDA_R_32F); cusparseDestroyDnVec(x);"
+    assert "OPAQUE_CALL" in kinds(handle)
+    assert "OPAQUE_CALL" not in kinds(run_main(f"{START} {vector}", tmp_path))
+
+
+def test_a_device_vector_allocates_and_frees_where_it_ends(tmp_path):
+    body = """  {
+    thrust::device_vector<float> v(100);
+    fill<<<1, 1>>>(thrust::raw_pointer_cast(v.data()), 1);
+    thrust::device_vector<float> w = std::move(v);
+    fill<<<1, 1>>>(thrust::raw_pointer_cast(&w[0]), 1);
+  }"""
+    ops = run_main(body, tmp_path)
+    memory = [(op.kind, op.object, op.size, op.line) for op in ops if op.kind in ("ALLOC", "FREE")]
+    assert [(kind, line) for kind, _, _, line in memory] == [("ALLOC", 4), ("FREE", 8)]
+    assert memory[0][2] == 400
+    assert memory[0][1] == memory[1][1]
+    assert {op.object for op in ops if op.kind == "LAUNCH" and op.label == "fill"} <= {memory[0][1], 0}
