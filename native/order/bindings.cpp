@@ -40,7 +40,7 @@ nb::list fact_tuples(const Engine& engine) {
         }
         list.append(nb::make_tuple(fact.code, number(fact.variant), operation_tuple(engine, fact.operation), related,
                                    allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
-                                   fact.count, fact.cost));
+                                   fact.unseen, fact.count, fact.cost));
     }
     return list;
 }

@@ -1,4 +1,4 @@
-// Vector clocks with three relations side by side.
+// Vector clocks with four relations side by side.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,14 +10,17 @@ namespace streamsan::order {
 using Tick = std::int32_t;
 constexpr Tick last_tick = std::numeric_limits<Tick>::max();
 
-/// One timeline's component in each relation: contract, credited, all (and one spare, so that it fills a vector register).
+/// One timeline's component in each relation; four of them fill a vector register.
 typedef std::int32_t Lanes __attribute__((vector_size(16)));
 
-enum Lane : int { contract = 0, credited = 1, all = 2 };
+/// Each relation has the edges of those before it and more: contract, visible, credited, all.
+enum Lane : int { contract = 0, credited = 1, all = 2, visible = 3 };
 
-/// Which relations an edge of a class belongs to: a promised edge is in all three, an observed one in `all` only.
-constexpr Lanes contract_edge = {-1, -1, -1, 0};
-constexpr Lanes run_edge = {0, -1, -1, 0};
+/// Which relations an edge of a class belongs to: a promised edge is in every one, an observed one in `all` only. What code
+/// that nobody can see may have ordered is credited, but not visible.
+constexpr Lanes contract_edge = {-1, -1, -1, -1};
+constexpr Lanes run_edge = {0, -1, -1, -1};
+constexpr Lanes opaque_edge = {0, -1, -1, 0};
 constexpr Lanes observed_edge = {0, 0, -1, 0};
 
 /// A point on a timeline. Tick 0 is before everything.
@@ -63,7 +66,7 @@ public:
             mine[i].lanes = (theirs_here & newer) | (mine[i].lanes & ~newer);
             changed |= newer;
         }
-        return {(changed[0] | changed[1] | changed[2]) != 0, changed[0] != 0};
+        return {(changed[0] | changed[1] | changed[2] | changed[3]) != 0, changed[0] != 0};
     }
 
     /// Becomes equal to `other`; keeps its storage.
@@ -93,7 +96,7 @@ struct Timeline {
     Epoch advance() {
         if (released) {
             if (tick < last_tick) ++tick;
-            clock.set(slot, Lanes{tick, tick, tick, 0});
+            clock.set(slot, Lanes{tick, tick, tick, tick});
             released = false;
         }
         return {slot, tick};

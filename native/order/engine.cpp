@@ -176,7 +176,7 @@ void Engine::open_thread(std::uint16_t index) {
 void Engine::catch_up(Thread& thread, const Process& process) {
     if (thread.opaque_version == process.opaque_version) return;
     thread.opaque_version = process.opaque_version;
-    timeline(thread).learn(process.opaque, run_edge);
+    timeline(thread).learn(process.opaque, opaque_edge);
 }
 
 void Engine::step(const Slot& slot) {

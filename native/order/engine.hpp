@@ -19,8 +19,8 @@ struct Unmet {
     std::uint64_t later;
 };
 
-/// What a required order rests on.
-enum class Verdict : std::uint8_t { contract, run, observed, unordered };
+/// What a required order rests on; `unseen`: only on code that nobody can see.
+enum class Verdict : std::uint8_t { contract, run, unseen, observed, unordered };
 
 /// The rule that a use which is not ordered before such a free breaks, and how the fact is called.
 std::uint16_t free_code(FreeClass family);

@@ -29,7 +29,7 @@ std::uint64_t key_of(const Fact& fact) {
 
 /// How little a fact leaves open: lower is more certain.
 int doubt(const Fact& fact) {
-    return (fact.assumed ? 8 : 0) + (fact.may_be_equal ? 4 : 0) + static_cast<int>(fact.rests_on);
+    return (fact.unseen ? 16 : 0) + (fact.assumed ? 8 : 0) + (fact.may_be_equal ? 4 : 0) + static_cast<int>(fact.rests_on);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct Fact {
     EdgeClass rests_on = EdgeClass::CONTRACT;
     bool assumed = false;
     bool may_be_equal = false;
+    bool unseen = false;  ///< code that nobody can see may give the order
     std::uint8_t related_count = 0;
     Operation operation;
     std::array<Related, 6> related;

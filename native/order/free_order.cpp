@@ -31,7 +31,8 @@ FactVariant free_variant(FreeClass family) {
 Verdict Engine::verdict(const Clock& clock, Epoch earlier) {
     const Lanes known = clock.at(earlier.slot);
     if (known[contract] >= earlier.tick) return Verdict::contract;
-    if (known[credited] >= earlier.tick) return Verdict::run;
+    if (known[visible] >= earlier.tick) return Verdict::run;
+    if (known[credited] >= earlier.tick) return Verdict::unseen;
     return known[all] >= earlier.tick ? Verdict::observed : Verdict::unordered;
 }
 
@@ -82,13 +83,15 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     Found certain{blank};
     Found doubtful{blank};
     Found observed{blank};
+    Found unseen{blank};
     process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
         const Verdict order = verdict(at, use.epoch);
         if (order == Verdict::contract) return;
         require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
-        if (order == Verdict::run) return;
+        // Code that was given the memory may have done anything with it: nothing is known of its uses.
+        if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         const bool equal = equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation);
-        Found& found = order == Verdict::observed ? observed : equal ? doubtful : certain;
+        Found& found = order == Verdict::unseen ? unseen : order == Verdict::observed ? observed : equal ? doubtful : certain;
         found.any = true;
         found.fact.with(RelatedRole::USE, use.operation);
         found.fact.may_be_equal |= equal;
@@ -106,6 +109,11 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
         observed.fact.rests_on = EdgeClass::OBSERVED;
         observed.fact.assumed = observed.assumed;
         report(observed.fact);
+        return false;
+    }
+    if (unseen.any) {
+        unseen.fact.assumed = unseen.fact.unseen = true;
+        report(unseen.fact);
         return false;
     }
     return true;

@@ -82,7 +82,7 @@ Clock Engine::everything() {
     for (std::uint32_t slot = 0; slot < timelines_.size(); ++slot) {
         Timeline& each = timeline(slot);
         each.released = true;
-        clock.set(slot, Lanes{0, each.tick, each.tick, 0});
+        clock.set(slot, Lanes{0, each.tick, each.tick, each.tick});
     }
     return clock;
 }

@@ -29,7 +29,7 @@ std::uint32_t Engine::new_timeline(const Timeline* creator) {
         reused.clock.clear();
         reused.released = true;
         ++reused.version;
-        reused.clock.set(reused.slot, Lanes{reused.tick, reused.tick, reused.tick, 0});
+        reused.clock.set(reused.slot, Lanes{reused.tick, reused.tick, reused.tick, reused.tick});
         return candidate.timeline;
     }
     if (timelines_.size() >= most_timelines) {
@@ -231,7 +231,7 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
 void Engine::catch_up(Stream& stream, const Process& process) {
     if (stream.opaque_version == process.opaque_version) return;
     stream.opaque_version = process.opaque_version;
-    timeline(stream).learn(process.opaque, run_edge);
+    timeline(stream).learn(process.opaque, opaque_edge);
     // The unknown code may have issued work here: a wait for the stream has something to wait for again.
     timeline(stream).advance();
     if (stream.kind == StreamKind::LEGACY) ++stream.legacy_version;
@@ -246,7 +246,7 @@ void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
     // The issue edge. When the host learned nothing new, only its own component can have moved.
     host.released = true;
     if (stream.issuer == thread_index && stream.issuer_version == host.version) {
-        const Lanes now = {host.tick, host.tick, host.tick, 0};
+        const Lanes now = {host.tick, host.tick, host.tick, host.tick};
         if (own.clock.at(host.slot)[contract] != host.tick) {
             own.clock.set(host.slot, now);
             ++own.version;

@@ -140,7 +140,7 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
     fact.with(RelatedRole::ALLOC, allocation.made).with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
     fact.allocation = describe(allocation);
     fact.assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed;
-    fact.rests_on = order == Verdict::contract ? EdgeClass::CONTRACT : order == Verdict::run ? EdgeClass::RUN : EdgeClass::OBSERVED;
+    fact.rests_on = order == Verdict::contract ? EdgeClass::CONTRACT : order == Verdict::observed ? EdgeClass::OBSERVED : EdgeClass::RUN;
     report(fact);
 }
 
@@ -149,11 +149,12 @@ void Engine::check_after_alloc(const Process& process, const Allocation& allocat
     if (clock.knows(allocation.made_at, contract)) return;
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
     const Verdict order = verdict(clock, allocation.made_at);
-    if (order == Verdict::run) return;
+    if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
     Fact fact(order == Verdict::observed ? 107 : 103, FactVariant::NONE, use.operation);
     fact.with(RelatedRole::ALLOC, allocation.made);
     fact.allocation = describe(allocation);
-    fact.assumed = use.operation.assumed() || stream.assumed || names_[allocation.made.stream_name].assumed;
+    fact.unseen = order == Verdict::unseen;
+    fact.assumed = fact.unseen || use.operation.assumed() || stream.assumed || names_[allocation.made.stream_name].assumed;
     fact.may_be_equal = equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made);
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
     report(fact);
@@ -260,12 +261,13 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
         if (!host_side(allocation.kind) || !forbids_host_access(use.operation.kind)) return;
         const Verdict order = verdict(clock, use.epoch);
-        if (order == Verdict::run) return;
+        if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         Fact fact(order == Verdict::observed ? 107 : 108, reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation);
         fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
         fact.allocation = describe(allocation);
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
-        fact.assumed = operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
+        fact.unseen = order == Verdict::unseen;
+        fact.assumed = fact.unseen || operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
                        names_[use.operation.stream_name].assumed;
         fact.may_be_equal = maybe_awaited(process, use.operation);
         if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;

@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 _Operation = tuple[int, int, int, int, int, int, int, int, int, int, int, bool]
 _Allocation = tuple[int, int, int, int, bool, int, int]
-_Fact = tuple[int, int, _Operation, list[tuple[int, _Operation]], _Allocation | None, int, bool, bool, int, int]
+_Fact = tuple[int, int, _Operation, list[tuple[int, _Operation]], _Allocation | None, int, bool, bool, bool, int, int]
 
 class Engine:
     def __init__(self, thread_process: list[int], requirements: bool = False) -> None: ...

@@ -92,7 +92,7 @@ def _allocation(values: _Allocation | None) -> AllocationFact | None:
 
 
 def _fact(values: _Fact) -> Fact:
-    code, variant, operation, related, allocation, rests_on, assumed, may_be_equal, count, cost = values
+    code, variant, operation, related, allocation, rests_on, assumed, may_be_equal, unseen, count, cost = values
     return Fact(
         code=code,
         variant=FactVariant(variant),
@@ -102,6 +102,7 @@ def _fact(values: _Fact) -> Fact:
         rests_on=EdgeClass(rests_on),
         assumed=assumed,
         may_be_equal=may_be_equal,
+        unseen=unseen,
         count=count,
         cost_ns=cost,
     )

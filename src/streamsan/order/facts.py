@@ -61,6 +61,8 @@ class Fact:
     """the fact involves a stream, allocation or operation that an unknown caller decides"""
     may_be_equal: bool = False
     """two unknown streams of the fact may be one and the same: then the fact does not hold"""
+    unseen: bool = False
+    """code that is not visible may give the order that the fact misses; such a fact is assumed as well"""
     count: int = 1
     cost_ns: int = 0
     """summed duration of the calls, for costs (SS501)"""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from streamsan.findings import Finding
+from streamsan.findings import Finding, Place
 from streamsan.order.facts import Fact
 from streamsan.vocabulary import RelatedRole
 
@@ -61,7 +61,17 @@ def _cause(fact: Fact) -> tuple[object, ...] | None:
 
 def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings without those that another one, at the same operations and no weaker, already explains."""
-    return [f for f in findings if not any(_explains(other, f) for other in findings if other is not f)]
+    causes: dict[Place, list[Finding]] = {}
+    for finding in findings:
+        if finding.code in OUTRANKS:
+            causes.setdefault(finding.location.place, []).append(finding)
+    return [finding for finding in findings if not _is_explained(finding, causes)]
+
+
+def _is_explained(finding: Finding, causes: Mapping[Place, Sequence[Finding]]) -> bool:
+    # A cause is reported at the consequence's own place, or at one of its operations.
+    places = {finding.location.place, *finding.basis.operations}
+    return any(_explains(cause, finding) for place in places for cause in causes.get(place, ()) if cause is not finding)
 
 
 def _explains(cause: Finding, consequence: Finding) -> bool:

@@ -99,6 +99,8 @@ class Rule(ABC):
         """Return what has to be known to be sure, "" where the finding stands on its own."""
         if not self.decided_by_caller(fact):
             return ""
+        if fact.unseen:
+            return "unless code that is not visible orders it"
         return "unless the two streams are one and the same" if fact.may_be_equal else "unless the caller sees to it"
 
     def properties(self, case: Case) -> dict[str, int | str]:

@@ -164,3 +164,8 @@ int main() { float* p; cudaMalloc(&p, 4); for (int i = 0; i < 8; i++) table[i] =
     lost = "int main() { for (int r = 0; r < 3; r++) { float* p; cudaMalloc(&p, 4); } }"
     monkeypatch.undo()
     assert "POINTER_LOST" in kinds(run(lost, tmp_path))
+
+
+def test_a_class_that_seems_to_hold_itself_ends(tmp_path):
+    text = "struct A { A left; A right; float* p; }; int main() { A a; float* q; cudaMalloc(&q, 4); cudaFree(q); }"
+    assert kinds(run(text, tmp_path)) == ["ALLOC", "FREE"]

@@ -373,8 +373,20 @@ class Functions:
                 machine.objects.initialise_member(object, field, type, None)
         object.constructed = True
 
+    def _holds_itself(self, cls: ClassInfo) -> bool:
+        """Tell whether a member of the class is being made for an object of it: a name that was taken for another's."""
+        for frame in reversed(self.machine.frames):
+            if frame.cls is None or frame.function != frame.cls.name:
+                return False
+            if frame.cls.name == cls.name and frame.cls.arguments == cls.arguments:
+                return True
+        return False
+
     def _construct_default(self, cell: Cell, cls: ClassInfo, span: Span) -> None:
         machine = self.machine
+        if self._holds_itself(cls):
+            cell.value = machine.fresh(cell.name or cls.name, "opaque")
+            return
         object = StructObject(cls)
         object.cell = cell
         cell.value = object

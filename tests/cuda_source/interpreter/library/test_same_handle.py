@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from reading import run_main
+from reading import kinds, operations, reading_of, run_main
 
 STREAMS = "cudaStream_t a, b; cudaStreamCreate(&a); cudaStreamCreate(&b); float* d; cudaMalloc(&d, 4);"
 
@@ -60,3 +60,15 @@ def test_what_goes_in_comes_out(body, tmp_path):
     made = [op.object for op in ops if op.kind == "STREAM_CREATE"]
     assert [op.stream for op in ops if op.kind == "LAUNCH"] == made
     assert [op.label for op in ops if op.kind in ("NOT_UNDERSTOOD", "OPAQUE_CALL")] == []
+
+
+def test_a_key_that_nobody_knows_gives_an_unknown_pointer_and_no_failure(tmp_path):
+    before = """std::map<size_t, float*> cache;
+float* get(size_t n) { auto it = cache.find(n); if (it != cache.end()) return it->second; float* p; cudaMalloc(&p, n); cache[n] = p; return p; }"""
+    text = f"""{before}
+int main(int argc, char** argv) {{ fill<<<1, 1>>>(get(argc), 1); fill<<<1, 1>>>(get(argc), 1); fill<<<1, 1>>>(get(64), 1);
+  for (auto& entry : cache) cudaFree(entry.second); cache.clear(); }}"""
+    worlds = reading_of(text, tmp_path).worlds
+    launches = [[op.object for op in operations(world) if op.kind == "LAUNCH"] for world in worlds]
+    assert all(first == second for first, second, _ in launches), "one key is one block"
+    assert all("NOT_UNDERSTOOD" not in kinds(operations(world)) for world in worlds)

@@ -73,9 +73,9 @@ _families: list[Callable[[str], FunctionModel | None]] = []
 _loaded = False
 
 _MODULES = (
-    "harmless_names", "memory", "containers", "arrays", "adapters", "pointers", "threads", "process", "callables",
-    "tuples", "maps", "strings", "algorithms", "text_streams", "cuda_values", "device_libraries",
-    "host_libraries", "thrust_vectors", "clocks",
+    "harmless_names", "memory", "sequences", "containers", "arrays", "adapters", "pointers", "threads",
+    "synchronisation", "process", "callables", "tuples", "optionals", "ranges", "maps", "strings", "algorithms",
+    "text_streams", "cuda_values", "device_libraries", "host_libraries", "thrust_vectors", "clocks",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The algorithms of the standard library, over iterators and ranges; std::begin and std::end.
+"""The algorithms of the standard library, over iterators and ranges.
 
 Numbers are not followed through an algorithm: it touches memory and forgets them. Pointers, handles and objects are,
 and a function that an algorithm calls runs for each element (of a long range, for the first and the last few).
@@ -9,25 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.library import CallSite, function
-from streamsan.cuda_source.interpreter.library.containers import Sequence, Vector
+from streamsan.cuda_source.interpreter.library.containers import Vector
 from streamsan.cuda_source.interpreter.library.memory import value_of
 from streamsan.cuda_source.interpreter.library.operands import (
     LARGEST_RANGE,
-    elements_between,
     forget_numbers,
     held_by,
     method_of,
-    range_size,
     same_block,
     text_of,
     touch,
 )
+from streamsan.cuda_source.interpreter.library.ranges import Range
+from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.machine import Operand
-from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Closure,
-    ElementPointer,
     FunctionValue,
     LibraryObject,
     Native,
@@ -39,104 +37,6 @@ from streamsan.vocabulary import AccessMode
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
-
-
-# -- ranges ----------------------------------------------------------------------------------------
-
-
-def _ends(names: tuple[str, ...], method: str) -> None:
-    @function(*names)
-    def end_of(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-        if not operands:
-            return machine.fresh(method, "opaque")
-        held = held_by(operands[0])
-        if isinstance(held, ArrayObject):
-            return ElementPointer(held, held.length if method == "end" else 0)
-        found = method_of(machine, operands[0], method, [], call.span)
-        return found if found is not None else machine.fresh(method, "opaque")
-
-
-_ends(("std::begin", "begin", "std::cbegin", "std::data", "std::ranges::begin"), "begin")
-_ends(("std::end", "end", "std::cend", "std::ranges::end"), "end")
-_ends(("std::rbegin", "std::crbegin"), "rbegin")
-_ends(("std::rend", "std::crend"), "rend")
-
-
-@function("std::size", "std::ssize", "std::ranges::size")
-def size(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The number of elements."""
-    held = held_by(operands[0]) if operands else None
-    if isinstance(held, ArrayObject):
-        return held.length if held.length is not None else machine.fresh("size", "opaque")
-    found = method_of(machine, operands[0], "size", [], call.span) if operands else None
-    return found if found is not None else machine.fresh("size", "opaque")
-
-
-@function("std::distance", "distance", "thrust::distance")
-def distance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The number of steps between two iterators."""
-    if len(operands) != 2:
-        return machine.fresh("distance", "opaque")
-    first, last = value_of(machine, operands, 0, call), value_of(machine, operands, 1, call)
-    return machine.expressions.operators.arithmetic("-", last, first)
-
-
-@function("std::next", "next", "std::prev", "prev")
-def next_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """An iterator some steps on."""
-    steps = value_of(machine, operands, 1, call) if len(operands) > 1 else 1
-    return machine.expressions.operators.arithmetic("+", value_of(machine, operands, 0, call), steps)
-
-
-@function("std::advance", "advance")
-def advance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Moves an iterator."""
-    if len(operands) == 2 and operands[0].cell is not None:
-        moved = machine.expressions.operators.arithmetic(
-            "+", value_of(machine, operands, 0, call), value_of(machine, operands, 1, call)
-        )
-        operands[0].cell.value = moved
-    return None
-
-
-class Range:
-    """What an algorithm's first operands say: the elements, the memory, and the operands after them."""
-
-    def __init__(self, machine: Machine, operands: list[Operand], call: CallSite, counted: bool = False) -> None:
-        held = held_by(operands[0]) if operands else None
-        self.size: Value = None
-        self.elements: list[Operand] | None = None
-        second = machine.expressions.load(operands[1], call.span) if len(operands) > 1 else None
-        iterators = isinstance(held, ArrayObject) and (counted or isinstance(second, ElementPointer))
-        if isinstance(held, ArrayObject | LibraryObject | StructObject) and not iterators:  # std::ranges
-            first = method_of(machine, operands[0], "begin", [], call.span)
-            last = method_of(machine, operands[0], "end", [], call.span)
-            self.memory: Value = machine.expressions.load(first, call.span) if first is not None else held
-            self.last: Value = machine.expressions.load(last, call.span) if last is not None else None
-            if isinstance(held, ArrayObject):
-                self.memory, self.last = ElementPointer(held, 0), ElementPointer(held, held.length)
-            self.rest = operands[1:]
-        else:
-            self.memory = value_of(machine, operands, 0, call)
-            self.last = value_of(machine, operands, 1, call)
-            if counted and isinstance(self.memory, ElementPointer):
-                self.last = ElementPointer(self.memory.array, combine("+", self.memory.index, self.last))
-            self.rest = operands[2:]
-        self.size = range_size(machine, self.memory, self.last)
-        self.elements = elements_between(machine, self.memory, self.last)
-        first_index = getattr(self.memory, "index", None)
-        last_index = getattr(self.last, "index", None)
-        count = combine("-", last_index, first_index) if None not in (first_index, last_index) else None
-        self.count = machine.known(count)
-
-    def touch(self, machine: Machine, mode: AccessMode, call: CallSite) -> None:
-        """Host code touches the range."""
-        touch(machine, self.memory, mode, call.span, self.size)
-
-    @property
-    def short(self) -> bool:
-        """Every element is visited."""
-        return isinstance(self.count, int) and self.count <= LARGEST_RANGE
 
 
 def _is_callable(value: Value) -> bool:
@@ -335,7 +235,8 @@ def copy_range(machine: Machine, found: Range, call: CallSite, moved: bool) -> A
           "std::partial_sort", "std::rotate", "rotate", "std::inclusive_scan", "std::exclusive_scan", "std::replace",
           "std::merge", "std::next_permutation", "std::adjacent_difference", "std::partition", "std::unique", "qsort",
           "std::qsort", "std::remove", "std::remove_if", "std::ranges::sort", "std::make_heap", "std::push_heap",
-          "std::pop_heap", "std::stable_partition", "std::set_intersection", "std::set_difference", "std::set_union")  # fmt: skip
+          "std::pop_heap", "std::stable_partition", "std::set_intersection", "std::set_difference",
+          "std::set_union")  # fmt: skip
 def rearrange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Elements change places, or numbers change: which element is where is no longer known, if they are numbers."""
     operands = _without_policy(machine, operands)

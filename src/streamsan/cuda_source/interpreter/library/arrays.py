@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.library import class_
-from streamsan.cuda_source.interpreter.library.containers import LARGEST_EAGER, Sequence, Vector
+from streamsan.cuda_source.interpreter.library.containers import LARGEST_EAGER, Vector
 from streamsan.cuda_source.interpreter.library.operands import held_by
+from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType

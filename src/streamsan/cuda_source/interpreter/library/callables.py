@@ -96,9 +96,12 @@ def bind(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
     def run(machine: Machine, later: list[Operand], span: Span) -> Any:
         used = max((item for item in given if isinstance(item, int)), default=0)
-        chosen = [
-            item if isinstance(item, Operand) else later[item - 1] if item <= len(later) else Operand() for item in given
-        ]
+        chosen: list[Operand] = []
+        for item in given:
+            if isinstance(item, Operand):
+                chosen.append(item)
+            else:
+                chosen.append(later[item - 1] if item <= len(later) else Operand())
         return machine.calls.invoke_value(callee, [*chosen, *later[used:]], span)
 
     return Native("std::bind", run)

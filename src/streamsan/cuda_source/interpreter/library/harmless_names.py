@@ -91,7 +91,9 @@ harmless(
     "sdkGetAverageTimerValue", "checkCmdLineFlag", "getCmdLineArgumentInt", "getCmdLineArgumentFloat",
     "sdkFindFilePath",
     "cublasGetStatusString", "cusparseGetErrorString", "cufftGetErrorString", "_cudaGetErrorEnum",
-    prefixes=("std::filesystem", "fs::", "boost::", "spdlog::", "fmt::", "absl::", "std::numbers", "std::ratio", "MPI_", "nccl", "nvml", "nvrtc", "GLFW", "GLu", "GLe"),
+    prefixes=("std::filesystem", "fs::",
+              "boost::", "spdlog::", "fmt::", "absl::", "std::numbers", "std::ratio",
+              "MPI_", "nccl", "nvml", "nvrtc", "GLFW", "GLu", "GLe"),
 )  # fmt: skip
 
 constants(

@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
 _NAMES = re.compile(
-    r"(gl(ut|ew|fw|X|u)?[A-Z]|nvrtc[A-Z]|nvml[A-Z]|MPI_|omp_|SDL_|nppGet|cupti[A-Z]|stbi_|lodepng|gzopen|gzread|gzclose|H5)"
+    r"(gl(ut|ew|fw|X|u)?[A-Z]|nvrtc[A-Z]|nvml[A-Z]|MPI_|omp_|SDL_|nppGet|cupti[A-Z]|stbi_|lodepng|gzopen|gzread|gzclose|H5"
+    r"|cblas_|LAPACKE_|fftwf?_)"
     r"\w*$"
 )
 _RUNS_CALLBACKS = re.compile(r"(MainLoop|DispatchCompute|Iteration)\w*$")
 """Calls that run functions registered before, or work on the device by another API."""
-_READS = re.compile(r"(Send|Bcast|BufferData|BufferSubData|write|Write|ShaderSource|TexImage|CreateProgram|Gather|Reduce)")
+_READS = re.compile(
+    r"(Send|Bcast|BufferData|BufferSubData|write|Write|ShaderSource|TexImage|CreateProgram|Gather|Reduce)"
+)
 
 
 def _host_call(name: str, machine: Machine, operands: list[Operand], call: CallSite) -> Any:
@@ -73,7 +76,8 @@ def find_library(name: str) -> FunctionModel | None:
     return partial(_host_call, name) if _NAMES.match(name) else None
 
 
-@function("findCudaDevice", "gpuGetMaxGflopsDeviceId", "gpuDeviceInit", "findIntegratedGPU", "checkCudaCapabilities")
+@function("findCudaDevice", "gpuGetMaxGflopsDeviceId", "gpuDeviceInit", "findIntegratedGPU", "checkCudaCapabilities",
+          "findCudaDeviceDRV", "printLastCudaError")  # fmt: skip
 def choose_device(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The helpers of NVIDIA's samples that choose a device; their header is often not at hand."""
     for operand in operands:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.library import NOT_MODELLED, class_
-from streamsan.cuda_source.interpreter.library.containers import Sequence
 from streamsan.cuda_source.interpreter.library.operands import (
     cell_from,
     default_cell,
@@ -14,6 +13,7 @@ from streamsan.cuda_source.interpreter.library.operands import (
     type_argument,
     unknown_cell,
 )
+from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.library.tuples import Tuple
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
@@ -226,9 +226,10 @@ class Associative(LibraryObject):
 
     def remove(self, machine: Machine, start: int, stop: int, span: Span) -> None:
         """Erase entries."""
-        gone = [self.entries.cells.pop(index) for index in range(start, stop)]
+        gone = [self.entries.cells.pop(index) for index in range(start, stop) if index in self.entries.cells]
         del self.keys[start:stop]
-        rest = [self.entries.cells[index] for index in sorted(self.entries.cells)]
+        # an iterator whose position nobody knows may have made a cell of its own: it goes
+        rest = [self.entries.cells[index] for index in sorted(i for i in self.entries.cells if isinstance(i, int))]
         self.entries.cells = dict(enumerate(rest))
         for index, cell in self.entries.cells.items():
             cell.key = index

@@ -154,7 +154,8 @@ def memset(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
 def move(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The operand as an xvalue."""
     if len(operands) != 1:
-        from streamsan.cuda_source.interpreter.library.algorithms import Range, copy_range
+        from streamsan.cuda_source.interpreter.library.algorithms import copy_range
+        from streamsan.cuda_source.interpreter.library.ranges import Range
 
         return copy_range(machine, Range(machine, operands, call), call, moved=True)
     operand = operands[0]

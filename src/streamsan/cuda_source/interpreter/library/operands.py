@@ -116,8 +116,8 @@ def range_size(machine: Machine, first: Value, last: Value) -> Value:
         if isinstance(start, int) and isinstance(stop, int) and element is not None and stop >= start:
             return (stop - start) * element
     if isinstance(first, DevicePointer) and isinstance(last, DevicePointer) and same_block(first, last):
-        if first.pointer.exact and last.pointer.exact and last.pointer.address >= first.pointer.address:
-            return last.pointer.address - first.pointer.address
+        bytes_ = last.pointer.address - first.pointer.address
+        return bytes_ if first.pointer.exact and last.pointer.exact and bytes_ >= 0 else None
     return None
 
 

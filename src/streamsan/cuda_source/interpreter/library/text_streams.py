@@ -86,8 +86,9 @@ class Console(LibraryObject):
         """Whether there was something to read is not known."""
 
 
-@class_("std::ifstream", "std::ofstream", "std::fstream", "std::stringstream", "std::istringstream", "std::ostringstream",
-        "std::wstringstream", "std::wostringstream", "std::ostream", "std::istream", "std::iostream")  # fmt: skip
+@class_("std::ifstream", "std::ofstream", "std::fstream", "std::stringstream", "std::istringstream",
+        "std::ostringstream", "std::wstringstream", "std::wostringstream", "std::ostream",
+        "std::istream", "std::iostream")  # fmt: skip
 class TextStream(Console):
     """A file or a text as a stream: opening one succeeds, as calls do."""
 
@@ -139,9 +140,10 @@ def getline(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
         "std::uniform_int_distribution", "std::normal_distribution", "std::lognormal_distribution",
         "std::bernoulli_distribution", "std::poisson_distribution", "std::exponential_distribution",
         "std::discrete_distribution", "std::gamma_distribution", "std::cauchy_distribution",
-        "std::geometric_distribution", "std::binomial_distribution", "std::stop_token", "std::stop_source", "std::locale",
-        "std::regex", "std::smatch", "std::hash", "std::less", "std::greater", "std::plus", "std::minus",
+        "std::geometric_distribution", "std::binomial_distribution", "std::stop_token", "std::stop_source",
+        "std::locale", "std::regex", "std::smatch", "std::hash", "std::less", "std::greater", "std::plus", "std::minus",
         "std::multiplies", "std::equal_to", "std::source_location", "std::error_code", "std::allocator",
+        "std::istream_iterator", "std::ostream_iterator", "std::istreambuf_iterator",
         "std::random_access_iterator_tag", "thrust::default_random_engine", "thrust::uniform_real_distribution",
         "thrust::plus", "thrust::multiplies", "thrust::maximum", "thrust::minimum", "thrust::less", "thrust::greater",
         "thrust::identity", "thrust::negate", "thrust::minus", "cub::Sum", "cub::Max", "cub::Min", "cuda::std::plus",

@@ -16,9 +16,10 @@ from streamsan.cuda_source.interpreter.library import (
     function,
     is_class,
 )
-from streamsan.cuda_source.interpreter.library.algorithms import Range, copy_range
-from streamsan.cuda_source.interpreter.library.containers import Sequence
+from streamsan.cuda_source.interpreter.library.algorithms import copy_range
 from streamsan.cuda_source.interpreter.library.operands import held_by, touch, type_argument
+from streamsan.cuda_source.interpreter.library.ranges import Range
+from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import CType
@@ -249,7 +250,7 @@ def same_pointer(machine: Machine, operands: list[Operand], call: CallSite) -> A
 
 
 _ALGORITHM = re.compile(r"(thrust|cub)::(?!cuda|host|raw|make_|get|tuple|pair|zip|counting|device_|host_)(\w+::)*\w+$")
-_ITERATORS = re.compile(r"thrust::(make_\w+_iterator|make_zip_iterator|make_constant_iterator|make_transform_iterator)$")
+_ITERATORS = re.compile(r"thrust::make_\w+_iterator$")
 
 
 def _algorithm(name: str, machine: Machine, operands: list[Operand], call: CallSite) -> Any:

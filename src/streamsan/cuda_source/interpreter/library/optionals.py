@@ -1,0 +1,210 @@
+"""std::optional, std::variant and std::any; access to parts of objects by position or type: std::get, std::visit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
+from streamsan.cuda_source.interpreter.library.operands import (
+    cell_from,
+    default_cell,
+    held_by,
+    type_argument,
+    unknown_cell,
+)
+from streamsan.cuda_source.interpreter.library.sequences import Sequence
+from streamsan.cuda_source.interpreter.library.tuples import Tuple
+from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
+from streamsan.cuda_source.interpreter.values import Cell, CellPointer, LibraryObject, Value
+from streamsan.cuda_source.syntax.tree import Span
+from streamsan.model.values import Origin
+from streamsan.vocabulary import MemoryKind
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.interpreter.machine import Machine
+
+@class_("std::optional", "std::any", "std::variant", "cuda::std::optional")
+class Optional(LibraryObject):
+    """One object, or none: what a variant or `any` holds now is followed like an optional's."""
+
+    class_name = "std::optional"
+
+    def __init__(self, type: CType, held: Cell | None, certain: bool = True) -> None:
+        super().__init__()
+        self.type = type
+        self.held = held
+        self.certain = certain
+
+    @classmethod
+    def construct(
+        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
+    ) -> LibraryObject:
+        """Hold what is given."""
+        made = cls(type, None)
+        if operands:
+            made.take(machine, operands[0], span)
+        elif type.name.endswith("variant") and type_argument(type, 0) is not UNKNOWN:
+            made.held = default_cell(machine, type_argument(type, 0), "", span, MemoryKind.HOST_STACK)
+        return made
+
+    @classmethod
+    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
+        """One that unseen code may have filled."""
+        return cls(type, unknown_cell(machine, type_argument(type, 0), name), certain=False)
+
+    def take(self, machine: Machine, operand: Operand, span: Span) -> None:
+        """Replace what is held."""
+        source = held_by(operand)
+        moved = operand.cell is None or operand.moved
+        self.drop(machine, span)
+        if isinstance(source, Optional):
+            self.certain = source.certain
+            if source.held is not None:
+                given = Operand(cell=source.held, moved=moved)
+                self.held = cell_from(machine, source.held.type, given, source.held.name, span)
+        elif not (operand.cell is None and is_nullopt(source)):
+            wanted = UNKNOWN if self.type.name.endswith(("any", "variant")) else type_argument(self.type, 0)
+            self.held = cell_from(machine, wanted, operand, "", span)
+            self.certain = True
+
+    def drop(self, machine: Machine, span: Span) -> None:
+        """Destroy what is held."""
+        held, self.held = self.held, None
+        if held is not None:
+            machine.objects.destroy(held, span)
+
+    def parts(self) -> list[Any]:
+        """What is held."""
+        return [self.held] if self.held is not None else []
+
+    def copy(self, machine: Machine, span: Span) -> LibraryObject:
+        """Copy what is held."""
+        made = Optional(self.type, None)
+        made.take(machine, Operand(cell=Cell(self, self.type)), span)
+        return made
+
+    def move(self, machine: Machine, span: Span) -> LibraryObject:
+        """Move what is held."""
+        made = Optional(self.type, None)
+        made.take(machine, Operand(cell=Cell(self, self.type), moved=True), span)
+        return made
+
+    def destroy(self, machine: Machine, span: Span) -> None:
+        """Destroy what is held."""
+        self.drop(machine, span)
+
+    def truth(self) -> bool | None:
+        """Whether something is held."""
+        return self.held is not None if self.certain else None
+
+    def value(self, machine: Machine) -> Operand:
+        """Return what is held."""
+        if self.held is None:
+            return Operand(machine.fresh("value", "opaque"))
+        return Operand(cell=self.held)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method."""
+        if method in ("value", "operator*"):
+            return self.value(machine)
+        if method == "operator->":
+            return CellPointer(self.held) if self.held is not None else machine.fresh("value", "opaque")
+        if method in ("has_value", "operator bool"):
+            return int(self.held is not None) if self.certain else machine.fresh("has_value", "opaque")
+        if method == "value_or" and operands:
+            return Operand(cell=self.held) if self.held is not None else operands[0]
+        if method == "reset":
+            self.drop(machine, span)
+            self.certain = True
+            return None
+        if method == "operator=" and operands:
+            self.take(machine, operands[0], span)
+            return Operand(self, self.cell)
+        if method == "emplace":
+            self.drop(machine, span)
+            type = type_argument(self.type, 0)
+            self.held = Cell(None, type, "", span=span)
+            machine.objects.construct(self.held, type, operands, span)
+            self.certain = True
+            return Operand(cell=self.held)
+        if method in ("operator==", "operator!=") and operands:
+            if is_nullopt(held_by(operands[0])) and self.certain:
+                return int((self.held is None) == (method == "operator=="))
+            return machine.fresh(method, "opaque")
+        if method in ("index", "valueless_by_exception", "type"):
+            return machine.fresh(method, "opaque")
+        return NOT_MODELLED
+
+
+def is_nullopt(value: Value) -> bool:
+    """Tell whether a value is `std::nullopt`."""
+    return getattr(value, "name", None) in ("nullopt", "std::nullopt")
+
+
+@function("std::get", "get", "std::get_if", "std::any_cast", "any_cast", "thrust::get", "cuda::std::get")
+def get(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """A part of a tuple, array, variant or `any`, by position or by type."""
+    if not operands:
+        return machine.fresh("get", "opaque")
+    held = held_by(operands[0])
+    pointed = isinstance(held, CellPointer) and isinstance(held.cell.value, Optional)
+    if isinstance(held, CellPointer) and pointed:
+        held = held.cell.value
+    wanted = call.template_arguments[0] if call.template_arguments else None
+    found: Operand | None = None
+    if isinstance(held, Tuple):
+        found = held.find(wanted) if isinstance(wanted, CType) else held.part(machine, _number(machine, wanted))
+    elif isinstance(held, Sequence):
+        found = held.at(machine, machine.known(wanted))
+    elif isinstance(held, Optional) and held.held is not None:
+        same = isinstance(wanted, CType) and (wanted.name, wanted.pointers) == (
+            held.held.type.name, held.held.type.pointers)  # fmt: skip
+        if pointed:
+            return CellPointer(held.held) if same else machine.fresh("get_if", "opaque")
+        found = held.value(machine)
+    if found is None:
+        return machine.fresh("get", "opaque")
+    return Operand(cell=found.cell, value=found.value, moved=operands[0].moved)
+
+
+def _number(machine: Machine, value: Any) -> int | None:
+    known = machine.known(value)
+    return known if isinstance(known, int) else None
+
+
+@function("std::apply", "apply")
+def apply(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Call the first operand with the parts of the second."""
+    if len(operands) != 2:
+        return machine.fresh("apply", "opaque")
+    parts = [Operand(cell=part) for part in getattr(held_by(operands[1]), "cells", [])]
+    return machine.calls.invoke_value(held_by(operands[0]), parts, call.span)
+
+
+@function("std::visit", "visit")
+def visit(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Call the first operand with what each variant holds."""
+    if not operands:
+        return machine.fresh("visit", "opaque")
+    given = [held_by(operand) for operand in operands[1:]]
+    parts = [value.value(machine) if isinstance(value, Optional) else Operand(value) for value in given]
+    return machine.calls.invoke_value(held_by(operands[0]), parts, call.span)
+
+
+@function("std::make_optional", "std::make_any", "std::in_place")
+def make_optional(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """An optional that holds the operand."""
+    made = Optional.construct(machine, CType("std::any"), operands, call.span, None, False)
+    return machine.statements.temporary(made)
+
+
+@function("std::holds_alternative", "holds_alternative")
+def holds_alternative(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Whether a variant holds the type."""
+    held = held_by(operands[0]) if operands else None
+    wanted = call.template_arguments[0] if call.template_arguments else None
+    cell = held.held if isinstance(held, Optional) and held.certain else None
+    if cell is not None and isinstance(wanted, CType) and cell.type.name not in ("", "auto"):
+        return int((wanted.name, wanted.pointers) == (cell.type.name, cell.type.pointers))
+    return machine.fresh("holds_alternative", "opaque")
