@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from order_program import OPAQUE, READ, WRITE, Program
+from order_program import OPAQUE, READ, WRITE, Program, line_of
 
 from streamsan.vocabulary import EdgeClass, FreeClass, MemoryKind, RelatedRole, SlotFlag, StreamKind, WaitClass
 from streamsan.vocabulary import OperationKind as Kind
@@ -291,3 +291,52 @@ def test_instances_of_one_place_are_one_fact() -> None:
     implicit, blocking = program.facts()
     assert (implicit.code, implicit.count) == (107, 5)
     assert (blocking.code, blocking.count, blocking.cost_ns) == (501, 5, 500)
+
+
+def test_order_that_only_unseen_code_could_give() -> None:
+    program = Program()
+    program.stream(S)
+    program.stream(T)
+    program.alloc(P, MemoryKind.STREAM_ORDERED, S)
+    program.op(Kind.OPAQUE_CALL, api="")
+    used = program.launch(T, P)
+    program.op(Kind.OPAQUE_CALL, api="")
+    freed = program.free(P, FreeClass.ASYNC, S)
+    facts = program.facts(102, 103)
+    assert [(fact.code, line_of(fact), fact.unseen, fact.assumed) for fact in facts] == [
+        (103, used, True, True),
+        (102, freed, True, True),
+    ]
+
+
+def test_unseen_code_that_had_the_memory_silences() -> None:
+    program = Program()
+    program.stream(S)
+    program.alloc(P)
+    program.launch(S, P)
+    program.op(Kind.OPAQUE_CALL, api="", memory=P)
+    program.free(P)
+    assert program.facts(102, 107) == []
+
+
+def test_order_that_was_seen_in_the_run_silences_beside_unseen_code() -> None:
+    program = Program(processes=(0, 0))
+    program.stream(S)
+    program.alloc(P)
+    program.launch(S, P)
+    program.sync(S)
+    program.hand_over(0, 1, EdgeClass.RUN)
+    program.op(Kind.OPAQUE_CALL, api="")
+    program.free(P, thread=1)
+    assert program.facts(102, 107) == []
+
+
+def test_a_host_read_that_only_unseen_code_could_order() -> None:
+    program = Program()
+    program.stream(S)
+    program.alloc(P, MemoryKind.PINNED)
+    program.copy(S, P, WRITE)
+    program.op(Kind.OPAQUE_CALL, api="")
+    program.op(Kind.HOST_ACCESS, memory=P, mode=READ, api="")
+    (fact,) = program.facts(108)
+    assert (fact.unseen, fact.assumed) == (True, True)

@@ -1,4 +1,4 @@
-"""The plain reference: an explicit graph of operations, its closure in three relations, and the required orders.
+"""The plain reference: an explicit graph of operations, its closure in four relations, and the required orders.
 
 Nothing here is clever or streaming: every operation is a node, every edge has a class, a closure is a set of ancestors
 for each node, and every pair of a use and a free is looked at. The definitions are those of docs/architecture.md.
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from random_programs import Op
 
-CONTRACT, RUN, OBSERVED = 0, 1, 2
+CONTRACT, RUN, OPAQUE, OBSERVED = 0, 1, 2, 3
 """edge classes; relation r has the edges of class <= r"""
+UNORDERED = 4
 
 
 @dataclass
@@ -58,7 +59,10 @@ class Memory:
 
 
 class Reference:
-    """Runs a program; then `verdicts` are pairs of a rule and a sequence, `dominated` the sequences of idle waits."""
+    """Runs a program; `verdicts` are pairs of a rule and a sequence, `unseen` those that only an opaque call may avert.
+
+    `dominated` are the sequences of idle waits.
+    """
 
     def __init__(self, program: list[Op], threads: int) -> None:
         self.edges: list[list[tuple[int, int]]] = []
@@ -76,13 +80,15 @@ class Reference:
         self.checks: list[tuple[str, int, object]] = []
         for sequence, op in enumerate(program, 1):
             getattr(self, "do_" + op.name)(op, sequence)
-        self.ancestors = [self.closure(relation) for relation in (CONTRACT, RUN, OBSERVED)]
+        self.ancestors = [self.closure(relation) for relation in (CONTRACT, RUN, OPAQUE, OBSERVED)]
         self.verdicts: set[tuple[int, int]] = set()
+        self.unseen: set[tuple[int, int]] = set()
         self.dominated: set[int] = set()
         for name, sequence, what in self.checks:
             getattr(self, "check_" + name)(sequence, what)
         # The worst thing said of an operation is what counts.
         self.verdicts -= {(107, sequence) for code, sequence in self.verdicts if code in (102, 108)}
+        self.unseen -= self.verdicts
 
     # -- the graph --------------------------------------------------------------------------------
     def node(self, *before: tuple[int | None, int], real: bool = False) -> int:
@@ -106,7 +112,7 @@ class Reference:
         edges = [(self.hosts[op.thread], CONTRACT), *before]
         if self.host_opaque[op.thread] != len(self.opaque_nodes):
             self.host_opaque[op.thread] = len(self.opaque_nodes)
-            edges.append((self.opaque_nodes[-1], RUN))
+            edges.append((self.opaque_nodes[-1], OPAQUE))
         self.hosts[op.thread] = self.node(*edges, real=real)
         return self.hosts[op.thread]  # type: ignore[return-value]
 
@@ -137,7 +143,7 @@ class Reference:
     def meet_opaque(self, stream: Stream) -> None:
         if stream.opaque != len(self.opaque_nodes):
             stream.opaque = len(self.opaque_nodes)
-            stream.last = self.node((stream.last, CONTRACT), (self.opaque_nodes[-1], RUN), real=True)
+            stream.last = self.node((stream.last, CONTRACT), (self.opaque_nodes[-1], OPAQUE), real=True)
 
     def behind(self, stream: Stream) -> list[tuple[int | None, int]]:
         """What the stream's queue waits for besides its own operations."""
@@ -324,42 +330,45 @@ class Reference:
 
     # -- required orders --------------------------------------------------------------------------
     def strength(self, earlier: int, later: int) -> int:
-        """The weakest class that the order needs; 3 when there is none."""
-        return next((relation for relation in (0, 1, 2) if earlier in self.ancestors[relation][later]), 3)
+        """The weakest class that the order needs, UNORDERED when there is none."""
+        classes = (CONTRACT, RUN, OPAQUE, OBSERVED)
+        return next((relation for relation in classes if earlier in self.ancestors[relation][later]), UNORDERED)
+
+    def say(self, code: int, sequence: int, strength: int) -> None:
+        if strength == UNORDERED:
+            self.verdicts.add((code, sequence))
+        elif strength == OBSERVED:
+            self.verdicts.add((107, sequence))
+        elif strength == OPAQUE:
+            self.unseen.add((code, sequence))
 
     def check_free(self, sequence: int, what: object) -> None:
         memory, node = what  # type: ignore[misc]
-        found = [self.strength(use, node) for use, _, _ in memory.uses]
-        if 3 in found:
-            self.verdicts.add((108 if memory.family == "pinned" else 102, sequence))
-            memory.reported = True
-        elif 2 in found:
-            self.verdicts.add((107, sequence))
+        worst = max((self.strength(use, node) for use, _, _ in memory.uses), default=CONTRACT)
+        self.say(108 if memory.family == "pinned" else 102, sequence, worst)
+        memory.reported = worst == UNORDERED
 
     def check_late(self, sequence: int, what: object) -> None:
         memory, host, node = what  # type: ignore[misc]
         if memory.reported:
             return
         memory.reported = True
-        found = self.strength(memory.free_host, host)
-        if found == 3 and memory.free_stream is not None:
-            found = 1 if self.strength(memory.free_stream, node) <= 1 else 3
-        if found < 3:
+        ordered = self.strength(memory.free_host, host) != UNORDERED
+        behind = memory.free_stream is not None and self.strength(memory.free_stream, node) <= OPAQUE
+        if ordered or behind:
             self.verdicts.add((101, sequence))
         else:
             self.verdicts.add((108 if memory.family == "pinned" else 102, memory.free_sequence))
 
     def check_after_alloc(self, sequence: int, what: object) -> None:
         made, node = what  # type: ignore[misc]
-        found = self.strength(made, node)
-        if found >= 2:
-            self.verdicts.add((107 if found == 2 else 103, sequence))
+        self.say(103, sequence, self.strength(made, node))
 
     def check_access(self, sequence: int, what: object) -> None:
         uses, reads, node = what  # type: ignore[misc]
         for use, use_reads, copy in uses:
-            if copy and not (reads and use_reads) and self.strength(use, node) >= 2:
-                self.verdicts.add((107 if self.strength(use, node) == 2 else 108, sequence))
+            if copy and not (reads and use_reads):
+                self.say(108, sequence, self.strength(use, node))
 
     def check_idle(self, sequence: int, what: object) -> None:
         before, after = what  # type: ignore[misc]

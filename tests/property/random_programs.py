@@ -106,7 +106,7 @@ def _step(now: Existing, name: str, thread: int, a: int, b: int, c: int) -> Op |
     if name in ("release", "acquire"):
         return Op(name, thread, object=_pick(list(KEYS), a), kind=_pick(["contract", "contract", "run"], b))
     if name == "opaque":
-        return Op(name, thread) if a % 4 == 0 else None
+        return Op(name, thread) if a % 2 == 0 else None
     if name == "host_function":
         return Op(name, thread, stream, object=_pick(list(KEYS), b))
     if name == "host_access":

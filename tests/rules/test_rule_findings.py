@@ -291,3 +291,19 @@ def test_findings_are_the_same_whatever_the_order_of_facts() -> None:
     facts = [use_races_free(names), fact_of(501)[1], fact_of(401)[1], fact_of(602)[1]]
     facts = [replace(fact, operation=replace(fact.operation, site=1 + i)) for i, fact in enumerate(facts)]
     assert findings_of(names, facts) == findings_of(names, facts[::-1])
+
+
+def test_what_only_unseen_code_could_order_is_a_possible_note_that_says_so() -> None:
+    names, fact = fact_of(102, FactVariant.FREE_ASYNC)
+    finding = only(names, replace(fact, assumed=True, unseen=True))
+    assert (finding.severity, finding.confidence) == (Severity.NOTE, Confidence.POSSIBLE)
+    assert finding.message.endswith("(unless code that is not visible orders it)")
+
+
+def test_thousands_of_findings_are_judged_against_each_other_by_place() -> None:
+    names, fact = fact_of(102, FactVariant.FREE_ASYNC)
+    facts = []
+    for line in range(1000, 3000):
+        free = replace(fact.operation, site=names.at(line))
+        facts += [replace(fact, operation=free), replace(fact, code=501, operation=free)]
+    assert {finding.code for finding in findings_of(names, facts)} == {"SS102"}

@@ -47,6 +47,7 @@ from streamsan.model.values import Handle, Symbol
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
+_TIMER_NAME = re.compile(r"(?i)time|clock|tick|toc\b|elapsed|stopwatch|bench|profil|start|stop|second|lap\b")
 _CHECK_NAME = re.compile(r"check|err|assert|safe|verify|expect|throw|try|succe|ensure|must|call", re.IGNORECASE)
 _API_NAME = re.compile(r"cuda[A-Z]\w*$|cu[A-Z]\w*$")
 
@@ -626,6 +627,9 @@ class Calls:
             self._forget(this.value, last_name(name))
         machine.reach.escape(reached)
         machine.device.opaque_call(name, reached, span)
+        if _TIMER_NAME.search(name):
+            # It is likely to read a clock: what was awaited before it is what it times.
+            machine.device.model.host_clock(machine.device.thread, machine.device.site(span))
         if not quiet and name:
             machine.not_understood(span, f"`{name}` is not visible here")
         symbol = machine.fresh(last_name(name), "opaque")

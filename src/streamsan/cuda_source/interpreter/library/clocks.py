@@ -25,6 +25,11 @@ SCOPES = ("std::chrono::", "chrono::", "")
     "ftime",
     "omp_get_wtime",
     "MPI_Wtime",
+    "sdkStartTimer",
+    "sdkStopTimer",
+    "sdkResetTimer",
+    "sdkGetTimerValue",
+    "sdkGetAverageTimerValue",
 )
 def read_clock(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The time is unknown; the reading is on record."""
