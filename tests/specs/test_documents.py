@@ -1,8 +1,9 @@
 """Extra: the code examples of documents that are not part of this repository, against a table of verdicts.
 
 Set STREAMSAN_DOCUMENTS to a folder of documents (text with fenced code; the file name starts with a three-digit number)
-and STREAMSAN_VERDICTS to a Markdown table `| 000-1 | SS602 | [SS106] | why |`: codes without brackets are all the errors and
-warnings there may be, codes in brackets are notes that must be there. Without them there is nothing to test here.
+and STREAMSAN_VERDICTS to a Markdown table `| 000-1 | SS602 | [SS106] | why |`: codes without brackets are all the
+errors and warnings there may be, codes in brackets are notes that must be there. Without them there is nothing to
+test here.
 """
 
 from __future__ import annotations

@@ -37,12 +37,11 @@ class ReliesOnImplicitSync(Rule):
         kind = MemoryKind.UNKNOWN if fact.allocation is None else fact.allocation.kind
         if fact.variant is FactVariant.FREE_DEVICE:
             return Severity.NOTE if kind not in (MemoryKind.PINNED, MemoryKind.REGISTERED) else Severity.WARNING
+        # Memory under cudaHostRegister is page-locked, whatever it was before.
         if fact.variant in (FactVariant.FREE_PINNED, FactVariant.FREE_UNREGISTER):
             return Severity.WARNING
         # An asynchronous copy of pageable memory may have been synchronous in the first place.
-        # Memory under cudaHostRegister is page-locked, whatever it was before.
-        unregister = fact.variant is FactVariant.FREE_UNREGISTER
-        return Severity.NOTE if kind in PAGEABLE and not unregister else Severity.WARNING
+        return Severity.NOTE if kind in PAGEABLE else Severity.WARNING
 
     def weak(self, fact: Fact) -> bool:
         """Return False: the observed edge is the very point."""

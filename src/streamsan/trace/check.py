@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND
 from streamsan.trace.store import Slots, as_words
 
+WORDS = 8
+"""64-bit words of a slot; the first is the sequence"""
+PLACE_WORD = 6
+"""site (32 bits), api (16 bits), thread (16 bits)"""
+
 
 @dataclass(frozen=True, slots=True)
 class TableSizes:
@@ -43,7 +48,7 @@ def checked(slots: Slots, after: int, tables: TableSizes) -> CheckedSlots:
     """
     words = as_words(slots)
     # The last word of a slot: status (16 bits), kind, detail, flags, more, duration (16 bits).
-    last = words[:, 7]
+    last = np.ascontiguousarray(words[:, 7])
     kinds = (last >> np.uint64(16)).astype(np.uint8)
     more = (last >> np.uint64(40)).astype(np.uint8)
     count = len(slots)
@@ -52,22 +57,25 @@ def checked(slots: Slots, after: int, tables: TableSizes) -> CheckedSlots:
         starts = np.flatnonzero(kinds < FIRST_CONTINUATION_KIND)
         if len(starts) == 0 or starts[0] != 0:
             raise DamagedSlots("a continuation slot without its operation")
-        words, more = words[starts], more[starts]
-        follow = np.diff(starts, append=count) - 1
-        if not np.array_equal(follow[:-1], more[:-1]) or follow[-1] > more[-1]:
+        more = more.take(starts)
+        follow = starts[1:] - starts[:-1] - 1
+        follow_last = count - int(starts[-1]) - 1
+        if not np.array_equal(follow, more[:-1]) or follow_last > int(more[-1]):
             raise DamagedSlots("an operation with other continuation slots than it says")
-        missing = int(more[-1]) - int(follow[-1])
+        missing = int(more[-1]) - follow_last
+        # Of the operations' slots two words are looked at: only these are gathered.
+        flat = words.reshape(-1)
+        first_words = starts * WORDS
+        sequences, places = flat.take(first_words), flat.take(first_words + PLACE_WORD)
     else:
         if more[:-1].any():
             raise DamagedSlots("an operation without its continuation slots")
         missing = int(more[-1])
-    sequences = np.ascontiguousarray(words[:, 0])
+        sequences, places = np.ascontiguousarray(words[:, 0]), np.ascontiguousarray(words[:, PLACE_WORD])
     if not kinds.all():
         raise DamagedSlots("a slot of no kind")
     if int(sequences[0]) <= after or not (sequences[1:] > sequences[:-1]).all():
         raise DamagedSlots("sequences that do not increase")
-    # The last word but one: site (32 bits), api (16 bits), thread (16 bits).
-    places = np.ascontiguousarray(words[:, 6])
     for what, size, most in (
         ("thread", tables.threads, int(places.max()) >> 48),
         ("API", tables.apis, int((places >> np.uint64(32)).astype(np.uint16).max())),

@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 from reading import kinds, run_main
 
-START = "float *d, *e; cudaMalloc(&d, 400); cudaMalloc(&e, 400); cudaStream_t s; cudaStreamCreate(&s); float one = 1, r;"
+START = (
+    "float *d, *e; cudaMalloc(&d, 400); cudaMalloc(&e, 400); cudaStream_t s; cudaStreamCreate(&s); float one = 1, r;"
+)
 
 ON_STREAM = {
     "cublas": "cublasHandle_t h; cublasCreate(&h); cublasSetStream(h, s); cublasSaxpy(h, 100, &one, d, 1, e, 1);",

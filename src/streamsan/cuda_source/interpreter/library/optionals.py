@@ -24,6 +24,7 @@ from streamsan.vocabulary import MemoryKind
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
+
 @class_("std::optional", "std::any", "std::variant", "cuda::std::optional")
 class Optional(LibraryObject):
     """One object, or none: what a variant or `any` holds now is followed like an optional's."""

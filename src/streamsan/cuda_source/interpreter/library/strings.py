@@ -156,9 +156,7 @@ class String(LibraryObject):
         cell.key = machine.known(machine.expressions.load(operands[0], span)) if operands else None
         return Operand(cell=cell)
 
-    def _change(
-        self, machine: Machine, method: str, operands: list[Operand], given: str | None, span: Span
-    ) -> Operand:
+    def _change(self, machine: Machine, method: str, operands: list[Operand], given: str | None, span: Span) -> Operand:
         if method in ("operator=", "assign"):
             self.become(machine, given if len(operands) == 1 else None, span)
         elif self.text is not None and given is not None and len(operands) == 1:

@@ -97,7 +97,6 @@ class Mutex(Synchroniser):
             self.acquire(machine, span)
         return None
 
-
     def parts(self) -> list[Any]:
         """What was promised."""
         return [self.promised] if self.promised is not None else []
