@@ -76,7 +76,9 @@ def main() -> None:
             path = str(Path(folder) / "engine.sst")
             engine_trace.write(path, operations)
             command = [sys.executable, __file__, "--measure", path]
-            result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+            # NumPy's matrix library would start threads that spin on the one core that is measured.
+            environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment).stdout)
         count, cpu = result["operations"], result["cpu_seconds"]
         print(
             f"{count:>11,} operations  {count / cpu / 1e6:5.2f} M per CPU second, reading the file included"

@@ -266,8 +266,10 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
         fact.allocation = describe(allocation);
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
+        // An access of unknown extent surely touches its first byte, and perhaps what lies behind it.
+        const bool may_not_reach = reference.size == 0 && use_end != 0 && reference.address < use_begin;
         fact.unseen = order == Verdict::unseen;
-        fact.assumed = fact.unseen || operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
+        fact.assumed = fact.unseen || may_not_reach || operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
                        names_[use.operation.stream_name].assumed;
         fact.may_be_equal = maybe_awaited(process, use.operation);
         if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;

@@ -340,3 +340,13 @@ def test_a_host_read_that_only_unseen_code_could_order() -> None:
     program.op(Kind.HOST_ACCESS, memory=P, mode=READ, api="")
     (fact,) = program.facts(108)
     assert (fact.unseen, fact.assumed) == (True, True)
+
+
+@pytest.mark.parametrize(("size", "assumed"), [(0, True), (256, False)])
+def test_a_host_read_of_unknown_extent_may_end_before_the_copy(size: int, assumed: bool) -> None:
+    program = two_streams()
+    program.alloc(P, MemoryKind.PINNED, bytes=256)
+    program.copy(S, P + 128, WRITE, bytes=128)
+    program.op(Kind.HOST_ACCESS, memory=P, mode=READ, api="", bytes=size)
+    (fact,) = program.facts(108)
+    assert fact.assumed is assumed
