@@ -102,6 +102,16 @@ struct Timeline {
         return {slot, tick};
     }
 
+    /// Learns one point of another timeline, and nothing that is before it.
+    void learn(Epoch point) {
+        if (clock.knows(point, contract)) return;
+        const Lanes tick_here = {point.tick, point.tick, point.tick, point.tick};
+        const Lanes known = clock.at(point.slot);
+        const Lanes newer = tick_here > known;
+        clock.set(point.slot, (tick_here & newer) | (known & ~newer));
+        ++version;
+    }
+
     Change learn(const Clock& other, Lanes mask) {
         const Change change = clock.join(other, mask);
         if (change.any) ++version;

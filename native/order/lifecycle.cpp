@@ -73,6 +73,7 @@ void Engine::end_memory(Process& process, std::uint32_t context, const Placed& b
         if (!allocation.live() || allocation.context != context) return;
         switch (allocation.kind) {
             case MemoryKind::PLAIN:
+            case MemoryKind::ARRAY:
             case MemoryKind::MANAGED:
             case MemoryKind::PINNED:
                 report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
@@ -94,16 +95,55 @@ void Engine::handle_use(const Slot& slot, Thread& thread, Process& process, Oper
         case HandleKind::CONTEXT:
             if (slot.object != 0) dead_context(*contexts_[context_by_handle(process, slot.object)], operation);
             return;
-        default: return;
+        default: live_handle(slot, process, operation); return;
     }
+}
+
+std::uint64_t Engine::handle_key(const Slot& slot) { return slot.object ^ std::uint64_t{slot.detail} << 56; }
+
+void Engine::handle_create(const Slot& slot, Process& process, const Operation& operation) {
+    std::uint32_t index = process.handles.find(handle_key(slot));
+    if (index == none) {
+        index = static_cast<std::uint32_t>(handles_.size());
+        handles_.emplace_back();
+        process.handles.set(handle_key(slot), index);
+    }
+    handles_[index] = {true, operation, {}};
+}
+
+void Engine::handle_destroy(const Slot& slot, Process& process, const Operation& operation) {
+    if (!live_handle(slot, process, operation)) return;
+    if (process.handles.find(handle_key(slot)) == none) handle_create(slot, process, Operation{});  // made before the trace
+    OtherHandle& handle = handles_[process.handles.find(handle_key(slot))];
+    handle.alive = false;
+    handle.destroyed = operation;
+}
+
+bool Engine::live_handle(const Slot& slot, const Process& process, const Operation& operation) {
+    // Pools belong to no context: a reset leaves them, and their memory, alone.
+    const std::uint32_t index = process.handles.find(handle_key(slot));
+    if (index == none || handles_[index].alive) return true;
+    Fact fact(205, FactVariant::STALE_OTHER, operation);
+    if (handles_[index].made.sequence != 0) fact.with(RelatedRole::CREATE, handles_[index].made);
+    fact.with(RelatedRole::DESTROY, handles_[index].destroyed);
+    fact.assumed = operation.assumed();
+    report(fact);
+    return false;
 }
 
 void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     using enum OperationKind;
     switch (operation.kind) {
-        case EVENT_DESTROY: case EVENT_RECORD: case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE: case EVENT_QUERY: case EVENT_ELAPSED:
+        case EVENT_DESTROY: case EVENT_RECORD: case EVENT_QUERY: case EVENT_ELAPSED:
             if (process.events.find(slot.object) != none) event_of(slot.object, process, thread, operation);
             break;
+        case STREAM_WAIT_EVENT: stream_wait_event(slot, thread, process, operation, true); return;
+        case EVENT_SYNCHRONIZE:
+            if (process.events.find(slot.object) != none && event_of(slot.object, process, thread, operation) == none) {
+                wait_as_meant(slot.object, process, timeline(thread));
+            }
+            return;
+        case HANDLE_DESTROY: live_handle(slot, process, operation); return;
         case STREAM_DESTROY:
             if (slot.object > per_thread_handle && process.streams.find(slot.object) != none) stream_of(slot.object, thread, process, operation);
             return;
@@ -115,7 +155,7 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
             const bool known = sort == HandleKind::STREAM    ? process.streams.find(slot.object) != none
                                : sort == HandleKind::EVENT   ? process.events.find(slot.object) != none
                                : sort == HandleKind::CONTEXT ? process.contexts.find(slot.object) != none
-                                                             : false;
+                                                             : true;
             if (known) handle_use(slot, thread, process, operation);
             return;
         }
@@ -167,6 +207,7 @@ void Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
 void Engine::report_leak(Allocation& allocation, FactVariant variant, const Operation& operation) {
     switch (allocation.kind) {
         case MemoryKind::PLAIN:
+        case MemoryKind::ARRAY:
         case MemoryKind::STREAM_ORDERED:
         case MemoryKind::MANAGED:
         case MemoryKind::PINNED: break;

@@ -4,7 +4,7 @@
 namespace streamsan::order {
 namespace {
 
-constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::DEVICE_SYMBOL);
+constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::ARRAY);
 constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::POOL_BLOCK);
 
 bool pageable(MemoryKind kind) {
@@ -23,6 +23,7 @@ FactVariant family_fault(FreeClass family, MemoryKind kind) {
         case FreeClass::ARRAY:
             if (pageable(kind) || kind == REGISTERED) return FactVariant::HOST_POINTER;
             if (kind == IPC) return FactVariant::IMPORTED;
+            if (family == FreeClass::ARRAY || kind == ARRAY) return family == FreeClass::ARRAY && kind == ARRAY ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
             return kind == PLAIN || kind == STREAM_ORDERED || kind == MANAGED || kind == POOL_IMPORT ? FactVariant::NONE
                                                                                                      : FactVariant::WRONG_FAMILY;
         case FreeClass::PINNED: return kind == PINNED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
@@ -241,7 +242,7 @@ bool Engine::judge_family(Allocation& allocation, FreeClass family, const Operat
 
 void Engine::judge_owner(Thread& thread, Process& process, const Allocation& allocation, FreeClass family, const Operation& operation) {
     const bool device_family = family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::ARRAY;
-    const bool owned = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::MANAGED;
+    const bool owned = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::ARRAY || allocation.kind == MemoryKind::MANAGED;
     if (!device_family || !owned || allocation.context == none) return;
     const std::uint32_t current = context_of(thread, process);
     if (current == allocation.context) return;

@@ -92,7 +92,8 @@ struct Event {
     bool recorded = false;
     std::uint32_t source = none;              ///< stream index of the latest record
     std::uint32_t opaque_version = 0;         ///< of its creation or latest record
-    Clock clock;
+    Clock clock;                              ///< what is before the latest record
+    Epoch at;                                 ///< that record itself: whoever reads the event's time must be after it
     Operation made;
     Operation record;
     Operation destroyed;

@@ -74,6 +74,9 @@ void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Op
     Timeline& own = timeline(stream);
     own.released = true;
     event.clock.assign(own.clock);
+    // The record is work too for a host that reads the event's time; for a stream that waits it adds nothing.
+    event.at = own.advance();
+    own.released = true;
     event.recorded = true;
     event.source = source;
     event.opaque_version = process.opaque_version;
@@ -97,6 +100,7 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
         const bool same = event.source == waiter && event.record.sequence > stream.made.sequence;
         const bool certain = same || (event.created && !source.assumed && event.opaque_version == process.opaque_version);
         needed = own.learn(event.clock, contract_edge).contract || !certain;
+        own.learn(event.at);
     } else if (event.created) {
         needed = event.opaque_version != process.opaque_version;  // never recorded: no wait, unless unknown code did
     } else {
@@ -115,7 +119,9 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     bool needed = true;
     if (event.recorded) {
         const bool certain = event.created && !streams_[event.source]->assumed && event.opaque_version == process.opaque_version;
-        needed = host.learn(event.clock, contract_edge).contract || !certain;
+        const bool pending = !host.clock.knows(event.at, contract);
+        needed = host.learn(event.clock, contract_edge).contract || pending || !certain;
+        host.learn(event.at);
         note_ambiguous(process, *streams_[event.source], operation);
     } else if (event.created) {
         needed = event.opaque_version != process.opaque_version;
@@ -130,8 +136,7 @@ void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, c
         const std::uint32_t index = event_of(handle, process, thread, operation);
         if (index == none || !requirements_) continue;
         const Event& event = *events_[index];
-        Timeline probe = timeline(thread);
-        if (event.recorded && probe.learn(event.clock, contract_edge).contract) {
+        if (event.recorded && !timeline(thread).clock.knows(event.at, contract)) {
             require(Unmet::Sort::elapsed, event.record.sequence, operation.sequence);
         }
     }

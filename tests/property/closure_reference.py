@@ -67,6 +67,8 @@ class Reference:
     def __init__(self, program: list[Op], threads: int) -> None:
         self.edges: list[list[tuple[int, int]]] = []
         self.real: set[int] = set()
+        self.records: set[int] = set()
+        """event records: work for a host, which may read their times, and nothing to a stream"""
         self.hosts: list[int | None] = [None] * threads
         self.host_opaque = [0] * threads
         self.contexts = [0] * threads
@@ -244,6 +246,7 @@ class Reference:
         stream = self.stream(op)
         event = self.events.setdefault(op.object, Event(False))
         event.record = self.on_stream(op, stream, real=False)
+        self.records.add(event.record)
         event.source, event.opaque = stream, len(self.opaque_nodes)
 
     def do_event_create(self, op: Op, sequence: int) -> None:
@@ -280,7 +283,7 @@ class Reference:
         unseen = self.everything() if event.record is None and not event.created else []
         after = self.host(op, (event.record, CONTRACT), *unseen)
         if self.certain(event, None):
-            self.checks.append(("idle", sequence, (before, after)))
+            self.checks.append(("idle_host", sequence, (before, after)))
 
     def do_sync_stream(self, op: Op, sequence: int) -> None:
         stream = self.stream(op)
@@ -288,7 +291,7 @@ class Reference:
         awaited = self.node((before, CONTRACT), *self.awaited(stream))
         self.host(op, (awaited, CONTRACT))
         if not stream.assumed:
-            self.checks.append(("idle", sequence, (before, awaited)))
+            self.checks.append(("idle_host", sequence, (before, awaited)))
 
     def do_query(self, op: Op, sequence: int) -> None:
         stream = self.stream(op)
@@ -309,7 +312,7 @@ class Reference:
                 edges.append((stream.last, CONTRACT))
         awaited = self.node((before, CONTRACT), *edges)
         self.host(op, (awaited, CONTRACT))
-        self.checks.append(("idle", sequence, (before, awaited)))
+        self.checks.append(("idle_host", sequence, (before, awaited)))
 
     def do_release(self, op: Op, sequence: int) -> None:
         node = self.host(op, real=True)
@@ -371,7 +374,13 @@ class Reference:
                 self.say(108, sequence, self.strength(use, node))
 
     def check_idle(self, sequence: int, what: object) -> None:
+        self.idle(sequence, what, self.real)
+
+    def check_idle_host(self, sequence: int, what: object) -> None:
+        self.idle(sequence, what, self.real | self.records)
+
+    def idle(self, sequence: int, what: object, work: set[int]) -> None:
         before, after = what  # type: ignore[misc]
         known, joined = self.ancestors[CONTRACT][before], self.ancestors[CONTRACT][after]
-        if not (joined - known) & self.real:
+        if not (joined - known) & work:
             self.dominated.add(sequence)
