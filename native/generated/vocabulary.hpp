@@ -35,6 +35,8 @@ enum class OperationKind : std::uint8_t {
     EVENT_QUERY = 41,  // status 0: the latest record of event `object` is complete, and the host knows it
     EVENT_ELAPSED = 42,  // reads the time between events `object` and `address`
     HANDLE_USE = 43,  // any other use of handle `object`; detail: HandleKind
+    HANDLE_CREATE = 44,  // the pool, graph or other handle `object` exists; detail: HandleKind
+    HANDLE_DESTROY = 45,  // the pool, graph or other handle `object` is destroyed; memory of a pool outlives it; detail: HandleKind
     ALLOC = 48,  // memory [address, address+size) exists; detail: MemoryKind; on `stream` when stream-ordered
     FREE = 49,  // memory at `address` is released; detail: FreeClass; on `stream` when stream-ordered
     POINTER_LOST = 50,  // the last pointer to the live allocation at `address` is gone; detail: LostKind
@@ -54,7 +56,7 @@ enum class OperationKind : std::uint8_t {
 /// The kind of an allocation. The byte `detail` of an ALLOC slot.
 enum class MemoryKind : std::uint8_t {
     UNKNOWN = 0,  // came from code nobody can see; any kind
-    PLAIN = 1,  // cudaMalloc, cuMemAlloc, pitched, 3D, arrays
+    PLAIN = 1,  // cudaMalloc, cuMemAlloc, pitched, 3D
     STREAM_ORDERED = 2,  // cudaMallocAsync, from a pool
     MANAGED = 3,  // cudaMallocManaged
     PINNED = 4,  // cudaMallocHost, cudaHostAlloc
@@ -70,6 +72,7 @@ enum class MemoryKind : std::uint8_t {
     SVM = 14,  // OpenCL shared virtual memory
     CL_BUFFER = 15,  // an OpenCL buffer
     DEVICE_SYMBOL = 16,  // a __device__, __constant__ or __managed__ variable: lives as long as its context
+    ARRAY = 17,  // cudaMallocArray and relatives: opaque layout, freed by a family of its own
 };
 
 /// Which family of free was called. The byte `detail` of a FREE slot.
@@ -109,7 +112,7 @@ enum class ContextKind : std::uint8_t {
     CREATED = 2,  // made by cuCtxCreate
 };
 
-/// What a HANDLE_USE names.
+/// What a HANDLE_USE, HANDLE_CREATE or HANDLE_DESTROY names.
 enum class HandleKind : std::uint8_t {
     STREAM = 1,  // a stream
     EVENT = 2,  // an event

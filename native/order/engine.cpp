@@ -39,7 +39,7 @@ bool is_cuda_call(const Slot& slot) {
         case CONTEXT_DESTROY: case DEVICE_RESET: case CONTEXT_SYNCHRONIZE: case PEER_ENABLE:
         case STREAM_DESTROY: case STREAM_SYNCHRONIZE: case STREAM_QUERY:
         case EVENT_DESTROY: case EVENT_RECORD: case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE: case EVENT_QUERY:
-        case EVENT_ELAPSED: case HANDLE_USE: case ALLOC_ATTRIBUTE:
+        case EVENT_ELAPSED: case HANDLE_USE: case HANDLE_CREATE: case HANDLE_DESTROY: case ALLOC_ATTRIBUTE:
         case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
             return true;
         case CONTEXT_CREATE: case CONTEXT_CURRENT:
@@ -243,6 +243,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case EVENT_QUERY: event_wait(slot, thread, process, operation, true); return;
         case EVENT_ELAPSED: event_elapsed(slot, thread, process, operation); return;
         case HANDLE_USE: handle_use(slot, thread, process, operation); return;
+        case HANDLE_CREATE: handle_create(slot, process, operation); return;
+        case HANDLE_DESTROY: handle_destroy(slot, process, operation); return;
         case ALLOC: allocate(slot, thread, process, operation); return;
         case POINTER_LOST: pointer_lost(slot, process, operation); return;
         case HOST_ACCESS: host_access(thread, process, operation); return;

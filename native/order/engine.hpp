@@ -94,6 +94,8 @@ private:
     Change wait_for_stream(Timeline& host, Stream& stream, const Process& process);
     Change wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context);
     void observe_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context);
+    /// A wait for an event that is gone: said by SS205, so what the programmer meant to order with it is not said again.
+    void wait_as_meant(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void host_release(const Slot& slot, Thread& thread);
     void host_acquire(const Slot& slot, Thread& thread);
     SyncKey& sync_key(std::uint64_t key);
@@ -134,6 +136,10 @@ private:
     void context_end(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void end_memory(Process& process, std::uint32_t context, const Placed& by_host);
     void handle_use(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    static std::uint64_t handle_key(const Slot& slot);
+    void handle_create(const Slot& slot, Process& process, const Operation& operation);
+    void handle_destroy(const Slot& slot, Process& process, const Operation& operation);
+    bool live_handle(const Slot& slot, const Process& process, const Operation& operation);
     /// A call that failed: only what its handles are is judged.
     void judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     bool dead_context(const Context& context, const Operation& operation);
@@ -166,6 +172,9 @@ private:
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint32_t> spare_streams_;
     std::vector<std::unique_ptr<Event>> events_;
+    std::vector<std::uint32_t> destroyed_events_ = std::vector<std::uint32_t>(64, none);  ///< the latest ones: they keep their clocks
+    std::size_t destroyed_events_at_ = 0;
+    std::vector<OtherHandle> handles_;
     std::vector<std::unique_ptr<Context>> contexts_;
     std::vector<StreamName> names_;
     FlatMap name_index_;

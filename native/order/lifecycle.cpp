@@ -124,7 +124,7 @@ bool Engine::live_handle(const Slot& slot, const Process& process, const Operati
     const std::uint32_t index = process.handles.find(handle_key(slot));
     if (index == none || handles_[index].alive) return true;
     Fact fact(205, FactVariant::STALE_OTHER, operation);
-    if (handles_[index].made.sequence != 0) fact.with(RelatedRole::CREATE, handles_[index].made);
+    if (handles_[index].made.kind != OperationKind{}) fact.with(RelatedRole::CREATE, handles_[index].made);
     fact.with(RelatedRole::DESTROY, handles_[index].destroyed);
     fact.assumed = operation.assumed();
     report(fact);
@@ -137,12 +137,11 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
         case EVENT_DESTROY: case EVENT_RECORD: case EVENT_QUERY: case EVENT_ELAPSED:
             if (process.events.find(slot.object) != none) event_of(slot.object, process, thread, operation);
             break;
-        case STREAM_WAIT_EVENT: stream_wait_event(slot, thread, process, operation, true); return;
-        case EVENT_SYNCHRONIZE:
+        case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE:
             if (process.events.find(slot.object) != none && event_of(slot.object, process, thread, operation) == none) {
-                wait_as_meant(slot.object, process, timeline(thread));
+                wait_as_meant(slot, thread, process, operation);
             }
-            return;
+            break;
         case HANDLE_DESTROY: live_handle(slot, process, operation); return;
         case STREAM_DESTROY:
             if (slot.object > per_thread_handle && process.streams.find(slot.object) != none) stream_of(slot.object, thread, process, operation);

@@ -99,6 +99,13 @@ struct Event {
     Operation destroyed;
 };
 
+/// A pool, graph, ...: known by handle only.
+struct OtherHandle {
+    bool alive = true;
+    Operation made;  ///< no kind: it was made before the trace
+    Operation destroyed;
+};
+
 struct SyncKey {
     Clock clock;
 };
@@ -131,6 +138,7 @@ struct Process {
     FlatMap streams;
     FlatMap per_thread_streams;               ///< key: context index and thread
     FlatMap events;
+    FlatMap handles;                          ///< pools, graphs, ...; key: see Engine::handle_key
     Allocations allocations;
     AmbiguousWait ambiguous;                  ///< the latest ...
     AmbiguousWait other_ambiguous;            ///< ... and the latest with another handle

@@ -60,7 +60,10 @@ void Engine::event_destroy(const Slot& slot, Thread& thread, Process& process, c
     Event& event = *events_[index];
     event.alive = false;
     event.destroyed = operation;
-    event.clock.clear();  // waits that were issued have it already
+    // Waits that were issued have its clock already. Those that come too late may ask for it; see wait_as_meant.
+    std::uint32_t& oldest = destroyed_events_[destroyed_events_at_++ % destroyed_events_.size()];
+    if (oldest != none && !events_[oldest]->alive && oldest != index) events_[oldest]->clock.clear();
+    oldest = index;
 }
 
 void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
@@ -88,6 +91,7 @@ void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Op
 void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     const std::uint32_t index = event_of(slot.object, process, thread, operation);
     const std::uint32_t waiter = stream_of(slot.stream, thread, process, operation);
+    if (index == none && waiter != none) wait_as_meant(slot, thread, process, operation);
     if (index == none || waiter == none) return;
     Stream& stream = *streams_[waiter];
     Event& event = *events_[index];
@@ -111,8 +115,25 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
     note_ambiguous(process, stream, operation);
 }
 
+void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    const Event& event = *events_[process.events.find(slot.object)];
+    if (!event.recorded) return;
+    if (operation.kind != OperationKind::STREAM_WAIT_EVENT) {
+        timeline(thread).learn(event.clock, run_edge);
+        return;
+    }
+    const bool made = slot.stream > per_thread_handle;
+    const std::uint32_t index = made ? process.streams.find(slot.stream) : stream_of(slot.stream, thread, process, operation);
+    if (index == none || stale(*streams_[index])) return;
+    Stream& stream = *streams_[index];
+    enter(stream, thread, slot.thread);
+    timeline(stream).learn(event.clock, run_edge);
+    leave(stream);
+}
+
 void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation, bool query) {
     const std::uint32_t index = event_of(slot.object, process, thread, operation);
+    if (index == none && !query) wait_as_meant(slot, thread, process, operation);
     if (index == none || (query && slot.status != 0)) return;
     Event& event = *events_[index];
     Timeline& host = timeline(thread);

@@ -64,6 +64,10 @@ class OperationKind(IntEnum):
     """reads the time between events `object` and `address`"""
     HANDLE_USE = 43
     """any other use of handle `object`; detail: HandleKind"""
+    HANDLE_CREATE = 44
+    """the pool, graph or other handle `object` exists; detail: HandleKind"""
+    HANDLE_DESTROY = 45
+    """the pool, graph or other handle `object` is destroyed; memory of a pool outlives it (A-07); detail: HandleKind"""
     ALLOC = 48
     """memory [address, address+size) exists; detail: MemoryKind; on `stream` when stream-ordered"""
     FREE = 49
@@ -100,7 +104,7 @@ class MemoryKind(IntEnum):
     UNKNOWN = 0
     """came from code nobody can see; any kind"""
     PLAIN = 1
-    """cudaMalloc, cuMemAlloc, pitched, 3D, arrays"""
+    """cudaMalloc, cuMemAlloc, pitched, 3D"""
     STREAM_ORDERED = 2
     """cudaMallocAsync, from a pool"""
     MANAGED = 3
@@ -131,6 +135,8 @@ class MemoryKind(IntEnum):
     """an OpenCL buffer"""
     DEVICE_SYMBOL = 16
     """a __device__, __constant__ or __managed__ variable: lives as long as its context"""
+    ARRAY = 17
+    """cudaMallocArray and relatives: opaque layout, freed by a family of its own"""
 
 
 class FreeClass(IntEnum):
@@ -196,7 +202,7 @@ class ContextKind(IntEnum):
 
 
 class HandleKind(IntEnum):
-    """What a HANDLE_USE names."""
+    """What a HANDLE_USE, HANDLE_CREATE or HANDLE_DESTROY names."""
 
     STREAM = 1
     """a stream"""

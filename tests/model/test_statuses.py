@@ -25,11 +25,11 @@ FREE = {
     "cudaIpcCloseMemHandle": ("cudaIpcCloseMemHandle",),
 }
 FITS = {
-    "plain": {"cudaFree", "cudaFreeAsync", "cudaFreeArray"},
+    "plain": {"cudaFree", "cudaFreeAsync"},
     "managed": {"cudaFree"},
     "pinned": {"cudaFreeHost"},
     "pooled": {"cudaFree", "cudaFreeAsync"},
-    "array": {"cudaFree", "cudaFreeAsync", "cudaFreeArray"},
+    "array": {"cudaFreeArray"},
     "imported": {"cudaIpcCloseMemHandle"},
 }
 

@@ -151,6 +151,88 @@ def test_handles_die_with_the_reset() -> None:
     assert program.found() == [(205, "STALE_STREAM", stream), (205, "STALE_EVENT", event)]
 
 
+@pytest.mark.parametrize("kind", [HandleKind.POOL, HandleKind.GRAPH, HandleKind.GRAPH_EXEC])
+@pytest.mark.parametrize("use", [Kind.HANDLE_USE, Kind.HANDLE_DESTROY])
+@pytest.mark.parametrize("status", [0, INVALID])
+def test_stale_pool_or_graph(kind: HandleKind, use: Kind, status: int) -> None:
+    program = Program()
+    made = program.op(Kind.HANDLE_CREATE, object=300, detail=kind)
+    program.op(Kind.HANDLE_USE, object=300, detail=kind)
+    gone = program.op(Kind.HANDLE_DESTROY, object=300, detail=kind)
+    stale = program.op(use, object=300, detail=kind, status=status)
+    assert program.found() == [(205, "STALE_OTHER", stale)]
+    roles = {role: operation.site for role, operation in program.facts()[0].related}
+    assert roles == {RelatedRole.CREATE: made, RelatedRole.DESTROY: gone}
+
+
+def test_handles_of_pools_and_graphs_live_apart_and_come_again() -> None:
+    program = Program()
+    program.op(Kind.HANDLE_DESTROY, object=300, detail=HandleKind.POOL)
+    program.op(Kind.HANDLE_USE, object=300, detail=HandleKind.GRAPH)
+    program.op(Kind.HANDLE_CREATE, object=300, detail=HandleKind.POOL)
+    program.op(Kind.DEVICE_RESET, object=PRIMARY)  # R-04
+    program.op(Kind.HANDLE_USE, object=300, detail=HandleKind.POOL)
+    assert program.found() == []
+
+
+def test_pool_that_the_trace_never_saw_made_dies_as_well() -> None:
+    program = Program()
+    gone = program.op(Kind.HANDLE_DESTROY, object=300, detail=HandleKind.POOL)
+    stale = program.op(Kind.HANDLE_USE, object=300, detail=HandleKind.POOL)
+    assert program.found() == [(205, "STALE_OTHER", stale)]
+    assert [(role, operation.site) for role, operation in program.facts()[0].related] == [(RelatedRole.DESTROY, gone)]
+
+
+@pytest.mark.parametrize("status", [0, 400])
+@pytest.mark.parametrize("by_host", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_wait_for_a_dead_event_is_one_mistake(status: int, by_host: bool, recorded: bool) -> None:
+    """What the programmer meant to order by it is not said to be unordered as well; what was never recorded, is."""
+    program = Program()
+    program.stream(S)
+    program.stream(S + 1)
+    program.op(Kind.EVENT_CREATE, object=50)
+    program.alloc(P, MemoryKind.STREAM_ORDERED, stream=S)
+    program.launch(S, P)
+    if recorded:
+        program.record(50, S)
+    program.op(Kind.EVENT_DESTROY, object=50)
+    if by_host:
+        stale = program.op(Kind.EVENT_SYNCHRONIZE, object=50, status=status)
+    else:
+        stale = program.wait(S + 1, 50, status=status)
+    free = program.free(P, FreeClass.ASYNC, stream=S + 1)
+    unordered = [] if recorded else [(102, "FREE_ASYNC", free)]
+    assert sorted(program.found()) == [*unordered, (205, "STALE_EVENT", stale)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "family", "fault"),
+    [
+        (MemoryKind.PLAIN, FreeClass.HOST_HEAP, True),
+        (MemoryKind.PINNED, FreeClass.HOST_HEAP, True),
+        (MemoryKind.MANAGED, FreeClass.HOST_HEAP, True),
+        (MemoryKind.HOST_HEAP, FreeClass.HOST_HEAP, False),
+        (MemoryKind.ARRAY, FreeClass.ARRAY, False),
+        (MemoryKind.ARRAY, FreeClass.DEVICE, True),
+        (MemoryKind.PLAIN, FreeClass.ARRAY, True),
+    ],
+)
+def test_free_of_another_family_once_and_no_leak(kind: MemoryKind, family: FreeClass, fault: bool) -> None:
+    program = Program()
+    program.alloc(P, kind)
+    free = program.free(P, family)
+    program.exit()
+    assert program.found() == ([(202, "WRONG_FAMILY", free)] if fault else [])
+
+
+def test_array_is_lost_in_a_reset() -> None:
+    program = Program()
+    array = program.alloc(P, MemoryKind.ARRAY)
+    program.op(Kind.DEVICE_RESET, object=PRIMARY)
+    assert program.found() == [(401, "LEAK_AT_RESET", array)]
+
+
 def test_stale_context() -> None:
     program = Program()
     program.context(200, ContextKind.CREATED)

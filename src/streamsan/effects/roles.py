@@ -15,6 +15,8 @@ class Effect(StrEnum):
     UNMODELLED = "unmodelled"
     """has an effect that the model does not follow yet (graphs, external memory, ...)"""
     HANDLE_CREATE = "handle_create"
+    HANDLE_FETCH = "handle_fetch"
+    """gives a handle that exists already, and that the program may not own"""
     HANDLE_DESTROY = "handle_destroy"
     HANDLE_USE = "handle_use"
     # -- devices and contexts

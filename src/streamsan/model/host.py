@@ -9,6 +9,8 @@ from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
 
 HOST_KINDS = frozenset({MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC})
+HEAP_FREES = HOST_KINDS | {MemoryKind.REGISTERED, MemoryKind.UNKNOWN}
+"""What `free` may be given: everything else is of another family."""
 
 
 def host_allocate(core: ModelCore, thread: HostThread, size: Value, kind: MemoryKind, site: int) -> Pointer:
@@ -34,6 +36,8 @@ def host_free(core: ModelCore, thread: HostThread, value: Value, family: FreeCla
         detail=family,
         flags=flags,
     )
+    if allocation is not None and family is FreeClass.HOST_HEAP and allocation.kind not in HEAP_FREES:
+        return  # memory of another family (SS202): nobody knows what that free does to it
     if allocation is not None and allocation.lifetime in (Lifetime.LIVE, Lifetime.UNCLEAR):
         allocation.lifetime = Lifetime.FREED if pointer.exact else Lifetime.UNCLEAR
         core.addresses.release(allocation.address, allocation.size)

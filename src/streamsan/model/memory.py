@@ -6,6 +6,7 @@ from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore, known_size
 from streamsan.model.handlers import handles
+from streamsan.model.others import stale_pool
 from streamsan.model.state import Allocation, Lifetime
 from streamsan.model.statuses import ALREADY_REGISTERED, INVALID_VALUE, NOT_REGISTERED, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
@@ -34,6 +35,8 @@ def alloc(core: ModelCore, call: Call) -> Outcome:
             detail=kind,
             status=status,
         )
+        return Outcome(status, {})
+    if status := stale_pool(core, call):
         return Outcome(status, {})
     if size == 0:
         status = SUCCESS if call.api.domain == "runtime" else INVALID_VALUE

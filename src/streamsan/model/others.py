@@ -9,7 +9,7 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.state import HostThread, Lifetime, OtherHandle
-from streamsan.model.statuses import SUCCESS
+from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.streams import stream_argument, use_stream
 from streamsan.model.values import Handle, HandleType, Outcome, Pointer, Symbol, Value
 from streamsan.trace.references import Reference
@@ -63,19 +63,22 @@ def unmodelled(core: ModelCore, call: Call) -> Outcome:
     return Outcome(SUCCESS, {})
 
 
-@handles(Effect.HANDLE_CREATE)
+@handles(Effect.HANDLE_CREATE, Effect.HANDLE_FETCH)
 def handle_create(core: ModelCore, call: Call) -> Outcome:
     """Make or fetch a handle that the model knows by name only: a pool, physical memory, a level of an array."""
     context = core.current(call.thread, call.site)
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
     out = call.out(Role.OUT_HANDLE)
-    if out is None:
-        return Outcome(SUCCESS, {})
-    if out.handle == "event":
+    if out is None or out.handle == "event":
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
         # An imported event: another process records it.
-        return Outcome(SUCCESS, {out.name: core.fresh_symbol("event")})
-    made = OtherHandle(core.fresh_handle(), out.handle, context, outlives_reset=out.handle == "pool")
+        return Outcome(SUCCESS, {} if out is None else {out.name: core.fresh_symbol("event")})
+    owned = call.api.effect is Effect.HANDLE_CREATE
+    made = OtherHandle(core.fresh_handle(), out.handle, context, outlives_reset=out.handle == "pool", owned=owned)
     call.thread.process.handles[made.handle] = made
+    if owned:
+        _emit_handle(core, call, OperationKind.HANDLE_CREATE, made)
+    else:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
     return Outcome(SUCCESS, {out.name: Handle(_TYPES.get(out.handle, "other"), made.handle)})
 
 
@@ -84,22 +87,27 @@ def handle_destroy(core: ModelCore, call: Call) -> Outcome:
     """Destroy a handle that the model knows by name only. A pool's memory outlives it (A-07)."""
     value = call.value(Role.HANDLE)
     found = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    if isinstance(found, OtherHandle):
-        found.alive = False
-    return Outcome(SUCCESS, {})
+    if not isinstance(found, OtherHandle) or not found.owned:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        return Outcome(SUCCESS, {})
+    status = _emit_handle(core, call, OperationKind.HANDLE_DESTROY, found)
+    found.alive = False
+    return Outcome(status, {})
 
 
 @handles(Effect.HANDLE_USE)
 def handle_use(core: ModelCore, call: Call) -> Outcome:
     """Use a handle: it must be alive."""
-    parameter = call.signature.first(Role.HANDLE)
+    candidates = call.signature.with_role(Role.HANDLE)
+    parameter = next((p for p in candidates if p.handle == "stream" or p.handle in _KINDS), None)
     if parameter is None:
         return plain_call(core, call)
     value = call.values.get(parameter.name)
     if parameter.handle == "stream":
         use_stream(core, call, stream_argument(core, call))
-    elif parameter.handle in _KINDS and isinstance(value, Handle) and value.value in call.thread.process.handles:
+    elif (used := other_handle(call, value)) is not None:
+        return Outcome(_emit_handle(core, call, OperationKind.HANDLE_USE, used), {})
+    elif isinstance(value, Handle) and value.value in call.thread.process.handles:
         core.current(call.thread, call.site)
         core.emit(
             OperationKind.HANDLE_USE,
@@ -112,6 +120,29 @@ def handle_use(core: ModelCore, call: Call) -> Outcome:
     else:
         core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
     return Outcome(SUCCESS, {})
+
+
+def other_handle(call: Call, value: Value) -> OtherHandle | None:
+    """Return what a value names if it is a pool, graph, ..., known by handle only."""
+    found = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
+    return found if isinstance(found, OtherHandle) else None
+
+
+def stale_pool(core: ModelCore, call: Call) -> int:
+    """Return the status of a call that is given a pool; one that was destroyed is said in the trace (SS205)."""
+    pool = other_handle(call, call.value(Role.HANDLE, "pool"))
+    return SUCCESS if pool is None or pool.alive else _emit_handle(core, call, OperationKind.HANDLE_USE, pool)
+
+
+def _emit_handle(core: ModelCore, call: Call, kind: OperationKind, handle: OtherHandle) -> int:
+    """Emit what happens to a handle, a plain call for those the trace has no word for, and return its status."""
+    core.current(call.thread, call.site)
+    status = SUCCESS if handle.alive else INVALID_VALUE
+    if (detail := _KINDS.get(handle.type)) is None:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+    else:
+        core.emit(kind, call.thread, call.site, call.api.name, object=handle.handle, detail=detail, status=status)
+    return status
 
 
 def say_unmodelled(core: ModelCore, call: Call) -> None:

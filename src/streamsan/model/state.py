@@ -73,6 +73,8 @@ class OtherHandle:
     context: Context | None
     alive: bool = True
     outlives_reset: bool = False
+    owned: bool = True
+    """made by the program; False: fetched (a device's default pool cannot be destroyed)"""
 
 
 class Lifetime(StrEnum):

@@ -30,6 +30,7 @@ POOL_FREE = Contract(
 
 _FREE_FOR = {
     MemoryKind.PLAIN: "cudaFree",
+    MemoryKind.ARRAY: "cudaFreeArray",
     MemoryKind.MANAGED: "cudaFree",
     MemoryKind.STREAM_ORDERED: "cudaFreeAsync",
     MemoryKind.PINNED: "cudaFreeHost",

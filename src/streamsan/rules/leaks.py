@@ -121,5 +121,9 @@ def _free(case: Case, where: str) -> str:
         return f"free the memory {where}"
     if kind is MemoryKind.STREAM_ORDERED:
         return f"{where}: cudaFreeAsync({name}, {case.stream_argument(case.first(RelatedRole.ALLOC))});"
-    call = {MemoryKind.PINNED: "cudaFreeHost", MemoryKind.REGISTERED: "cudaHostUnregister"}.get(kind, "cudaFree")
+    call = {
+        MemoryKind.ARRAY: "cudaFreeArray",
+        MemoryKind.PINNED: "cudaFreeHost",
+        MemoryKind.REGISTERED: "cudaHostUnregister",
+    }.get(kind, "cudaFree")
     return f"{where}: {call}({name});"

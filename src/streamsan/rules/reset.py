@@ -81,6 +81,8 @@ class ResetRacesWork(Rule):
 
     @staticmethod
     def _observed(variant: FactVariant, reset: Operation) -> Observed | None:
+        if reset.kind is OperationKind.CONTEXT_DESTROY and variant is FactVariant.PENDING_WORK:
+            return Observed("this driver waits for the context's pending work; nothing promises that", "L-22")
         if reset.kind is not OperationKind.DEVICE_RESET:
             return None
         if variant is FactVariant.OTHER_THREAD:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.frame import MacroArgument, Scope
 from streamsan.cuda_source.interpreter.functions import Pack
+from streamsan.cuda_source.interpreter.library.braced import BracedList, plain
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, UNKNOWN, CType
@@ -199,7 +200,8 @@ class Calls:
         if type is not None:
             return self.construct_temporary(type, self.operands(node.arguments), span)
         if machine.device.is_api(name) and name not in machine.program.global_names:
-            return machine.device.call(last_name(name), node, self.operands(node.arguments))
+            operands = [plain(operand) for operand in self.operands(node.arguments)]
+            return machine.device.call(last_name(name), node, operands)
         model = library.find_function(name)
         operands = self.operands(node.arguments)
         if model is not None:
@@ -528,7 +530,7 @@ class Calls:
         frame = machine.frame
         if macro.expression is None and macro.statements is None:
             if macro.text.strip():
-                machine.not_understood(span, f"macro {macro.name} not understood")
+                machine.not_understood(span, f"macro {macro.name}")
                 return Operand(machine.undeclared(macro.name))
             return Operand(None)
         frame.expanding.add(macro.name)
@@ -639,7 +641,10 @@ class Calls:
         """What unseen code gets the address of may hold anything afterwards."""
         machine = self.machine
         value = operand.cell.value if operand.cell is not None else operand.value
-        if isinstance(value, CellPointer):
+        if isinstance(value, BracedList):
+            for item in value.operands:
+                self._invalidate(item, span)
+        elif isinstance(value, CellPointer):
             self._replace(value.cell)
         elif isinstance(value, ElementPointer):
             if isinstance(value.index, int) and value.index in value.array.cells:

@@ -34,7 +34,7 @@ from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.state import HostThread, Lifetime
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
-from streamsan.vocabulary import AccessMode, LostKind, MemoryKind
+from streamsan.vocabulary import AccessMode, FreeClass, LostKind, MemoryKind
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
@@ -108,6 +108,10 @@ class Device:
     def host_end(self, storage: Cell | ArrayObject, span: Span) -> None:
         """A variable's or block's memory ends."""
         self.memory.end(storage, span)
+
+    def heap_free(self, pointer: DevicePointer, span: Span) -> None:
+        """Memory that the API gave out is given to the host's own `free` or `delete` (SS202)."""
+        self.model.host_free(self.thread, pointer.pointer, FreeClass.HOST_HEAP, self.site(span))
 
     def contents(self, pointer: DevicePointer) -> tuple[ArrayObject, Any]:
         """Return the elements behind a pointer of the API."""
@@ -213,6 +217,11 @@ class Device:
 
         return Native(name, run)
 
+    def _declared_otherwise(self, name: str, count: int) -> bool:
+        """Tell whether the program itself declares a function of an API's name that takes so many arguments."""
+        functions = self.machine.program.functions.get(name, [])
+        return any(function.variadic or len(function.parameters) == count for function in functions)
+
     def call(self, name: str, node: Call, operands: list[Operand]) -> Operand:
         """Make an API call."""
         api = EFFECTS.find(name)
@@ -222,7 +231,7 @@ class Device:
         values = [machine.expressions.load(o, span) if not self._is_symbol(o) else None for o in operands]
         signature = self.model.bind(api, [self._hint(value) for value in values])
         if signature is None:
-            if not node.missing_arguments:
+            if not node.missing_arguments and not self._declared_otherwise(name, len(operands)):
                 reason = api.explain_mismatch(len(operands))
                 self.model.malformed(self.thread, self.site(span, reason), "", api.name)
             signature = api.best_guess(len(operands))

@@ -15,8 +15,6 @@ from streamsan.cuda_source.syntax.tree import Call, Function, Member, Name, New,
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
-MOST_ENTRIES = 400
-
 
 @dataclass(slots=True)
 class Entry:
@@ -86,7 +84,7 @@ def entries_of(program: Program, unit: Unit) -> list[Entry]:
     entries = entries or candidates
     # What a header defines is walked where it is called; on its own it is checked when the header itself is.
     own = [entry for entry in entries if entry.span.file == unit.file]
-    return (own or entries)[:MOST_ENTRIES]
+    return own or entries
 
 
 def _candidates(program: Program, relevance: Relevance) -> list[Entry]:

@@ -81,10 +81,12 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
     program = Program(unit)
     reading = Reading(files=unit.files)
     steps = operations = 0
-    for entry in entries_of(program, unit):
+    entries = entries_of(program, unit)
+    for position, entry in enumerate(entries):
         # Paths with the fewest turns off the first path come first: each branch is seen both ways before combinations.
         pending: list[tuple[int, int, tuple[bool, ...]]] = [(0, 0, ())]
         worlds = order = 0
+        done = False
         while pending:
             turns, _, prefix = heapq.heappop(pending)
             run = Path_(program, unit, entry, prefix, limits, strict)
@@ -100,7 +102,14 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
                 pending = []
+            left = len(entries) - position - 1
+            done = left > 0 and not pending and position + 1 >= limits.entries and spent
+            if done:
+                run.note(f"{left} more functions than the budget allows, from {entries[position + 1].name} on")
+                run.truncated = True
             reading.worlds.append(run.world())
+        if done:
+            break
     reading.problems = [*unit.problems, *unit.missing_includes]
     return reading
 
@@ -165,6 +174,9 @@ class Path_:  # noqa: N801 - `Path` is the file system's
         del machine.frames[1:]
         site = device.site(end)
         if kind is ExitKind.NORMAL:
+            hidden = machine.reach.hidden_and_live()
+            if hidden:  # what nobody sees may have freed them, or does so now
+                device.opaque_call("", hidden, end)
             model.main_end(device.thread, site)
             self._run_exit_handlers(end)
         model.process_exit(device.thread, site, kind)

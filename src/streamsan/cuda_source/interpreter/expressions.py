@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.frame import MacroArgument, PathEnds, Thrown
+from streamsan.cuda_source.interpreter.library.braced import BracedList, Evaluated, braced, plain
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.operators import Operators
 from streamsan.cuda_source.interpreter.program import last_name
-from streamsan.cuda_source.interpreter.types import CHAR, INT, UNKNOWN, CType
+from streamsan.cuda_source.interpreter.types import CHAR, INT, SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
@@ -79,6 +80,7 @@ class Expressions:
             New: self._new,
             Delete: self._delete,
             InitList: self._init_list,
+            Evaluated: lambda node: node.operand,
             Lambda: self._lambda,
             StatementExpression: self._statement_expression,
             Unparsed: self._unparsed,
@@ -119,6 +121,9 @@ class Expressions:
     def load(self, operand: Operand, span: Span) -> Value:
         """Return an operand's value; an array becomes the address of its first element."""
         cell = operand.cell
+        if cell is None and isinstance(operand.value, BracedList):
+            operand = plain(operand)
+            cell = operand.cell
         if cell is None:
             value = operand.value
             return ElementPointer(value, 0) if isinstance(value, ArrayObject) else value
@@ -406,9 +411,14 @@ class Expressions:
         """Assign an operand to another: operators of classes, member by member, or a plain value."""
         machine = self.machine
         cell = target.cell
+        listed = braced(source)
+        if listed is not None and cell is not None and self.type_of(target).name not in ("", "auto"):
+            return self._assign_list(cell, listed.node())
         overloaded = machine.calls.operator("=", [target, source], span)
         if overloaded is not None:
             return overloaded
+        if cell is None or machine.reach.is_unfollowed(cell):
+            machine.reach.unfollowed([source.cell or source.value], span)
         if cell is None:
             return target
         origin = source.cell.value if source.cell is not None else source.value
@@ -676,13 +686,30 @@ class Expressions:
         elif isinstance(value, SymbolPointer):
             cell = machine.pointee(value.symbol, value.element)
             machine.objects.destroy(cell, node.span)
+        elif isinstance(value, DevicePointer) and self._deletes_from_heap(value.element):
+            machine.device.heap_free(value, node.span)
         return Operand(None)
+
+    def _deletes_from_heap(self, type: CType | None) -> bool:
+        """Tell whether `delete` of such an object gives memory to the heap: no `operator delete` is in view."""
+        program = self.machine.program
+        if type is None or any(last_name(name).startswith("operator delete") for name in program.functions):
+            return False
+        cls = program.class_of(type, self.machine.frame)
+        if cls is None:
+            return not self.machine.objects.is_class(type) and type.name in SCALAR_SIZES
+        return not any(
+            known.unknown_bases or any(name.startswith("operator delete") for name in known.methods)
+            for known in cls.lineage()
+        )
 
     # -- the rest ----------------------------------------------------------------------------------
 
     def _init_list(self, node: InitList) -> Operand:
         machine = self.machine
-        type = machine.resolve(node.type) if node.type else UNKNOWN
+        if node.type is None:
+            return Operand(BracedList(machine.calls.operands(node.items), node.names, node.span))
+        type = machine.resolve(node.type)
         cell = Cell(None, type)
         machine.objects.initialise_list(cell, type, node)
         return Operand(machine.statements.temporary(cell.value))
@@ -725,7 +752,7 @@ class Expressions:
         for child in node.children:
             result = self.operand(child)
         if node.text.strip(" .;") and not node.children:
-            self.machine.not_understood(node.span, f"expression not understood: {node.text[:60]}")
+            self.machine.not_understood(node.span, node.text[:60])
         return Operand(self.machine.fresh(node.text[:20], "opaque")) if not node.children else result
 
     def _launch(self, node: Launch) -> Operand:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.frame import Frame, Scope, Thrown
+from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, PlainContext
 from streamsan.cuda_source.interpreter.types import FLOATING, SCALAR_SIZES, CType
@@ -93,6 +94,9 @@ class Functions:
         if written.reference == "&&" and lvalue and not generic:
             return None
         type = machine.resolve_in(written, context or machine.frame) if not generic else CType(written.name)
+        listed = braced(operand)
+        if listed is not None:
+            return self._list_score(listed, type, generic)
         value = operand.cell.value if operand.cell is not None else operand.value
         score = 1 if written.reference == "&&" and operand.moved else 0
         if generic:
@@ -119,6 +123,24 @@ class Functions:
         if isinstance(value, int):
             return score + (5 if type.name in SCALAR_SIZES and type.name not in FLOATING else 2)
         return score + (0 if is_pointer(value) else 2)
+
+    def _list_score(self, listed: BracedList, type: CType, generic: bool) -> int | None:
+        """Return how well a braced list fits a parameter; None if nothing can be made of it."""
+        machine = self.machine
+        if generic:
+            return None
+        if type.pointers or not machine.objects.is_class(type):
+            scalar = braced(plain(Operand(listed))) is None
+            known = type.pointers or type.name in SCALAR_SIZES
+            return (3 if scalar else None) if known else 1
+        cls = machine.program.class_of(type, machine.frame)
+        if cls is None:
+            return 5
+        count = len(listed.operands)
+        if machine.objects.is_aggregate(cls):
+            return 6 if count <= len(machine.objects.all_fields(cls)) else 0
+        constructors = [c for c in cls.methods.get("", []) if not c.deleted]
+        return 6 if any(self._arity_fits(c, count) for c in constructors) else 0
 
     # -- templates ---------------------------------------------------------------------------------
 
@@ -149,6 +171,8 @@ class Functions:
 
     def _deduce(self, written: Type, operand: Operand, names: list[str], bindings: dict[str, Any]) -> None:
         machine = self.machine
+        if braced(operand) is not None:  # a list says nothing of a template's parameter
+            return
         have = machine.expressions.type_of(operand).bare()
         if have.array:
             have = have.element().pointer_to()
@@ -318,6 +342,7 @@ class Functions:
                     self._construct_inherited(cell, cls, base, operands, span)
                     return
             machine.not_understood(span, f"no constructor of {cls.name} takes these arguments")
+            machine.reach.unfollowed([operand.cell or operand.value for operand in operands], span)
         if chosen is None or chosen.defaulted or chosen.body is None:
             if chosen is not None and not chosen.defaulted and chosen.body is None:
                 object = StructObject(cls, machine.fresh(cell.name or cls.name, "opaque"))

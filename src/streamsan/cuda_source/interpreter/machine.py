@@ -42,6 +42,8 @@ class Limits:
     """paths of one entry"""
     steps: int = 60_000
     """expressions and statements of one path"""
+    entries: int = 400
+    """entries that are run even when the file's budget is spent; more run as long as it lasts"""
     file_steps: int = 200_000
     """expressions and statements of all paths of one file"""
     operations: int = 20_000
@@ -180,6 +182,10 @@ class Machine:
             self.objects.adopt(cell)
             self._pointees[symbol] = cell
         return cell
+
+    def pointed_by(self, cell: Cell) -> Symbol | None:
+        """Return the symbolic pointer that a cell stands behind; None if it is no such cell."""
+        return next((symbol for symbol, pointee in self._pointees.items() if pointee is cell), None)
 
     def pointees(self) -> list[Cell]:
         """Return all cells behind symbolic pointers: code nobody can see reaches them."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Operand
-from streamsan.cuda_source.interpreter.program import ClassInfo
+from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import (
     CHAR,
@@ -370,6 +371,14 @@ class Objects:
     def initialise(self, cell: Cell, type: CType, operand: Operand, span: Span) -> None:
         """Initialise a cell from one operand: copy, move, elide, or convert."""
         machine = self.machine
+        listed = braced(operand)
+        if listed is not None:
+            if type.array or self.is_class(type):
+                self.initialise_list(cell, type, listed.node())
+                return
+            if type.name not in ("", "auto") or type.pointers or listed.single is not None:
+                self._initialise_by_list(cell, type, listed, plain(operand), span)
+                return
         source = operand.cell.value if operand.cell is not None else operand.value
         if isinstance(source, StructObject | LibraryObject) and not (self._plain(type) or type.array):
             self._initialise_object(cell, type, operand, source, span)
@@ -390,6 +399,17 @@ class Objects:
             cell.value = self.convert(converted, type)
         else:
             cell.value = self.convert(value, type)
+
+    def _initialise_by_list(self, cell: Cell, type: CType, listed: BracedList, single: Operand, span: Span) -> None:
+        """A list for a scalar, or for a type that nobody knows."""
+        if braced(single) is None:
+            self.initialise(cell, type, single, span)
+        elif not type.pointers and not type.function and type.name not in SCALAR_SIZES:
+            self._unknown_aggregate(cell, type, listed.node())
+        else:
+            self.machine.reach.unfollowed([listed], span)
+            cell.value = self.machine.fresh(cell.name, "opaque")
+        self.adopt(cell)
 
     def _initialise_object(
         self, cell: Cell, type: CType, operand: Operand, source: StructObject | LibraryObject, span: Span
@@ -509,7 +529,10 @@ class Objects:
             if self.is_aggregate(cls):
                 self._initialise_aggregate(cell, cls, node)
             else:
-                machine.functions.construct(cell, cls, machine.calls.operands(node.items), node.span)
+                operands = machine.calls.operands(node.items)
+                if operands and self._takes_list(cls):
+                    operands = [Operand(BracedList(operands, node.names, node.span))]
+                machine.functions.construct(cell, cls, operands, node.span)
             self.adopt(cell)
             return
         if library.is_class(type.name) and not type.pointers:
@@ -529,6 +552,15 @@ class Objects:
             self._unknown_aggregate(cell, type, node)
         self.adopt(cell)
 
+    def _takes_list(self, cls: ClassInfo) -> bool:
+        """Tell whether a constructor takes a `std::initializer_list`: braces choose it before all others."""
+        return any(
+            constructor.parameters
+            and last_name(constructor.parameters[0].type.name) == "initializer_list"
+            and all(parameter.default is not None for parameter in constructor.parameters[1:])
+            for constructor in cls.methods.get("", [])
+        )
+
     def _unknown_aggregate(self, cell: Cell, type: CType, node: InitList) -> None:
         """A structure of CUDA's headers, or an unseen one: named members are known."""
         object = StructObject(None, self.machine.fresh(cell.name or type.name, "opaque"))
@@ -541,6 +573,8 @@ class Objects:
             member = Cell(self.machine.expressions.load(operand, node.span), CType(""), key, object)
             object.fields[key] = member
             self.adopt(member)
+        if not self._plain(type):
+            self.machine.reach.unfollowed([object], node.span)
 
     def is_aggregate(self, cls: ClassInfo) -> bool:
         """Tell whether braces initialise the members directly."""

@@ -36,6 +36,8 @@ class Reach:
         self.machine = machine
         self.escaped: set[int] = set()
         """Generations of allocations whose pointers unseen code or device memory may hold."""
+        self.hidden: list[DevicePointer] = []
+        """Pointers that were stored where nobody follows: what frees them may not be seen either."""
         self._lost: set[int] = set()
         self._protected: list[Any] = []
         self.complete = True
@@ -111,6 +113,35 @@ class Reach:
         for value in values:
             if isinstance(value, DevicePointer):
                 self.escaped.add(value.pointer.generation)
+
+    def hide(self, values: list[Any]) -> bool:
+        """Nobody can tell from here on which of these pointers is used or freed; returns whether there are any."""
+        found = [value for value in self._walk(values) if isinstance(value, DevicePointer)]
+        self.escape(list(found))
+        self.hidden.extend(found)
+        return bool(found)
+
+    def unfollowed(self, values: list[Any], span: Span) -> None:
+        """Values go where the interpreter does not follow them: their pointers are not lost by its own ignorance."""
+        if self.hide(values):
+            self.machine.not_understood(span, "a pointer goes where it cannot be followed")
+
+    def hidden_and_live(self) -> list[Value]:
+        """Return the hidden pointers whose memory nothing has freed, each once."""
+        live = {p.pointer.generation: p for p in self.hidden if self.machine.device.is_live(p.pointer)}
+        return list(live.values())
+
+    def is_unfollowed(self, cell: Cell) -> bool:
+        """Tell whether unseen code has the place: what is stored there is in its hands."""
+        owner = cell.owner
+        symbol: Symbol | None = None
+        if isinstance(owner, StructObject):
+            symbol = owner.symbol if owner.cls is None else None
+        elif isinstance(owner, ArrayObject):
+            symbol = owner.symbol
+        else:
+            symbol = self.machine.pointed_by(cell)
+        return symbol is not None and symbol.origin in ("opaque", "undeclared")
 
     def copied_from(self, value: Value) -> None:
         """Memory is copied to a place nobody follows: pointers stored in it are reachable there."""

@@ -63,7 +63,7 @@ def member(ctx: Context, node: Node) -> list[Statement]:
         return declarations.declare(ctx, node)
     text = ctx.text(node).strip(" ;,\n")
     if text and node.type != "expression_statement":
-        ctx.problem(ctx.span(node), f"not understood: {ctx.brief(node)}")
+        ctx.problem(ctx.span(node), ctx.brief(node))
     return []
 
 

@@ -132,7 +132,7 @@ def local(ctx: Context, node: Node) -> list[Statement]:
     if node.has_error and node.type in ("declaration", "type_definition"):
         for child in node.children:
             if child.is_error and ctx.text(child).strip(" ;,"):
-                ctx.problem(ctx.span(child), f"not understood: {ctx.brief(child)}")
+                ctx.problem(ctx.span(child), ctx.brief(child))
                 break
     if node.type == "function_definition" and node.child_by_field_name("type") is None:
         return repairs.macro_with_block(ctx, node)

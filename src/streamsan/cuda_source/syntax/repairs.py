@@ -291,7 +291,7 @@ def macro_with_block(ctx: Context, node: Node) -> list[Statement]:
     span = ctx.span(node)
     end = body.start_byte if body is not None else node.end_byte
     head = " ".join(ctx.code.shown[node.start_byte : min(end, node.start_byte + 200)].split())
-    ctx.problem(span, f"not understood: {head} {{...}}")
+    ctx.problem(span, f"{head} {{...}}")
     inside = statements.block(ctx, body) if body is not None else Block(span, [])
     return [If(span, None, Unparsed(span, head, []), inside, None)]
 
@@ -357,7 +357,7 @@ def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list
     head_end = groups[0].start if groups else size
     head = " ".join(code.shown[:head_end][:400].split())
     head = head if len(head) <= 80 else head[:77] + "..."
-    ctx.problem(code.span_of(0, max(1, len(text[:head_end].rstrip()))), f"not understood: {head}")
+    ctx.problem(code.span_of(0, max(1, len(text[:head_end].rstrip()))), head)
     inner = ctx.with_code(attempt.code)
     if not groups:
         return [UnparsedStatement(span, head, expressions.recognised(inner, attempt.root) or _names_called(code))]

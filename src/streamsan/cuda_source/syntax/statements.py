@@ -54,7 +54,7 @@ def statement(ctx: Context, node: Node) -> list[Statement]:
 
 def unparsed(ctx: Context, node: Node) -> Statement:
     """A statement that was not understood, with its Problem."""
-    ctx.problem(ctx.span(node), f"not understood: {ctx.brief(node)}")
+    ctx.problem(ctx.span(node), ctx.brief(node))
     return UnparsedStatement(ctx.span(node), ctx.brief(node), expressions.recognised(ctx, node))
 
 

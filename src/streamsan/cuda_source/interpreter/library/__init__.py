@@ -75,7 +75,7 @@ _loaded = False
 _MODULES = (
     "harmless_names", "memory", "sequences", "containers", "arrays", "adapters", "pointers", "threads",
     "synchronisation", "process", "callables", "tuples", "optionals", "ranges", "maps", "strings", "algorithms",
-    "text_streams", "cuda_values", "device_libraries", "host_libraries", "thrust_vectors", "clocks",
+    "removal", "text_streams", "cuda_values", "device_libraries", "host_libraries", "thrust_vectors", "clocks",
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def _is_callable(value: Value) -> bool:
     )
 
 
-def _acts(machine: Machine, value: Value) -> bool:
+def acts(machine: Machine, value: Value) -> bool:
     """Tell whether calling a function may do more than compute numbers."""
     relevance = machine.loops.relevance
     if isinstance(value, Closure):
@@ -63,7 +63,7 @@ def _issues(machine: Machine, value: Closure) -> bool:
     return machine.loops.relevance.expression_acts(body)
 
 
-def _followed(machine: Machine, found: Range) -> bool:
+def followed(machine: Machine, found: Range) -> bool:
     """Tell whether the elements hold more than numbers."""
     for element in (found.elements or [])[:2]:
         value = element.cell.value if element.cell is not None else element.value
@@ -81,11 +81,11 @@ def _followed(machine: Machine, found: Range) -> bool:
 @function("std::for_each", "for_each", "std::for_each_n", "std::ranges::for_each")
 def for_each(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Call a function for each element."""
-    operands = _without_policy(machine, operands)
+    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     callee = held_by(found.rest[0]) if found.rest else None
     if found.elements is None or not _is_callable(callee):
-        return _through(machine, operands, call)
+        return through(machine, operands, call)
     for element in found.elements:
         machine.calls.invoke_value(callee, [element], call.span)
     return found.rest[0]
@@ -94,22 +94,22 @@ def for_each(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 @function("std::transform", "transform", "std::ranges::transform")
 def transform(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Assign what a function makes of each element."""
-    operands = _without_policy(machine, operands)
+    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     if len(found.rest) < 2:
-        return _through(machine, operands, call)
+        return through(machine, operands, call)
     target, callee = value_of(machine, found.rest, len(found.rest) - 2, call), held_by(found.rest[-1])
     insert = held_by(found.rest[-2])
     second = value_of(machine, found.rest, 0, call) if len(found.rest) > 2 else None
     found.touch(machine, AccessMode.READ, call)
     if second is not None:
         touch(machine, second, AccessMode.READ, call.span, found.size)
-    if not _acts(machine, callee) and not _followed(machine, found) and not isinstance(insert, Inserter):
+    if not acts(machine, callee) and not followed(machine, found) and not isinstance(insert, Inserter):
         touch(machine, target, AccessMode.WRITE, call.span, found.size)
         forget_numbers(target)
         return _moved_by(machine, target, found.count)
     if found.elements is None:
-        return _through(machine, operands, call)
+        return through(machine, operands, call)
     for position, element in enumerate(found.elements):
         given = [element]
         if second is not None:
@@ -133,7 +133,7 @@ def _moved_by(machine: Machine, target: Value, count: Value) -> Value:
 @function("std::generate", "generate", "std::ranges::generate")
 def generate(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Assign what a function gives to each element."""
-    return _generate(machine, _without_policy(machine, operands), call, counted=False)
+    return _generate(machine, without_policy(machine, operands), call, counted=False)
 
 
 @function("std::generate_n", "generate_n")
@@ -152,7 +152,7 @@ def _generate(machine: Machine, operands: list[Operand], call: CallSite, counted
         return operands[0]
     found = Range(machine, operands, call, counted)
     callee = held_by(found.rest[0]) if found.rest else None
-    if found.elements is not None and _acts(machine, callee) and _followed(machine, found):
+    if found.elements is not None and acts(machine, callee) and followed(machine, found):
         for element in found.elements:
             machine.expressions.assign(element, machine.calls.invoke_value(callee, [], call.span), call.span)
         return found.last
@@ -167,7 +167,7 @@ def _generate(machine: Machine, operands: list[Operand], call: CallSite, counted
 @function("std::fill", "fill", "std::ranges::fill", "std::uninitialized_fill")
 def fill(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Assign a value to each element."""
-    operands = _without_policy(machine, operands)
+    operands = without_policy(machine, operands)
     return _fill(machine, Range(machine, operands, call), call)
 
 
@@ -205,7 +205,7 @@ def iota(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
           "std::uninitialized_copy", "std::uninitialized_copy_n", "std::copy_backward")  # fmt: skip
 def copy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Copy elements to another place."""
-    operands = _without_policy(machine, operands)
+    operands = without_policy(machine, operands)
     counted = len(operands) == 3 and not is_pointer(value_of(machine, operands, 1, call))
     return copy_range(machine, Range(machine, operands, call, counted), call, moved=False)
 
@@ -217,7 +217,7 @@ def copy_range(machine: Machine, found: Range, call: CallSite, moved: bool) -> A
     target, insert = value_of(machine, found.rest, 0, call), held_by(found.rest[0])
     found.touch(machine, AccessMode.READ, call)
     touch(machine, target, AccessMode.WRITE, call.span, found.size)
-    if found.elements is not None and (isinstance(insert, Inserter) or found.short or _followed(machine, found)):
+    if found.elements is not None and (isinstance(insert, Inserter) or found.short or followed(machine, found)):
         for position, element in enumerate(found.elements):
             source = Operand(element.value, element.cell, moved)
             if isinstance(insert, Inserter):
@@ -233,17 +233,18 @@ def copy_range(machine: Machine, found: Range, call: CallSite, moved: bool) -> A
 @function("std::swap_ranges", "std::sort", "sort", "std::stable_sort", "stable_sort", "std::reverse", "reverse",
           "std::shuffle", "shuffle", "std::random_shuffle", "std::partial_sum", "partial_sum", "std::nth_element",
           "std::partial_sort", "std::rotate", "rotate", "std::inclusive_scan", "std::exclusive_scan", "std::replace",
-          "std::merge", "std::next_permutation", "std::adjacent_difference", "std::partition", "std::unique", "qsort",
-          "std::qsort", "std::remove", "std::remove_if", "std::ranges::sort", "std::make_heap", "std::push_heap",
-          "std::pop_heap", "std::stable_partition", "std::set_intersection", "std::set_difference",
+          "std::merge", "std::next_permutation", "std::adjacent_difference", "std::unique", "qsort",
+          "std::qsort", "std::ranges::sort", "std::make_heap", "std::push_heap",
+          "std::pop_heap", "std::set_intersection", "std::set_difference",
           "std::set_union")  # fmt: skip
 def rearrange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Elements change places, or numbers change: which element is where is no longer known, if they are numbers."""
-    operands = _without_policy(machine, operands)
-    return _through(machine, operands, call)
+    operands = without_policy(machine, operands)
+    return through(machine, operands, call)
 
 
-def _through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+def through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Memory that an algorithm reads and writes in a way that is not followed."""
     seen: list[Value] = []
     for operand in operands:
         held = held_by(operand)
@@ -257,7 +258,7 @@ def _through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
             seen.append(value)
             touch(machine, value, AccessMode.READ_WRITE, call.span)
             forget_numbers(value)
-        elif _is_callable(value) and _acts(machine, value) and not isinstance(value, Closure):
+        elif _is_callable(value) and acts(machine, value) and not isinstance(value, Closure):
             return machine.calls.opaque("an algorithm's function", operands, call.span)
     return machine.fresh("result", "opaque")
 
@@ -274,7 +275,7 @@ def _through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
           "std::lexicographical_compare", "std::equal_range", "std::includes", "std::ranges::all_of")  # fmt: skip
 def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A number or place that the elements decide."""
-    operands = _without_policy(machine, operands)
+    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     found.touch(machine, AccessMode.READ, call)
     for operand in found.rest:
@@ -334,7 +335,7 @@ def back_inserter(machine: Machine, operands: list[Operand], call: CallSite) -> 
     return Inserter(operands[0], "push_back" if isinstance(held, Sequence) else "insert") if operands else None
 
 
-def _without_policy(machine: Machine, operands: list[Operand]) -> list[Operand]:
+def without_policy(machine: Machine, operands: list[Operand]) -> list[Operand]:
     """Leave `std::execution::par` out."""
     held = held_by(operands[0]) if operands else None
     policy = "execution::" in getattr(held, "name", "") or getattr(held, "class_name", "") == "thrust::execution_policy"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.library import class_
-from streamsan.cuda_source.interpreter.library.containers import LARGEST_EAGER, Vector
+from streamsan.cuda_source.interpreter.library.braced import items_of
+from streamsan.cuda_source.interpreter.library.containers import LARGEST_EAGER, is_object
 from streamsan.cuda_source.interpreter.library.operands import held_by
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.machine import Operand
@@ -39,15 +40,14 @@ class Array(Sequence):
         if braced:
             storage.origin = "zero"
         made = cls(type, storage)
+        listed = items_of(operands)
+        of_class = storage.element is not None and machine.objects.is_class(storage.element)
+        if listed is not None and (not of_class or all(is_object(held_by(item)) for item in listed)):
+            operands = listed  # std::array<T, 2> a{{x, y}}: the inner list
         if len(operands) == 1:
             held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
             if isinstance(held, Array):
                 return held.copy(machine, span)
-            if isinstance(held, Vector) and braced:  # std::array<T, 2> a{{x, y}}: the inner list
-                storage.cells = held.storage.cells
-                for element in storage.cells.values():
-                    element.owner = storage
-                return made
         element_type = storage.element
         for index, operand in enumerate(operands):
             element = Cell(None, element_type or UNKNOWN, f"{storage.label}[{index}]", storage, kind, span)

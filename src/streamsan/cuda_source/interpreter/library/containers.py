@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, class_
+from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, find_function
+from streamsan.cuda_source.interpreter.library.braced import braced, carried, items_of
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
@@ -56,8 +57,13 @@ class Vector(Sequence):
         made = cls(type, storage)
         if not operands:
             return made
+        listed = items_of(operands)
+        if listed is not None and not (braced and _of_class(machine, storage)):
+            operands, braced = listed, True
+            if not operands:
+                return made
         held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
-        if len(operands) == 1 and isinstance(held, Sequence):
+        if len(operands) == 1 and isinstance(held, Sequence) and items_of(operands) is None:
             if operands[0].cell is None:
                 machine.statements.keep(held)
                 return held
@@ -177,6 +183,13 @@ class Vector(Sequence):
             else:
                 self.grow(machine, machine.known(values[0]), operands[1], span)
             return None
+        if method == "assign" and (listed := items_of(operands)) is not None:
+            self.grow(machine, 0, None, span)
+            for item in listed:
+                self.push(machine, item, span)
+            return None
+        if method in ("remove_if", "remove") and len(operands) == 1:
+            return self._remove_where(machine, method, operands[0], span)
         if method == "swap" and operands and operands[0].cell is not None:
             other = operands[0].cell.value
             if isinstance(other, Vector):
@@ -187,6 +200,11 @@ class Vector(Sequence):
         if method in ("insert", "emplace", "erase", "push_front", "emplace_front", "pop_front"):
             return self._rearrange(machine, method, operands, span)
         return super().call(machine, method, operands, span)
+
+    def _remove_where(self, machine: Machine, method: str, operand: Operand, span: Span) -> Any:
+        """`std::list::remove_if` and `remove`, which are `std::erase_if` and `std::erase` of the list."""
+        erase = find_function("std::erase_if" if method == "remove_if" else "std::erase")
+        return erase(machine, [Operand(self, self.cell), operand], CallSite(span)) if erase is not None else None
 
     def _append(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Cell:
         element = self.storage.element
@@ -228,6 +246,11 @@ class Vector(Sequence):
         if method == "pop_front" and isinstance(length, int) and length:
             self._remove(machine, 0, 1, length, span)
             return None
+        listed = items_of(operands[1:]) if method == "insert" and len(operands) == 2 else None
+        if listed is not None and not (_of_class(machine, self.storage) and not all(map(braced, listed))):
+            for item in listed:
+                self.push(machine, item, span)
+            return first
         if method in ("insert", "emplace") and len(operands) == 2:
             index = machine.known(first.index) if isinstance(first, ElementPointer) else None
             return self._insert_at(machine, index, operands[1], span)
@@ -235,8 +258,7 @@ class Vector(Sequence):
             return machine.expressions.dereference(self._insert_at(machine, 0, operands[0], span), span)
         if method == "insert" and len(values) == 3 and all(isinstance(value, ElementPointer) for value in values[1:]):
             return self._insert_range(machine, values, span)
-        for operand in operands:
-            machine.reach.escape(machine.reach._walk([operand.cell or operand.value]))
+        machine.reach.unfollowed([carried(operand) for operand in operands], span)
         self.storage.length = machine.fresh("size", "opaque")
         return first
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.library import NOT_MODELLED, class_
+from streamsan.cuda_source.interpreter.library.braced import braced as list_of
+from streamsan.cuda_source.interpreter.library.braced import carried, items_of
 from streamsan.cuda_source.interpreter.library.operands import (
     cell_from,
     default_cell,
@@ -109,10 +111,12 @@ class Associative(LibraryObject):
                     machine.statements.keep(held)
                     return held
                 return held.move(machine, span) if operands[0].moved else held.copy(machine, span)
-        if braced:
-            for operand in operands:
+        listed = None if braced else items_of(operands)
+        if braced or listed is not None:
+            for operand in operands if listed is None else listed:
                 made.insert(machine, operand, span)
         elif operands and not isinstance(held_by(operands[0]), int | Closure | FunctionValue):
+            machine.reach.unfollowed([carried(operand) for operand in operands], span)
             made.complete = False
         return made
 
@@ -171,8 +175,15 @@ class Associative(LibraryObject):
             return -1
         return -1 if self.complete and not self.keys else None
 
+    def key_operand(self, machine: Machine, operand: Operand, span: Span) -> Operand:
+        """Return a key given as a braced list as an object of the key's type."""
+        if list_of(operand) is None:
+            return operand
+        return Operand(cell=cell_from(machine, type_argument(self.type, 0), operand, "first", span), moved=True)
+
     def mapped(self, machine: Machine, key_operand: Operand, span: Span) -> Cell:
         """Return the mapped object of a key, made when first asked for."""
+        key_operand = self.key_operand(machine, key_operand, span)
         key = Key.of(machine, machine.expressions.load(key_operand, span))
         position = self.position(key)
         label = f"{self.entries.label}[{text_of(held_by(key_operand)) or ''}]"
@@ -199,14 +210,26 @@ class Associative(LibraryObject):
         elif isinstance(held, Sequence):
             sources = held.elements(machine, span)
         if len(sources) < 2:
+            machine.reach.unfollowed([carried(operand)], span)
             self.complete = False
             return 0, None
         return self.put(machine, sources[0], sources[1:], span, replace)
+
+    def lists_entries(self, machine: Machine, items: list[Operand]) -> bool:
+        """Tell whether the items of `insert({...})` are entries, not the parts of one."""
+        return all(
+            (list_of(item) is not None and len(items) > 2) or isinstance(held_by(item), Tuple) for item in items
+        ) or (
+            len(items) <= 2
+            and all(list_of(item) is not None for item in items)
+            and not machine.objects.is_class(type_argument(self.type, 0))
+        )
 
     def put(
         self, machine: Machine, key_operand: Operand, values: list[Operand], span: Span, replace: bool
     ) -> tuple[int, bool | None]:
         """Insert a key and its mapped object, unless the key is there."""
+        key_operand = self.key_operand(machine, key_operand, span)
         key = Key.of(machine, machine.expressions.load(key_operand, span))
         position = -1 if self.multiple else self.position(key)
         if position is not None and position >= 0:
@@ -300,20 +323,58 @@ class Associative(LibraryObject):
         return NOT_MODELLED
 
     def _look_up(self, machine: Machine, method: str, operand: Operand, span: Span) -> Value:
+        operand = self.key_operand(machine, operand, span)
         position = self.position(Key.of(machine, machine.expressions.load(operand, span)))
         if method in ("count", "contains"):
             if position is None:
                 return machine.fresh(method, "opaque")
             return int(position >= 0)
         if method != "find":
-            position = None
+            return self._bounds(machine, method, operand, span)
         if position is None and method == "find" and not self.complete:
             cell = self._unseen(machine)
             position = self._add(machine, Key.of(machine, machine.expressions.load(operand, span)), cell)
             return self.iterator(machine, position)
+        if position is None:
+            machine.reach.hide([self.entries])
         return self.iterator(machine, position)
 
+    def _bounds(self, machine: Machine, method: str, operand: Operand, span: Span) -> Value:
+        """`lower_bound`, `upper_bound` and `equal_range`: known where all keys are."""
+        key = Key.of(machine, machine.expressions.load(operand, span))
+        self._sort()
+        kinds = {known.token[0] for known in [*self.keys, key]}
+        places: list[int | None] = [None, None]
+        if self.complete and key.exact and all(known.exact for known in self.keys) and kinds & {"number", "text"}:
+            if len(kinds) == 1:
+                places[0] = sum(1 for known in self.keys if known.token[1] < key.token[1])
+                places[1] = sum(1 for known in self.keys if known.token[1] <= key.token[1])
+        elif self.complete and not self.keys:
+            places = [0, 0]
+        if None in places:
+            machine.reach.hide([self.entries])
+        if method == "equal_range":
+            cells = [Cell(self.iterator(machine, place), UNKNOWN) for place in places]
+            return machine.statements.temporary(Tuple(CType("std::pair"), cells))
+        return self.iterator(machine, places[0 if method == "lower_bound" else 1])
+
+    def _sort(self) -> None:
+        """Put the entries in the order of their keys, where all are numbers or all texts."""
+        if len({known.token[0] for known in self.keys}) != 1 or self.keys[0].token[0] not in ("number", "text"):
+            return
+        order = sorted(range(len(self.keys)), key=lambda position: self.keys[position].token[1])
+        cells = [self.entries.cells[position] for position in order]
+        self.keys = [self.keys[position] for position in order]
+        for position, cell in enumerate(cells):
+            cell.key = position
+            self.entries.cells[position] = cell
+
     def _insert(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        listed = items_of(operands) if method == "insert" else None
+        if listed is not None and self.lists_entries(machine, listed):
+            for item in listed:
+                self.insert(machine, item, span)
+            return None
         if method == "insert" and len(operands) == 1:
             position, new = self.insert(machine, operands[0], span)
         elif method in ("emplace", "try_emplace", "insert_or_assign") and len(operands) > 1:
@@ -323,6 +384,7 @@ class Associative(LibraryObject):
         elif method == "emplace_hint" and len(operands) > 2:
             return self.iterator(machine, self.put(machine, operands[1], operands[2:], span, False)[0])
         else:
+            machine.reach.unfollowed([carried(operand) for operand in operands], span)
             self.complete = False
             return machine.fresh(method, "opaque")
         inserted: Value = int(new) if new is not None else machine.fresh("inserted", "opaque")
@@ -394,6 +456,12 @@ class Set(Associative):
         """Return the key's own cell."""
         return parts[0]
 
+    def lists_entries(self, machine: Machine, items: list[Operand]) -> bool:
+        """Tell whether the items are keys, not the members of one."""
+        return not machine.objects.is_class(type_argument(self.type, 0)) or (
+            len(items) > 1 and all(map(list_of, items))
+        )
+
     def insert(self, machine: Machine, operand: Operand, span: Span, replace: bool = False) -> tuple[int, bool | None]:
         """Insert a key."""
         return self.put(machine, operand, [], span, replace)
@@ -402,6 +470,7 @@ class Set(Associative):
         self, machine: Machine, key_operand: Operand, values: list[Operand], span: Span, replace: bool
     ) -> tuple[int, bool | None]:
         """Insert a key, unless it is there."""
+        key_operand = self.key_operand(machine, key_operand, span)
         key = Key.of(machine, machine.expressions.load(key_operand, span))
         position = -1 if self.type.name.endswith(("multiset",)) else self.position(key)
         if position is not None and position >= 0:

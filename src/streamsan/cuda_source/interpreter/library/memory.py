@@ -10,6 +10,7 @@ from streamsan.cuda_source.interpreter.types import CHAR
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     CellPointer,
+    DevicePointer,
     ElementPointer,
     LibraryObject,
     Reference,
@@ -94,6 +95,8 @@ def free(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
             machine.device.host_end(array, call.span)
     elif isinstance(value, CellPointer):
         machine.device.host_end(value.cell, call.span)
+    elif isinstance(value, DevicePointer):
+        machine.device.heap_free(value, call.span)
     return None
 
 

@@ -16,7 +16,7 @@ from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.library.tuples import Tuple
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import Cell, CellPointer, LibraryObject, Value
+from streamsan.cuda_source.interpreter.values import Cell, CellPointer, ElementPointer, LibraryObject, Value
 from streamsan.cuda_source.syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import MemoryKind
@@ -99,6 +99,12 @@ class Optional(LibraryObject):
         """Whether something is held."""
         return self.held is not None if self.certain else None
 
+    def holds(self, wanted: CType) -> bool | None:
+        """Tell whether the object held is of a type; None if it is not known."""
+        if self.held is None or not self.certain or wanted.name == "" or self.held.type.name in ("", "auto"):
+            return None
+        return (wanted.name, wanted.pointers) == (self.held.type.name, self.held.type.pointers)
+
     def value(self, machine: Machine) -> Operand:
         """Return what is held."""
         if self.held is None:
@@ -133,6 +139,11 @@ class Optional(LibraryObject):
             if is_nullopt(held_by(operands[0])) and self.certain:
                 return int((self.held is None) == (method == "operator=="))
             return machine.fresh(method, "opaque")
+        if method == "index" and self.held is not None:
+            alternatives = [argument for argument in self.type.arguments if isinstance(argument, CType)]
+            answers = [self.holds(alternative) for alternative in alternatives]
+            if True in answers and None not in answers:
+                return answers.index(True)
         if method in ("index", "valueless_by_exception", "type"):
             return machine.fresh(method, "opaque")
         return NOT_MODELLED
@@ -149,9 +160,12 @@ def get(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     if not operands:
         return machine.fresh("get", "opaque")
     held = held_by(operands[0])
-    pointed = isinstance(held, CellPointer) and isinstance(held.cell.value, Optional)
-    if isinstance(held, CellPointer) and pointed:
-        held = held.cell.value
+    target = (
+        machine.expressions.dereference(held, call.span) if isinstance(held, CellPointer | ElementPointer) else None
+    )
+    pointed = target is not None and isinstance(held_by(target), Optional)
+    if target is not None and pointed:
+        held = held_by(target)
     wanted = call.template_arguments[0] if call.template_arguments else None
     found: Operand | None = None
     if isinstance(held, Tuple):
@@ -159,10 +173,14 @@ def get(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     elif isinstance(held, Sequence):
         found = held.at(machine, machine.known(wanted))
     elif isinstance(held, Optional) and held.held is not None:
-        same = isinstance(wanted, CType) and (wanted.name, wanted.pointers) == (
-            held.held.type.name, held.held.type.pointers)  # fmt: skip
         if pointed:
-            return CellPointer(held.held) if same else machine.fresh("get_if", "opaque")
+            position = _number(machine, wanted) if not isinstance(wanted, CType) else None
+            alternative = type_argument(held.type, position) if position is not None and position >= 0 else UNKNOWN
+            same = held.holds(wanted if isinstance(wanted, CType) else alternative)
+            if same is None:
+                machine.reach.unfollowed([held], call.span)
+                return machine.fresh("get_if", "opaque")
+            return CellPointer(held.held) if same else 0
         found = held.value(machine)
     if found is None:
         return machine.fresh("get", "opaque")
@@ -205,7 +223,7 @@ def holds_alternative(machine: Machine, operands: list[Operand], call: CallSite)
     """Whether a variant holds the type."""
     held = held_by(operands[0]) if operands else None
     wanted = call.template_arguments[0] if call.template_arguments else None
-    cell = held.held if isinstance(held, Optional) and held.certain else None
-    if cell is not None and isinstance(wanted, CType) and cell.type.name not in ("", "auto"):
-        return int((wanted.name, wanted.pointers) == (cell.type.name, cell.type.pointers))
+    same = held.holds(wanted) if isinstance(held, Optional) and isinstance(wanted, CType) else None
+    if same is not None:
+        return int(same)
     return machine.fresh("holds_alternative", "opaque")
