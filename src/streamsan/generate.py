@@ -60,6 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m streamsan.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if a file is out of date, write nothing")
     options = parser.parse_args(arguments)
+    if not (ROOT / "pyproject.toml").is_file():
+        print(f"{ROOT} is no checkout of streamsan: there is nothing to generate", file=sys.stderr)
+        return 2
     vocabulary = load_vocabulary()
     stale = 0
     targets: tuple[tuple[Path, Callable[[], str]], ...] = (

@@ -131,3 +131,13 @@ def test_device_variables_are_symbols(tmp_path):
     )
     made = {op.label: op.detail for op in ops if op.kind == "ALLOC"}
     assert made == {"h": MemoryKind.HOST_STACK, "table": MemoryKind.DEVICE_SYMBOL}
+
+
+def test_a_long_loop_over_a_buffer_says_how_much_it_touches(tmp_path):
+    body = """float *h, *d; cudaMallocHost(&h, 4096); cudaMalloc(&d, 4096); cudaStream_t s; cudaStreamCreate(&s);
+cudaMemcpyAsync(h, d, 4096, cudaMemcpyDeviceToHost, s); float sum = 0;
+for (int i = 0; i < 1000; i++) sum += h[i];
+for (int i = 0; i < 1000; i++) sum += h[i + 3];
+"""
+    sizes = [op.size for op in run_main(body, tmp_path) if op.kind == "HOST_ACCESS"]
+    assert sizes == [4000, 0]

@@ -49,7 +49,7 @@ class HostMemory:
         """Some host memory is known to the model, so accesses matter."""
         self._contents: dict[tuple[int, CType | None], ArrayObject] = {}
         self._symbol_contents: dict[Symbol, ArrayObject] = {}
-        self._recent: set[tuple[int, int, AccessMode]] = set()
+        self._recent: set[tuple[int, int, int | None, AccessMode]] = set()
         self._recent_operation = -1
 
     # -- what lies behind pointers -----------------------------------------------------------------
@@ -218,10 +218,10 @@ class HostMemory:
         pointer = self._at(base, offset)
         if device.operations != self._recent_operation:
             self._recent.clear()
-        key = (pointer.generation, pointer.address if pointer.exact else -1, mode)
+        bytes_ = size if isinstance(size, int) else None
+        key = (pointer.generation, pointer.address if pointer.exact else -1, bytes_, mode)
         if key in self._recent:
             return
-        bytes_ = size if isinstance(size, int) else None
         device.model.host_access(device.thread, pointer, bytes_, mode, device.site(span))
         self._recent.add(key)
         self._recent_operation = device.operations

@@ -32,6 +32,7 @@ from streamsan.cuda_source.syntax.tree import (
     Expression,
     For,
     If,
+    Index,
     Literal_,
     Name,
     RangeFor,
@@ -66,8 +67,13 @@ class Loops:
             return False
         return self._summarise(branches, node.span, conditional=True)
 
-    def _summarise(self, parts: list[Any], span: Span, *, conditional: bool = False) -> bool:
-        """Do at once what running the parts could do to numbers and buffers; False if more could change."""
+    def _summarise(
+        self, parts: list[Any], span: Span, *, conditional: bool = False, counted: tuple[str, int] | None = None
+    ) -> bool:
+        """Do at once what running the parts could do to numbers and buffers; False if more could change.
+
+        `counted`: the induction variable, and how often the loop runs, where it counts up from 0 by 1.
+        """
         machine = self.machine
         targets = [target for part in parts for target in self.relevance.assigned(part)]
         declared = {name for part in parts for name in self.relevance.declares(part)}
@@ -85,8 +91,8 @@ class Loops:
                 return False
         varying = declared | {target.name for target in targets if isinstance(target, Name)}
         for part in parts:
-            for base, writes in self.relevance.accessed(part):
-                self._touch(base, varying, writes)
+            for base, writes, indexing in self.relevance.accessed(part):
+                self._touch(base, varying, writes, self._bytes(indexing, counted))
         for cell in cells:
             cell.value = machine.fresh(cell.name, "opaque")
         for target in targets:
@@ -124,7 +130,15 @@ class Loops:
             return None
         return self.machine.expressions.value(base)
 
-    def _touch(self, base: Expression, varying: set[str], writes: bool) -> None:
+    def _bytes(self, indexing: Index | None, counted: tuple[str, int] | None) -> int | None:
+        """Return how much of a buffer a loop walks over: known where the index is the induction variable itself."""
+        if indexing is None or counted is None or not isinstance(indexing.index, Name):
+            return None
+        name, count = counted
+        size = self.machine.objects.size_of(self.machine.expressions.static_type(indexing))
+        return None if indexing.index.name != name or size is None else count * size
+
+    def _touch(self, base: Expression, varying: set[str], writes: bool, size: int | None) -> None:
         """Issue the accesses of a loop to one buffer; a base that varies with the loop stands for all it can be."""
         machine = self.machine
         mode = AccessMode.WRITE if writes else AccessMode.READ
@@ -142,7 +156,7 @@ class Loops:
             value = ElementPointer(value, 0)
         if not is_pointer(value):
             return
-        machine.device.memory.access_value(value, None, mode, place)
+        machine.device.memory.access_value(value, None if every else size, mode, place)
         if every and isinstance(value, ElementPointer):
             for cell in list(value.array.cells.values())[: machine.limits.iterations]:
                 if is_pointer(cell.value):
@@ -196,7 +210,7 @@ class Loops:
             and not any(
                 part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
             )
-            and self._summarise(parts, node.span)
+            and self._summarise(parts, node.span, counted=self._counted(node))
         ):
             return None
         self._assume_bound(node)
@@ -207,6 +221,14 @@ class Loops:
                 machine.statements.end_full_expression(node.span)
 
         return self._run(node.condition, node.body, step, node.span, self._induction(node))
+
+    def _counted(self, node: For) -> tuple[str, int] | None:
+        """Return the induction variable's name and how often the loop runs, if it counts up from 0 by 1."""
+        induction = self._induction(node)
+        if induction is None or not isinstance(node.condition, Binary) or not isinstance(node.condition.left, Name):
+            return None
+        cell, amount, last = induction
+        return (node.condition.left.name, last + 1) if amount == 1 and self.machine.known(cell.value) == 0 else None
 
     def _induction(self, node: For) -> tuple[Cell, int, int] | None:
         """Return the induction variable, its step and its last value, if they are known."""

@@ -294,21 +294,23 @@ class Relevance:
                 found.append(part.operand)
         return found
 
-    def accessed(self, node: Any) -> list[tuple[Expression, bool]]:
-        """Return the buffers that a tree indexes or dereferences, and whether it writes them."""
-        buffers: list[tuple[Expression, bool]] = self._once("accessed", node, lambda: self._accessed(node))
+    def accessed(self, node: Any) -> list[tuple[Expression, bool, Index | None]]:
+        """Return the buffers that a tree indexes or dereferences, whether it writes them, and the indexing."""
+        buffers: list[tuple[Expression, bool, Index | None]] = self._once(
+            "accessed", node, lambda: self._accessed(node)
+        )
         return buffers
 
-    def _accessed(self, node: Any) -> list[tuple[Expression, bool]]:
+    def _accessed(self, node: Any) -> list[tuple[Expression, bool, Index | None]]:
         targets = {id(target) for target in self.assigned(node)}
-        found: list[tuple[Expression, bool]] = []
+        found: list[tuple[Expression, bool, Index | None]] = []
         for part in walk(node):
             if isinstance(part, Index):
-                found.append((part.base, id(part) in targets))
+                found.append((part.base, id(part) in targets, part))
             elif isinstance(part, Unary) and part.operator == "*":
-                found.append((part.operand, id(part) in targets))
+                found.append((part.operand, id(part) in targets, None))
             elif isinstance(part, Member) and part.arrow:
-                found.append((part.object, id(part) in targets))
+                found.append((part.object, id(part) in targets, None))
         return found
 
     def declares(self, node: Any) -> set[str]:
