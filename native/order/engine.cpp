@@ -25,11 +25,6 @@ bool names_memory(OperationKind kind) {
     }
 }
 
-bool is_host_kind(std::uint8_t detail) {
-    const auto kind = static_cast<MemoryKind>(detail);
-    return kind == MemoryKind::HOST_HEAP || kind == MemoryKind::HOST_STACK || kind == MemoryKind::HOST_STATIC;
-}
-
 /// Whether the program itself called CUDA here. What a reader states of an unknown caller's objects, or of a context that
 /// came to be by itself, is no call.
 bool is_cuda_call(const Slot& slot) {
@@ -47,7 +42,7 @@ bool is_cuda_call(const Slot& slot) {
         case STREAM_CREATE: case EVENT_CREATE:
             return !has_flag(slot, SlotFlag::ASSUMED);
         case ALLOC:
-            return !has_flag(slot, SlotFlag::ASSUMED) && !is_host_kind(slot.detail);
+            return !has_flag(slot, SlotFlag::ASSUMED) && !pageable(static_cast<MemoryKind>(slot.detail));
         case FREE:
             return slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_HEAP) &&
                    slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_SCOPE) &&

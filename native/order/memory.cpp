@@ -7,10 +7,6 @@ namespace {
 constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::ARRAY);
 constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::POOL_BLOCK);
 
-bool pageable(MemoryKind kind) {
-    return kind == MemoryKind::HOST_HEAP || kind == MemoryKind::HOST_STACK || kind == MemoryKind::HOST_STATIC;
-}
-
 std::uint64_t nanoseconds(std::uint16_t duration) { return std::uint64_t{duration & 2047U} << (duration >> 11); }
 
 /// What is wrong with freeing such memory with such a function; NONE where nothing is.

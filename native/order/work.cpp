@@ -6,10 +6,6 @@
 namespace streamsan::order {
 namespace {
 
-bool pageable(MemoryKind kind) {
-    return kind == MemoryKind::HOST_HEAP || kind == MemoryKind::HOST_STACK || kind == MemoryKind::HOST_STATIC;
-}
-
 bool host_side(MemoryKind kind) { return pageable(kind) || kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED; }
 
 std::uint64_t end_of(const Reference& reference, const Allocation& allocation) {

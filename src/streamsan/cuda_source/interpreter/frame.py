@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streamsan.cuda_source.interpreter.values import Cell, StructObject, Value
+from streamsan.cuda_source.interpreter.values import Cell, Value
 from streamsan.cuda_source.syntax.tree import Expression, Function, Span
 
 if TYPE_CHECKING:
@@ -118,9 +118,3 @@ class PathEnds(Exception):  # noqa: N818 - control flow, no error
         super().__init__(reason)
         self.reason = reason
         self.span = span
-
-
-def object_of(cell: Cell | None) -> StructObject | None:
-    """Return the class object in a cell."""
-    value = cell.value if cell is not None else None
-    return value if isinstance(value, StructObject) else None

@@ -375,11 +375,9 @@ class Loops:
         machine = self.machine
         self.depth += 1
         machine.frame.loops += 1
-        machine.reach.iteration_begins()
         try:
             return machine.statements.execute(body)
         finally:
-            machine.reach.iteration_ends()
             machine.frame.loops -= 1
             self.depth -= 1
 

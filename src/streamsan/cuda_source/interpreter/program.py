@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from streamsan.cuda_source.interpreter.types import AUTO, SCALAR_SIZES, CType, canonical_name
+from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType, canonical_name
 from streamsan.cuda_source.syntax.tree import (
     Alias,
     Class,
@@ -390,10 +390,6 @@ class Program:
                 info.unknown_bases.append(resolved)
         self._resolving.pop()
         return info
-
-    def auto(self, type: Type) -> bool:
-        """Tell whether a type as written is deduced from its initialiser."""
-        return type.name in ("auto", "decltype(auto)", AUTO.name, "")
 
 
 def _best_definition(method: Function, definitions: list[Function]) -> Function | None:

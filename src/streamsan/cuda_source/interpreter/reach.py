@@ -87,7 +87,7 @@ class Reach:
             elif isinstance(item, CellPointer):
                 yield item
                 if through_pointers:
-                    pending.append(self._whole(item.cell))
+                    pending.append(item.cell)
             elif isinstance(item, ElementPointer):
                 yield item
                 if through_pointers:
@@ -97,10 +97,6 @@ class Reach:
                     pending.append(item.object)
             elif isinstance(item, DevicePointer | SymbolPointer | Handle | Symbol):
                 yield item
-
-    def _whole(self, cell: Cell) -> Cell:
-        """The object that a member belongs to: a pointer to a part keeps the whole alive."""
-        return cell
 
     def collect(self, value: Value, found: list[Value]) -> None:
         """Add the pointers and handles that a value leads to."""
@@ -158,12 +154,6 @@ class Reach:
             self._protected.append(value)
 
     # -- lost pointers -----------------------------------------------------------------------------
-
-    def iteration_begins(self) -> None:
-        """A loop's iteration begins."""
-
-    def iteration_ends(self) -> None:
-        """A loop's iteration ended; its scopes have told what they dropped."""
 
     def overwritten(self, old: DevicePointer, span: Span) -> None:
         """A variable that held a pointer holds something else now."""
