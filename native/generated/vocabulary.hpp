@@ -49,6 +49,16 @@ enum class OperationKind : std::uint8_t {
     HOST_FUNCTION = 67,  // a host function runs on `stream`; `object` is the sync key under which its body ran, 0 if unseen
     PREFETCH = 68,  // a migration or prefetch on `stream`
     STREAM_MEMORY_OP = 69,  // wait or write of a value in memory on `stream`: orders execution, not memory lifetime
+    CAPTURE_BEGIN = 80,  // `stream` begins to capture as capture `object`: what is issued to it is not executed; detail: CaptureMode
+    CAPTURE_END = 81,  // capture `object`, begun on `stream`, ends and gives graph `address`
+    GRAPH_INSTANTIATE = 82,  // executable graph `object` exists, made from graph `address`; its body, `size` GRAPH_NODE and GRAPH_EDGE, follows; detail: GraphExecFlag
+    GRAPH_NODE = 83,  // node `object` (from 1) of the body of executable graph `stream`; `address`: the event of an event node, the sync key of a host node; references are what it uses, allocates or frees; detail: NodeKind
+    GRAPH_EDGE = 84,  // in the body of executable graph `stream`, node `object` is before node `address`
+    GRAPH_UPDATE = 85,  // executable graph `object` takes the body of graph `address`: `size` GRAPH_NODE and GRAPH_EDGE that follow
+    GRAPH_NODE_UPDATE = 86,  // node `address` of executable graph `object` uses these references instead from its next launch on; detail: NodeKind
+    GRAPH_LAUNCH = 87,  // executable graph `object` runs on `stream`; launches of one executable graph are ordered among themselves
+    GRAPH_CLONE = 88,  // graph `object` is a copy of graph `address`
+    GRAPH_TRIM = 89,  // memory of graphs that is not in use goes back from device `address`
     REFERENCES = 240,  // continuation slot: two further references of the slot before it
     TEXT = 241,  // continuation slot: 56 bytes of text that belong to the slot before it
 };
@@ -67,7 +77,7 @@ enum class MemoryKind : std::uint8_t {
     MAPPED = 9,  // VMM: cuMemMap
     IPC = 10,  // opened with cudaIpcOpenMemHandle
     POOL_BLOCK = 11,  // a sub-allocation of a framework's pool
-    GRAPH = 12,  // an allocation node's memory
+    GRAPH = 12,  // an allocation node's memory, announced when the node is made: it is alive only from a launch to its free
     POOL_IMPORT = 13,  // cudaMemPoolImportPointer
     SVM = 14,  // OpenCL shared virtual memory
     CL_BUFFER = 15,  // an OpenCL buffer
@@ -87,6 +97,7 @@ enum class FreeClass : std::uint8_t {
     HOST_SCOPE = 8,  // a local variable's scope ends
     ARRAY = 9,  // cudaFreeArray and relatives
     POOL_BLOCK = 10,  // a framework's pool took the block back
+    GRAPH_NODE = 11,  // a free node came into a graph (a captured cudaFreeAsync, cudaGraphAddMemFreeNode): nothing is freed before a launch
 };
 
 /// What the host call itself waits for. The byte `detail` of LAUNCH, COPY, MEMSET, PREFETCH.
@@ -142,6 +153,35 @@ enum class LostKind : std::uint8_t {
     SCOPE = 2,  // the scope that held it ended, outside any loop
 };
 
+/// Which calls a capture forbids. The byte `detail` of CAPTURE_BEGIN.
+enum class CaptureMode : std::uint8_t {
+    GLOBAL = 1,  // potentially unsafe calls are forbidden to every thread
+    THREAD_LOCAL = 2,  // ... to the thread that captures
+    RELAXED = 3,  // ... to nobody
+};
+
+/// Bits of the byte `detail` of GRAPH_INSTANTIATE.
+enum class GraphExecFlag : std::uint8_t {
+    AUTO_FREE = 1,  // a launch first frees what the last one left allocated
+    UPLOAD = 2,  // uploaded at once
+    DEVICE = 4,  // can be launched from the device
+};
+
+/// What a node of a graph does. The byte `detail` of GRAPH_NODE. Child graphs are flattened; nodes of a conditional body carry CONDITIONAL.
+enum class NodeKind : std::uint8_t {
+    EMPTY = 1,  // orders only
+    KERNEL = 2,  // a kernel
+    COPY = 3,  // a copy; references: destination, then source
+    MEMSET = 4,  // a fill
+    HOST = 5,  // a host function
+    EVENT_RECORD = 6,  // records event `address`
+    EVENT_WAIT = 7,  // waits for event `address`
+    ALLOC = 8,  // allocates the reference's memory
+    FREE = 9,  // frees the reference's memory
+    STREAM_MEMORY_OP = 10,  // waits for or writes values in memory
+    OPAQUE = 11,  // what it does is not known (external semaphores, ...)
+};
+
 /// How memory is used. Bits 0 and 1 of `flags`; the byte `mode` of a further reference.
 enum class AccessMode : std::uint8_t {
     OPAQUE = 0,  // not known: may read and write
@@ -156,7 +196,8 @@ enum class SlotFlag : std::uint8_t {
     ASSUMED = 8,  // rests on code or values nobody can see: the object came from an unknown caller
     CONDITIONAL = 16,  // issued under a branch that could not be decided
     OUTSIDE = 32,  // issued outside main: static constructor, destructor, exit handler
-    RETRIED = 64,  // reserved
+    TOUCHES = 64,  // of a reference: it surely touches the first byte (a kernel whose body was read), though its extent is not known
+    ATOMIC = 128,  // of a reference: all of its accesses are atomic
 };
 
 /// What sort of instance of its rule a fact is.
@@ -204,6 +245,26 @@ enum class FactVariant : std::uint8_t {
     IMPLICIT_COPY = 40,  // SS107: rests on an undocumented wait of a copy
     CONFLICT_WRITE_WRITE = 41,  // SS109
     CONFLICT_READ_WRITE = 42,  // SS109
+    CAPTURE_WAIT = 43,  // SS302: a wait for, or a query of, what is being captured
+    CAPTURE_LEGACY = 44,  // SS302: the legacy default stream used while a blocking stream captures
+    CAPTURE_UNSAFE = 45,  // SS302: a call that this capture's mode forbids
+    CAPTURE_STRUCTURE = 46,  // SS302: captures merged, not joined, ended on another stream or thread
+    STALE_FREED = 47,  // SS303: memory that a graph bakes in was freed
+    STALE_RECYCLED = 48,  // SS303: ... and its address belongs to another allocation now
+    STALE_RESET = 49,  // SS303: ... or its context is gone
+    GRAPH_USE = 50,  // SS304: a graph's own allocation used outside without order after the launch
+    GRAPH_FREE = 51,  // SS304: a graph's own allocation freed outside without order after the launch
+    GRAPH_INSIDE = 52,  // SS304: inside the graph, a use not ordered between allocation and free
+    GRAPH_NOT_ALIVE = 53,  // SS304: a graph's own allocation touched before any launch or after its free in the graph
+    SECOND_EXEC = 54,  // SS306: a second executable graph of a graph with memory nodes
+    CLONED = 55,  // SS306: a clone of a graph with memory nodes
+    OUTSIDE_FREE = 56,  // SS306: memory from outside freed in a graph
+    AS_CHILD = 57,  // SS306: a graph with memory nodes as a child, its nodes removed, or its memory freed by two graphs
+    SURVIVES_GRAPH = 58,  // SS402: alive after its graph was destroyed and memory trimmed
+    NO_FREE = 59,  // SS305: a graph allocates, and nothing anywhere frees it
+    TOO_WIDE = 60,  // SS503: a narrower wait would do
+    CHURN = 61,  // SS502: allocated and freed again and again at the same places
+    UNCHECKED = 62,  // SS601: a call failed, and the program went on
 };
 
 /// What a related operation is to the finding.

@@ -1,4 +1,4 @@
-"""Host threads, forks, host functions, main, capture, copies of the model."""
+"""Host threads, forks, host functions, main, copies of the model."""
 
 from __future__ import annotations
 
@@ -142,46 +142,6 @@ def test_host_function_nobody_sees() -> None:
     program = Program()
     program.call("cudaLaunchHostFunc", 0, None, None)
     assert (program.last.kind, program.last.object, program.last.stream) == (OperationKind.HOST_FUNCTION, 0, 1)
-
-
-def test_captured_work_is_not_executed() -> None:
-    program = Program()
-    memory = program.make("cudaMalloc", OUT, 64)
-    stream, other = program.make("cudaStreamCreate", OUT), program.make("cudaStreamCreate", OUT)
-    event = program.make("cudaEventCreate", OUT)
-    program.call("cudaStreamBeginCapture", stream, 0)
-    before = len(program.operations())
-    program.launch(memory, stream=stream)
-    program.call("cudaEventRecord", event, stream)
-    program.call("cudaStreamWaitEvent", other, event, 0)
-    program.launch(memory, stream=other)
-    program.call("cudaMemsetAsync", memory, 0, 4, other)
-    captured = program.make("cudaMallocAsync", OUT, 64, stream)
-    program.call("cudaFreeAsync", captured, stream)
-    added = [each.kind for each in program.operations()[before:]]
-    assert set(added) <= {OperationKind.ALLOC}  # the unknown memory of the captured allocation
-    graph = program.make("cudaStreamEndCapture", stream, OUT)
-    assert isinstance(graph, Symbol)
-    assert program.last.kind is OperationKind.OPAQUE_CALL
-    assert isinstance(memory, Pointer)
-    assert memory.address in {program.last.address, *(each.address for each in program.last.further)}
-    program.launch(memory, stream=other)
-    assert program.last.kind is OperationKind.LAUNCH
-    executable = program.make("cudaGraphInstantiate", OUT, graph, 0)
-    program.call("cudaGraphLaunch", executable, stream)
-    assert program.last.kind is OperationKind.OPAQUE_CALL
-    assert program.last.address == memory.address
-    assert program.kinds().count("NOT_UNDERSTOOD") == 1
-
-
-def test_other_streams_run_during_a_capture() -> None:
-    program = Program()
-    stream, other = program.make("cudaStreamCreate", OUT), program.make("cudaStreamCreate", OUT)
-    program.call("cudaStreamBeginCapture", stream, 0)
-    program.launch(stream=other)
-    assert program.last.kind is OperationKind.LAUNCH
-    program.call("cudaStreamSynchronize", other)
-    assert program.last.kind is OperationKind.STREAM_SYNCHRONIZE
 
 
 def test_what_is_not_modelled_is_said_once() -> None:

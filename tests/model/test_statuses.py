@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from program import Program
 
+from streamsan.model.executor import NothingRuns
+from streamsan.model.state import HostThread, Stream
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import FreeClass, MemoryKind, OperationKind, SlotFlag
 
@@ -185,15 +187,15 @@ def test_query_and_the_path_on_which_it_succeeded() -> None:
     assert (program.last.kind, program.last.stream) == (OperationKind.STREAM_QUERY, 1)
 
 
-def test_a_chooser_decides_queries() -> None:
-    class Machine:
-        def query(self, name: str, fresh: Symbol) -> int:
+def test_the_executor_decides_queries() -> None:
+    class Machine(NothingRuns):
+        def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> int:
             return 600
 
         def device_count(self, fresh: Symbol) -> int:
             return 2
 
-    program = Program(chooser=Machine())
+    program = Program(executor=Machine())
     assert program.call("cudaStreamQuery", 0).status == 600
     assert program.make("cudaGetDeviceCount", OUT) == 2
 

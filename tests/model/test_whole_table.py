@@ -21,8 +21,9 @@ def test_every_effect_has_a_handler() -> None:
 
 
 def checked(api, outcome: Outcome) -> None:
-    names = {parameter.name for version in api.versions for parameter in version.outs} | {"return"}
-    assert outcome.outputs.keys() <= names
+    # Structures that a call fills come field by field; some of those it reads have fields that it fills.
+    names = {parameter.name for version in api.versions for parameter in version.parameters} | {"return"}
+    assert {name.partition(".")[0] for name in outcome.outputs} <= names
     assert outcome.status <= 0 or not outcome.outputs.keys() - {"return"}
 
 

@@ -11,7 +11,7 @@ from streamsan.effects.signature import Parameter, Signature
 from streamsan.vocabulary import FreeClass, MemoryKind
 
 Domain = Literal["runtime", "driver"]
-Hint = Literal["stream", "event", "context", "device", "pool", "graph", "graph_exec", "array", "ipc", "other",
+Hint = Literal["stream", "event", "context", "device", "pool", "graph", "graph_exec", "node", "array", "ipc", "other",
                "pointer", "number", "address of"] | None  # fmt: skip
 """What a caller knows of an argument: a handle's type, a memory address, a number, the address of a variable."""
 

@@ -67,9 +67,50 @@ class Effect(StrEnum):
     HOST_FUNCTION = "host_function"
     PREFETCH = "prefetch"
     STREAM_MEMORY_OP = "stream_memory_op"
+    COPY_BATCH = "copy_batch"
+    """several copies without order among themselves"""
+    PREFETCH_BATCH = "prefetch_batch"
+    """migrates, or discards, several ranges"""
     # -- stream capture
     CAPTURE_BEGIN = "capture_begin"
     CAPTURE_END = "capture_end"
+    CAPTURE_INFO = "capture_info"
+    """is this stream capturing, into which graph, after which nodes"""
+    CAPTURE_UPDATE = "capture_update"
+    """changes what the next captured node depends on"""
+    CAPTURE_MODE = "capture_mode"
+    """exchanges the thread's mode"""
+    # -- graphs
+    GRAPH_CREATE = "graph_create"
+    GRAPH_DESTROY = "graph_destroy"
+    GRAPH_CLONE = "graph_clone"
+    GRAPH_QUERY = "graph_query"
+    """nodes, edges, roots of a graph; dependencies, type, containing graph of a node"""
+    GRAPH_USE = "graph_use"
+    """any other use of a graph or an executable graph: it must be alive"""
+    GRAPH_EDGES = "graph_edges"
+    """adds or removes dependencies"""
+    GRAPH_ADD_NODE = "graph_add_node"
+    GRAPH_NODE_GET = "graph_node_get"
+    GRAPH_NODE_SET = "graph_node_set"
+    """parameters of a node of a graph: executable graphs made before stay as they are"""
+    GRAPH_NODE_ATTRIBUTE = "graph_node_attribute"
+    GRAPH_NODE_DESTROY = "graph_node_destroy"
+    GRAPH_CONDITION = "graph_condition"
+    """makes a conditional handle"""
+    GRAPH_INSTANTIATE = "graph_instantiate"
+    GRAPH_EXEC_DESTROY = "graph_exec_destroy"
+    GRAPH_EXEC_UPDATE = "graph_exec_update"
+    GRAPH_EXEC_NODE_SET = "graph_exec_node_set"
+    """parameters of a node of an executable graph, from its next launch on"""
+    GRAPH_EXEC_NODE_ENABLE = "graph_exec_node_enable"
+    GRAPH_UPLOAD = "graph_upload"
+    GRAPH_LAUNCH = "graph_launch"
+    GRAPH_MEMORY = "graph_memory"
+    """attributes of the memory that graphs of a device use"""
+    GRAPH_TRIM = "graph_trim"
+    USER_OBJECT = "user_object"
+    """an object that a graph keeps alive"""
 
 
 class Role(StrEnum):
@@ -138,5 +179,5 @@ POINTER_ROLES = frozenset(
 )
 """The arguments that are memory addresses."""
 
-HANDLE_WORDS = ("stream", "event", "context", "pool", "graph", "graph_exec", "array", "ipc", "other")
+HANDLE_WORDS = ("stream", "event", "context", "pool", "graph", "graph_exec", "node", "array", "ipc", "other")
 """What a handle can be, as `streamsan.model.values.HandleType`, less devices, which are ordinals."""

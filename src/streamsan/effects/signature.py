@@ -68,10 +68,16 @@ class Signature:
 
     def first(self, role: Role, handle: str = "") -> Parameter | None:
         """Return the first parameter of a role (and handle type), if there is one."""
-        for parameter in self.with_role(role):
-            if not handle or parameter.handle == handle:
-                return parameter
-        return None
+        return self._firsts.get((role, handle))
+
+    @cached_property
+    def _firsts(self) -> dict[tuple[Role, str], Parameter]:
+        """The first parameter of each role, and of each role and handle type."""
+        found: dict[tuple[Role, str], Parameter] = {}
+        for parameter in self.parameters:
+            found.setdefault((parameter.role, ""), parameter)
+            found.setdefault((parameter.role, parameter.handle), parameter)
+        return found
 
     def with_role(self, role: Role) -> Iterator[Parameter]:
         """Yield the parameters of a role, in order."""

@@ -11,8 +11,10 @@ from streamsan.model.state import HostThread
 from streamsan.model.values import Handle, Pointer, Value
 from streamsan.vocabulary import AccessMode
 
-KernelArguments = Sequence[tuple[Value, AccessMode]]
-"""The arguments of a kernel, structures flattened, and how its body uses each."""
+KernelArgument = tuple[Value, AccessMode] | tuple[Value, AccessMode, int]
+"""A value, how the kernel's body uses it, and perhaps flags of the reference (SlotFlag.TOUCHES, SlotFlag.ATOMIC)."""
+KernelArguments = Sequence[KernelArgument]
+"""The arguments of a kernel, structures flattened."""
 Fields = Mapping[str, Value]
 """What is known of a structure: `{"srcPtr.ptr": ..., "extent.width": ...}`."""
 
@@ -33,6 +35,8 @@ class Call:
     """stream 0 is the per-thread default stream"""
     kernel_arguments: KernelArguments | None = None
     structures: Mapping[str, Fields] = field(default_factory=dict)
+    payload: object = None
+    """for the executor: how to compute a kernel or host function"""
 
     def value(self, role: Role, handle: str = "") -> Value:
         """Return the first argument of a role; None when the call has none or nobody knows it."""

@@ -42,16 +42,20 @@ def set_device(core: ModelCore, call: Call) -> Outcome:
 
 @handles(Effect.GET_DEVICE)
 def get_device(core: ModelCore, call: Call) -> Outcome:
-    """Return the current device as the program itself named it."""
+    """Return the current device, or that of the context named, as the program itself named it."""
     core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    return Outcome(SUCCESS, _first_out(call, current_device(call.thread)))
+    device = current_device(call.thread)
+    if call.values.get("ctx") not in (None, 0):
+        named = core.context_of(call.thread, call.values.get("ctx"), call.site)
+        device = device if named is None else named.device
+    return Outcome(SUCCESS, _first_out(call, device))
 
 
 @handles(Effect.DEVICE_COUNT)
 def device_count(core: ModelCore, call: Call) -> Outcome:
-    """Return as many devices as the chooser says."""
+    """Return as many devices as the executor says."""
     core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    return Outcome(SUCCESS, _first_out(call, core.chooser.device_count(core.fresh_symbol("devices", "input"))))
+    return Outcome(SUCCESS, _first_out(call, core.executor.device_count(core.fresh_symbol("devices", "input"))))
 
 
 @handles(Effect.DEVICE_HANDLE)
@@ -84,6 +88,7 @@ def primary_retain(core: ModelCore, call: Call) -> Outcome:
     """Give the device's primary context, made if it is the first use; does not make it current."""
     context = core.primary(call.thread, call.value(Role.DEVICE), call.site)
     context.retained += 1
+    context.flags = call.thread.process.device_flags.get(context.ordinal, context.flags)
     core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
     return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
 
@@ -91,7 +96,12 @@ def primary_retain(core: ModelCore, call: Call) -> Outcome:
 @handles(Effect.PRIMARY_RELEASE)
 def primary_release(core: ModelCore, call: Call) -> Outcome:
     """Drop one use; the last one destroys the context, unless the runtime uses it too."""
-    context = core.primary(call.thread, call.value(Role.DEVICE), call.site)
+    ordinal = call.value(Role.DEVICE)
+    known = call.thread.process.primaries.get(ordinal) if isinstance(ordinal, int) else None
+    if core.machine is not None and (known is None or not known.alive or not known.retained):
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_CONTEXT)
+        return Outcome(INVALID_CONTEXT, {})
+    context = core.primary(call.thread, ordinal, call.site)
     if context.retained:
         context.retained -= 1
         if not context.retained and not context.used_by_runtime:
@@ -105,6 +115,7 @@ def primary_release(core: ModelCore, call: Call) -> Outcome:
 def context_create(core: ModelCore, call: Call) -> Outcome:
     """Make a context and push it."""
     context = core.create_context(call.thread, call.value(Role.DEVICE), call.site, call.api.name)
+    context.flags = call.number(Role.FLAGS) or 0
     call.thread.stack.append(context)
     core.say_current(call.thread, context, call.site)
     return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
@@ -115,6 +126,10 @@ def context_destroy(core: ModelCore, call: Call) -> Outcome:
     """Destroy a context; if it is current to the calling thread it is popped, other threads keep a dead one."""
     value = call.value(Role.HANDLE, "context")
     context = None if value is None else core.context_of(call.thread, value, call.site)
+    if context is not None and core.machine is not None and context.kind is ContextKind.PRIMARY:
+        # A primary context is released, not destroyed.
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_CONTEXT)
+        return Outcome(INVALID_CONTEXT, {})
     if context is None or not context.alive:
         stale = context.handle if context else 0
         status = SUCCESS if value is None else INVALID_CONTEXT
@@ -171,7 +186,7 @@ def context_get(core: ModelCore, call: Call) -> Outcome:
     core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
     if call.thread.stack:
         return Outcome(SUCCESS, _first_out(call, Handle("context", call.thread.stack[-1].handle)))
-    return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context")))
+    return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context") if core.machine is None else 0))
 
 
 @handles(Effect.CONTEXT_SYNCHRONIZE)
@@ -182,28 +197,13 @@ def context_synchronize(core: ModelCore, call: Call) -> Outcome:
         context = core.context_of(call.thread, call.value(Role.HANDLE, "context"), call.site)
     context = context or core.current(call.thread, call.site)
     status = SUCCESS if context.alive else INVALID_CONTEXT
+    if not status:
+        core.executor.synchronize_context(call.thread, context)
+        status = core.executor.sticky_error(context)
     core.emit(
         OperationKind.CONTEXT_SYNCHRONIZE, call.thread, call.site, call.api.name, object=context.handle, status=status
     )
     return Outcome(status, {})
-
-
-@handles(Effect.PEER_ENABLE)
-def peer_enable(core: ModelCore, call: Call) -> Outcome:
-    """Let the current context reach another's memory."""
-    core.current(call.thread, call.site)
-    if call.has(Role.HANDLE):
-        peer = core.context_of(call.thread, call.value(Role.HANDLE, "context"), call.site)
-    else:
-        peer = core.primary(call.thread, call.value(Role.DEVICE), call.site)
-    core.emit(
-        OperationKind.PEER_ENABLE if peer else OperationKind.CALL,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=peer.handle if peer else 0,
-    )
-    return Outcome(SUCCESS, {})
 
 
 def current_device(thread: HostThread) -> Value:
@@ -251,13 +251,27 @@ def _say_top(core: ModelCore, call: Call) -> None:
 
 def _reset(core: ModelCore, call: Call, context: Context) -> None:
     core.emit(OperationKind.DEVICE_RESET, call.thread, call.site, call.api.name, object=context.handle)
-    kill_members(call.thread.process, context)
+    _end(core, call, context)
 
 
 def _destroy(core: ModelCore, call: Call, context: Context) -> None:
     core.emit(OperationKind.CONTEXT_DESTROY, call.thread, call.site, call.api.name, object=context.handle)
     context.alive = False
+    _end(core, call, context)
+
+
+def _end(core: ModelCore, call: Call, context: Context) -> None:
+    """Everything that the context owned, and what was set for it, is gone."""
     kill_members(call.thread.process, context)
+    context.settings.clear()
+    context.peers.clear()
+    for other in call.thread.process.handles.values():
+        if isinstance(other, Context):
+            other.peers.discard(context.handle)
+    if context.kind is ContextKind.PRIMARY:
+        call.thread.process.current_pools.pop(context.ordinal, None)
+        call.thread.process.device_flags.pop(context.ordinal, None)
+    core.executor.end_context(call.thread, context)
 
 
 def _first_out(call: Call, value: Value) -> dict[str, Value]:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from streamsan.effects import Effect, Endpoint, Role, copy_wait, memset_wait
 from streamsan.effects.waits import endpoint
-from streamsan.model.call import Call, Fields
-from streamsan.model.core import LARGEST_SIZE, ModelCore
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
+from streamsan.model.operands import (
+    CopyOperands,
+    address_of,
+    copy_operands,
+    copy_work,
+    extent,
+    fill_operands,
+    fill_work,
+)
+from streamsan.model.ranges import copy_status, fill_status
+from streamsan.model.state import Stream
+from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams import status_of, stream_argument
-from streamsan.model.values import Outcome, Pointer, Value
+from streamsan.model.values import Outcome, Value
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
 
@@ -21,33 +33,39 @@ _DIRECTIONS = {
     2: "device_to_host",
     3: "device_to_device",
 }
-_ELEMENT = re.compile(r"D(8|16|32)(?:Async)?$")
-
-Side = tuple[Value, Value]
-"""Address and bytes of one side of a copy."""
 
 
 @handles(Effect.COPY)
 def copy(core: ModelCore, call: Call) -> Outcome:
     """Copy; the destination first, then the source. 2D and 3D copies are their bounding ranges."""
+    return copy_of(core, call, copy_operands(core, call))
+
+
+def copy_of(core: ModelCore, call: Call, operands: CopyOperands) -> Outcome:
+    """Copy what the operands say."""
     stream = stream_argument(core, call)
-    (to, to_size), (source, source_size) = _sides(call)
-    wait = wait_of(core, call, to, source)
-    references = _two(
-        core.reference(call.thread, to, to_size, AccessMode.WRITE, call.site),
-        core.reference(call.thread, source, source_size, AccessMode.READ, call.site),
-    )
-    status = status_of(stream)
+    to, source = operands.to, operands.source
+    wait = wait_of(core, call, to.value, source.value)
+    status = status_of(stream) or copy_status(core, call, operands)
+    if not status:
+        status = wait_before(core, call, stream, wait)
+    references = copy_references(core, call, operands)
+    by_host = not status and _by_host(core, call, stream, wait, to.value, source.value)
     core.emit(
         OperationKind.COPY,
         call.thread,
         call.site,
         call.api.name,
         stream=stream.handle,
-        references=references,
+        references=[] if by_host else references,
         detail=wait,
         status=status,
     )
+    if by_host:
+        say_access(core, call, references)
+    if not status:
+        core.executor.enqueue(call.thread, stream, copy_work(core, call, operands), wait)
+        status = error_after(core, call, wait)
     return Outcome(status, {})
 
 
@@ -55,21 +73,69 @@ def copy(core: ModelCore, call: Call) -> Outcome:
 def memset(core: ModelCore, call: Call) -> Outcome:
     """Fill memory. On device memory even the call without Async returns at once."""
     stream = stream_argument(core, call)
-    target = call.value(Role.WRITE) if call.has(Role.WRITE) else call.value(Role.PITCHED)
-    wait = memset_wait(call.api.wait or "asynchronous", _endpoint(core, call, target))
-    reference = core.reference(call.thread, target, _memset_size(call), AccessMode.WRITE, call.site)
-    status = status_of(stream)
+    target, shape, element = fill_operands(core, call)
+    wait = memset_wait(call.api.wait or "asynchronous", _endpoint(core, call, target.value))
+    reference = core.reference(
+        call.thread, address_of(core, call, target), extent(target, shape, element), AccessMode.WRITE, call.site
+    )
+    status = status_of(stream) or fill_status(core, call, target, shape, element)
+    if not status:
+        status = wait_before(core, call, stream, wait)
+    references = [] if reference is None else [reference]
+    by_host = not status and _by_host(core, call, stream, wait, target.value)
     core.emit(
         OperationKind.MEMSET,
         call.thread,
         call.site,
         call.api.name,
         stream=stream.handle,
-        references=[] if reference is None else [reference],
+        references=[] if by_host else references,
         detail=wait,
         status=status,
     )
+    if by_host:
+        say_access(core, call, references)
+    if not status:
+        core.executor.enqueue(call.thread, stream, fill_work(core, call, target, shape, element), wait)
+        status = error_after(core, call, wait)
     return Outcome(status, {})
+
+
+def _by_host(core: ModelCore, call: Call, stream: Stream, wait: WaitClass, *values: Value) -> bool:
+    """Return whether a call is the host's own access, in the order of a stream: all memory is the host's, and it waits.
+
+    What other streams have under way there is then in flight (SS108), as for any access of the host.
+    """
+    if core.machine is None or not core.issues or stream.capture is not None or wait is not WaitClass.COMPLETE:
+        return False
+    return all(_endpoint(core, call, value) in (Endpoint.PINNED, Endpoint.PAGEABLE) for value in values)
+
+
+def say_access(core: ModelCore, call: Call, references: Sequence[Reference]) -> None:
+    """Emit that the host itself accesses memory during a call."""
+    core.emit(OperationKind.HOST_ACCESS, call.thread, call.site, call.api.name, references=references)
+
+
+def copy_references(core: ModelCore, call: Call, operands: CopyOperands) -> list[Reference]:
+    """Return the memory that a copy writes, then what it reads."""
+    to, source = (
+        core.reference(call.thread, address_of(core, call, side), extent(side, operands.shape), mode, call.site)
+        for side, mode in ((operands.to, AccessMode.WRITE), (operands.source, AccessMode.READ))
+    )
+    return _two(to, source)
+
+
+def wait_before(core: ModelCore, call: Call, stream: Stream, wait: WaitClass) -> int:
+    """Let the host wait for the stream's earlier work, where the call does; return the error that it met, or 0."""
+    if wait not in (WaitClass.BEFORE, WaitClass.COMPLETE) or stream.capture is not None:
+        return SUCCESS
+    core.executor.synchronize_stream(call.thread, stream)
+    return core.sticky_error(call.thread)
+
+
+def error_after(core: ModelCore, call: Call, wait: WaitClass) -> int:
+    """Return the error that the call's own work met, where the call waits for it."""
+    return core.sticky_error(call.thread) if wait is WaitClass.COMPLETE else SUCCESS
 
 
 def wait_of(core: ModelCore, call: Call, to: Value, source: Value) -> WaitClass:
@@ -105,70 +171,12 @@ def _kind(call: Call) -> int:
 
 
 def _endpoint(core: ModelCore, call: Call, value: Value) -> Endpoint:
-    allocation = core.allocation_of(call.thread, core.pointer_of(call.thread, value, call.site))
+    pointer = core.pointer_of(call.thread, value, call.site)
+    allocation = core.allocation_of(call.thread, pointer)
     if allocation is None:
-        return Endpoint.UNKNOWN
+        surely_host = core.executor.unknown_is_pageable and pointer is not None
+        return Endpoint.PAGEABLE if surely_host else Endpoint.UNKNOWN
     return Endpoint.PINNED if allocation.registration else endpoint(allocation.kind)
-
-
-def _sides(call: Call) -> tuple[Side, Side]:
-    if structure := call.signature.first(Role.STRUCTURE):
-        fields = call.structures.get(structure.name, {})
-        return _side(fields, "dst"), _side(fields, "src")
-    to, source = call.value(Role.WRITE), call.value(Role.READ)
-    if call.has(Role.OFFSET) and (offset := call.number(Role.OFFSET)) != 0:
-        # The offset is into the symbol, which is the destination of ToSymbol and the source of FromSymbol.
-        if "ToSymbol" in call.api.name:
-            to = _shifted(to, offset)
-        else:
-            source = _shifted(source, offset)
-    if call.has(Role.WIDTH):
-        return (to, _rows(call, Role.PITCH)), (source, _rows(call, Role.SOURCE_PITCH))
-    size = call.value(Role.SIZE)
-    return (to, size), (source, size)
-
-
-def _side(fields: Fields, word: str) -> Side:
-    """Return one side of a cudaMemcpy3DParms, or of the driver's CUDA_MEMCPY2D and 3D: extent unknown."""
-    for name in (f"{word}Ptr.ptr", f"{word}Array", f"{word}Device", f"{word}Host"):
-        if fields.get(name) not in (None, 0):
-            return fields[name], None
-    return None, None
-
-
-def _shifted(value: Value, offset: int | None) -> Value:
-    if not isinstance(value, Pointer):
-        return value
-    if offset is None:
-        return Pointer(value.base, value.base, value.generation, exact=False)
-    return Pointer(value.address + offset, value.base, value.generation, value.exact)
-
-
-def _rows(call: Call, pitch_role: Role) -> Value:
-    """Return the bytes from the first to the last one that a pitched operand touches."""
-    width, height = call.number(Role.WIDTH), call.number(Role.HEIGHT)
-    if width == 0 or height == 0:
-        return 0
-    pitch = call.number(pitch_role)
-    if width is None or height is None or pitch is None or min(width, height, pitch) < 0:
-        return None
-    return min((height - 1) * pitch + width, LARGEST_SIZE)
-
-
-def _memset_size(call: Call) -> Value:
-    match = _ELEMENT.search(call.api.name)
-    element = int(match[1]) // 8 if match else 1
-    if call.has(Role.ELEMENTS):
-        count = call.number(Role.ELEMENTS)
-        return None if count is None else count * element
-    if call.has(Role.WIDTH):
-        width, height, pitch = call.number(Role.WIDTH), call.number(Role.HEIGHT), call.number(Role.PITCH)
-        if width == 0 or height == 0:
-            return 0
-        if width is None or height is None or pitch is None or min(width, height, pitch) < 0:
-            return None
-        return min((height - 1) * pitch + width * element, LARGEST_SIZE)
-    return call.value(Role.SIZE)
 
 
 def _two(to: Reference | None, source: Reference | None) -> list[Reference]:

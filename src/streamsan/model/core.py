@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from streamsan.model.address_space import AddressSpace, FreshAddresses
-from streamsan.model.chooser import Chooser, ReaderChooser
 from streamsan.model.emission import Emission
+from streamsan.model.executor import Executor, NothingRuns
+from streamsan.model.machine import Machine, load_machine
 from streamsan.model.state import (
     LEGACY_HANDLE,
     PER_THREAD_HANDLE,
@@ -14,6 +15,8 @@ from streamsan.model.state import (
     Context,
     Event,
     HostThread,
+    Physical,
+    Pool,
     Stream,
 )
 from streamsan.model.values import Handle, Pointer, Symbol, Value
@@ -32,22 +35,34 @@ LARGEST_SIZE = 1 << 62
 FIRST_UNKNOWN_DEVICE = 1 << 16
 
 
+class OutOfMemoryError(Exception):
+    """The executor has no room for an allocation: the call fails with error 2."""
+
+
 class ModelCore(Emission):
     """What every handler works on."""
+
+    issues = True
+    """False: what a handler would issue is kept, as the work of a graph's node"""
 
     def __init__(
         self,
         builder: TraceBuilder,
         *,
         per_thread_default: bool = False,
-        addresses: AddressSpace | None = None,
-        chooser: Chooser | None = None,
+        executor: Executor | None = None,
     ) -> None:
         super().__init__(builder)
         self.per_thread_default = per_thread_default
-        self.addresses: AddressSpace = FreshAddresses() if addresses is None else addresses
-        self.chooser: Chooser = ReaderChooser() if chooser is None else chooser
+        self.executor: Executor = NothingRuns() if executor is None else executor
         self._next_generation = 1
+        count = self.executor.device_count(Symbol(0, "devices", "input"))
+        self.machine: Machine | None = load_machine(count) if isinstance(count, int) else None
+        """What queries answer; None where nobody knows the machine, so that answers are symbols."""
+        self.exports: dict[int, object] = {}
+        """IPC handle -> what it stands for, in all processes"""
+        self.on_host_call: Callable[[HostThread, Callable[[], None]], None] = _run
+        """Runs the payload of a host function, on a thread of the driver that it is given; may be replaced."""
 
     # -- contexts ---------------------------------------------------------------------------------
     def current(self, thread: HostThread, site: int) -> Context:
@@ -95,6 +110,16 @@ class ModelCore(Emission):
             detail=context.kind,
             flags=SlotFlag.ASSUMED if context.assumed else 0,
         )
+
+    def sticky_error(self, thread: HostThread, context: Context | None = None) -> int:
+        """Return the error that work of a context, or of the thread's current one, met; 0 if none."""
+        context = context or (thread.stack[-1] if thread.stack else None)
+        return 0 if context is None else self.executor.sticky_error(context)
+
+    def number_from(self, handle: int, generation: int) -> None:
+        """Count handles, keys and generations from here on, so that they differ from those of another process."""
+        self._next_handle = max(self._next_handle, handle)
+        self._next_generation = max(self._next_generation, generation)
 
     def _device_number(self, thread: HostThread, device: Value) -> tuple[int, bool]:
         """Return a device's number in the trace, and whether it is an unknown one."""
@@ -172,15 +197,29 @@ class ModelCore(Emission):
 
     # -- memory -----------------------------------------------------------------------------------
     def new_allocation(
-        self, thread: HostThread, size: Value, kind: MemoryKind, context: Context | None, address: int | None = None
+        self,
+        thread: HostThread,
+        size: Value,
+        kind: MemoryKind,
+        context: Context | None,
+        address: int | None = None,
+        stream: Stream | None = None,
+        pool: Pool | Physical | None = None,
     ) -> Allocation:
-        """Make an allocation, without an operation."""
+        """Make an allocation, without an operation. Raises OutOfMemoryError where the executor has no room."""
         known = known_size(size)
+        place = self.executor.place(known, kind, context, stream, pool, address or 0, thread)
+        if place is None:
+            raise OutOfMemoryError
         generation = self._next_generation
         self._next_generation += 1
-        place = self.addresses.place(known) if address is None else address
         allocation = Allocation(place, known, generation, kind, context)
+        if isinstance(pool, Pool):
+            allocation.pool = pool
+        elif pool is not None:
+            allocation.physical = pool
         thread.process.allocations[generation] = allocation
+        thread.process.ranges.add(allocation)
         return allocation
 
     def pointer_of(self, thread: HostThread, value: Value, site: int, api: str = "") -> Pointer | None:
@@ -191,7 +230,8 @@ class ModelCore(Emission):
         if isinstance(value, Pointer):
             return value
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value < LARGEST_SIZE:
-            return Pointer(value, value, 0)
+            known = thread.process.ranges.find(value)
+            return Pointer(value, value, 0) if known is None else Pointer(value, known.address, known.generation)
         if isinstance(value, Symbol) and value.origin != "uninitialised":
             return self.assumed_memory(thread, value, site).pointer
         return None
@@ -248,6 +288,10 @@ class ModelCore(Emission):
         # Memory mapped into reserved addresses has generations of its own, which the pointer does not know.
         generation = 0 if allocation is not None and allocation.is_reservation else pointer.generation
         return Reference(pointer.address, extent, generation, mode, flags)
+
+
+def _run(thread: HostThread, body: Callable[[], None]) -> None:
+    body()
 
 
 def known_size(size: Value) -> int:

@@ -11,15 +11,33 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 
 from streamsan.effects import EFFECTS, Api, Effect, Effects, Role, Signature
-from streamsan.model import captures, contexts, copies, events, host, launches, memory, others, processes, streams
-from streamsan.model.address_space import AddressSpace
+from streamsan.model import (
+    batches,
+    captures,
+    contexts,
+    copies,
+    events,
+    host,
+    launches,
+    memory,
+    others,
+    peers,
+    processes,
+    queries,
+    registrations,
+    stream_memory_ops,
+    streams,
+    vmm,
+)
 from streamsan.model.call import Call, Fields, KernelArguments, bind_values, hints
-from streamsan.model.chooser import Chooser
-from streamsan.model.core import ModelCore
+from streamsan.model.core import ModelCore, OutOfMemoryError
+from streamsan.model.errors import note_error
+from streamsan.model.executor import Executor
+from streamsan.model.guards import refusal, say_refusal
 from streamsan.model.handlers import HANDLERS
 from streamsan.model.launches import HostFunctionBody
 from streamsan.model.state import Event, HostThread, Phase, Process, Stream
-from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
+from streamsan.model.statuses import INITIALIZATION_ERROR, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
@@ -44,10 +62,9 @@ class DeviceModel:
         builder: TraceBuilder,
         *,
         per_thread_default: bool = False,
-        addresses: AddressSpace | None = None,
-        chooser: Chooser | None = None,
+        executor: Executor | None = None,
     ) -> None:
-        self.core = ModelCore(builder, per_thread_default=per_thread_default, addresses=addresses, chooser=chooser)
+        self.core = ModelCore(builder, per_thread_default=per_thread_default, executor=executor)
         self.on_host_function: HostFunctionBody | None = None
         """Called with (driver's thread, function, user data) to run the body of a host function; None: bodies are not
         in view. Raise nothing. The order around the body is the model's."""
@@ -139,19 +156,22 @@ class DeviceModel:
         signature: Signature | None = None,
         kernel_arguments: KernelArguments | None = None,
         structures: Mapping[str, Fields] | None = None,
+        payload: object = None,
     ) -> Outcome:
         """Make an API call with positional arguments.
 
         What an out-argument points to does not matter: 0 says NULL was passed, anything else that a result is wanted;
         results are in `outputs` by parameter name, and in `outputs["return"]` where the returned status itself is not
-        known (queries). A call with a number of arguments that no version accepts is bound as far as possible; saying
-        so is the caller's part (`malformed`). `kernel_arguments` are those behind a launch's `void**`; `structures`
-        the known fields of structures passed by address, by parameter name.
+        known (queries), or is no status (cudaGetErrorName). A structure's fields come as `outputs["attributes.type"]`,
+        a list as `outputs["data.0"]`, bytes as latin-1 text. A call with a number of arguments that no version accepts
+        is bound as far as possible; saying so is the caller's part (`malformed`). `kernel_arguments` are those behind
+        a launch's `void**`; `structures` the known fields of structures and lists, by parameter name; `payload` how
+        to compute a kernel (its `name` labels the site) or a host function (called without arguments).
         """
         row = EFFECTS.find(api)
         if row is None:
             self.not_understood(thread, site, f"{api} is not an API that is known")
-            others.opaque(self.core, thread, arguments, site, api)
+            self.opaque_call(thread, arguments, site, api)
             return Outcome(SUCCESS, {})
         bound = signature or self.bind(row, arguments) or row.best_guess(len(arguments))
         call = Call(
@@ -163,19 +183,35 @@ class DeviceModel:
             Effects.per_thread(api),
             kernel_arguments,
             structures or {},
+            payload,
         )
         if row.effect is not Effect.PURE:
             if thread.process.poisoned:
                 self.core.emit(OperationKind.CALL, thread, site, row.name, status=INITIALIZATION_ERROR)
+                note_error(call, INITIALIZATION_ERROR)
                 return Outcome(INITIALIZATION_ERROR, {})
             thread.process.initialised = True
-        outcome = captures.captured_call(self.core, call)
-        if outcome is None:
-            seen = row.effect is Effect.HOST_FUNCTION
-            outcome = self._host_function(call) if seen else HANDLERS[row.effect](self.core, call)
+        if status := refusal(self.core, call):
+            say_refusal(self.core, call, status)
+            note_error(call, status)
+            return Outcome(status, {})
+        try:
+            outcome = self._handled(call)
+        except OutOfMemoryError:
+            self.core.emit(OperationKind.CALL, thread, site, row.name, status=OUT_OF_MEMORY)
+            outcome = Outcome(OUT_OF_MEMORY, {})
         if row.domain == "runtime" and thread.stack:
             thread.stack[-1].used_by_runtime = True
+        if row.effect is not Effect.PURE:
+            note_error(call, outcome.status)
         return self._completed(call, outcome)
+
+    def _handled(self, call: Call) -> Outcome:
+        outcome = captures.captured_call(self.core, call)
+        if outcome is not None:
+            return outcome
+        in_source = call.api.effect is Effect.HOST_FUNCTION and self.on_host_function is not None
+        return self._host_function(call) if in_source else HANDLERS[call.api.effect](self.core, call)
 
     def _host_function(self, call: Call) -> Outcome:
         """Issue a host function, and run its body on a thread of the driver, ordered after the stream's work so far."""
@@ -198,6 +234,7 @@ class DeviceModel:
             parameter.name
             for parameter in call.signature.outs
             if parameter.name not in outcome.outputs
+            and not any(name.startswith(f"{parameter.name}.") for name in outcome.outputs)
             and parameter.name in call.values
             and call.values[parameter.name] != 0
         ]
@@ -220,10 +257,11 @@ class DeviceModel:
         thread.process.initialised = True
         core.current(thread, site)
         found = core.stream_of(thread, stream, site)
-        if captures.absorb(core, thread, found, arguments, site):
-            return Outcome(SUCCESS, {})
         if kernel_name and not core.builder.site_at(site).label:
             site = core.labelled(site, kernel_name)
+        captured = captures.captured_launch(core, thread, arguments, found, site)
+        if captured is not None:
+            return captured
         return launches.launch_kernel(core, thread, arguments, found, site, LAUNCH_API)
 
     def query_succeeded(self, thread: HostThread, handle: Value, site: int) -> None:
@@ -280,7 +318,9 @@ class DeviceModel:
     # -- what could not be followed ---------------------------------------------------------------
     def opaque_call(self, thread: HostThread, values: Iterable[Value], site: int, name: str = "") -> None:
         """Code nobody can see ran with these values: it may have used, ordered or freed the memory."""
-        others.opaque(self.core, thread, values, site, name)
+        known = list(values)
+        others.opaque(self.core, thread, known, site, name)
+        captures.unseen_code(self.core, thread, known, site, name)
 
     def not_understood(self, thread: HostThread, site: int, reason: str = "") -> None:
         """The source could not be followed here; `reason` becomes the site's label, if given."""
@@ -295,5 +335,20 @@ class DeviceModel:
         self.core.emit(kind, thread, labelled, api)
 
 
-HANDLER_MODULES = (captures, contexts, copies, events, launches, memory, others, streams)
+HANDLER_MODULES = (
+    batches,
+    captures,
+    contexts,
+    copies,
+    events,
+    launches,
+    memory,
+    others,
+    peers,
+    queries,
+    registrations,
+    stream_memory_ops,
+    streams,
+    vmm,
+)
 """Imported also for the handlers that they register."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from streamsan.effects import Effect, Role
+from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
-from streamsan.model.state import Event, HostThread
+from streamsan.model.state import Event, HostThread, Stream
 from streamsan.model.statuses import INVALID_HANDLE, SUCCESS, UNKNOWN
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.vocabulary import OperationKind
 
+DISABLE_TIMING = CONSTANTS["cudaEventDisableTiming"]
+
 
 @handles(Effect.EVENT_CREATE)
 def event_create(core: ModelCore, call: Call) -> Outcome:
     """Make an event of the current context."""
-    event = Event(core.fresh_handle(), core.current(call.thread, call.site))
+    event = Event(core.fresh_handle(), core.current(call.thread, call.site), flags=call.number(Role.FLAGS) or 0)
     call.thread.process.handles[event.handle] = event
     core.emit(OperationKind.EVENT_CREATE, call.thread, call.site, call.api.name, object=event.handle)
     out = call.out(Role.OUT_HANDLE)
@@ -41,7 +44,7 @@ def event_record(core: ModelCore, call: Call) -> Outcome:
     """The event captures the stream as it is now."""
     stream = stream_argument(core, call)
     event = event_argument(core, call)
-    status = event_status(event) or status_of(stream)
+    status = event_status(event) or status_of(stream) or _device_status(core, call, stream, event)
     if not status:
         event.recorded, event.capture = True, None
     core.emit(
@@ -53,6 +56,8 @@ def event_record(core: ModelCore, call: Call) -> Outcome:
         object=event.handle,
         status=status,
     )
+    if not status:
+        core.executor.record(call.thread, stream, event)
     return Outcome(status, {})
 
 
@@ -71,13 +76,18 @@ def stream_wait_event(core: ModelCore, call: Call) -> Outcome:
         object=event.handle,
         status=status,
     )
+    if not status:
+        core.executor.wait_event(call.thread, stream, event)
     return Outcome(status, {})
 
 
 @handles(Effect.EVENT_SYNCHRONIZE)
 def event_synchronize(core: ModelCore, call: Call) -> Outcome:
     """The host waits for the event's latest record."""
-    return _simple(core, call, OperationKind.EVENT_SYNCHRONIZE)
+    event = event_argument(core, call)
+    if event.alive:
+        core.executor.synchronize_event(call.thread, event)
+    return _simple(core, call, OperationKind.EVENT_SYNCHRONIZE, core.sticky_error(call.thread, event.context))
 
 
 @handles(Effect.EVENT_QUERY)
@@ -85,7 +95,8 @@ def event_query(core: ModelCore, call: Call) -> Outcome:
     """Ask whether an event is complete. The result is in `outputs["return"]`; see `query_succeeded` for the edge."""
     event = event_argument(core, call)
     status = event_status(event)
-    result: Value = status or core.chooser.query(call.api.name, core.fresh_symbol(call.api.name, "input"))
+    result: Value = status or core.executor.query_event(call.thread, event, core.fresh_symbol(call.api.name, "input"))
+    result = core.sticky_error(call.thread, event.context) or result
     known = result if isinstance(result, int) else UNKNOWN
     core.emit(OperationKind.EVENT_QUERY, call.thread, call.site, call.api.name, object=event.handle, status=known)
     return Outcome(known, {"return": result})
@@ -97,7 +108,7 @@ def event_elapsed(core: ModelCore, call: Call) -> Outcome:
     names = [parameter.name for parameter in call.signature.with_role(Role.HANDLE)]
     core.current(call.thread, call.site)
     start, end = (core.event_of(call.thread, call.values.get(name), call.site) for name in names[:2])
-    status = event_status(start) or event_status(end)
+    status = event_status(start) or event_status(end) or _timing_status(core, call, start, end)
     core.emit(
         OperationKind.EVENT_ELAPSED,
         call.thread,
@@ -107,7 +118,10 @@ def event_elapsed(core: ModelCore, call: Call) -> Outcome:
         address=end.handle,
         status=status,
     )
-    return Outcome(status, {})
+    out = call.out(Role.OUT_VALUE)
+    if status or out is None or core.machine is None:
+        return Outcome(status, {})
+    return Outcome(status, {out.name: core.executor.elapsed(start, end, core.fresh_symbol("milliseconds"))})
 
 
 def event_argument(core: ModelCore, call: Call) -> Event:
@@ -126,9 +140,30 @@ def event_query_succeeded(core: ModelCore, thread: HostThread, event: Event, sit
     core.emit(OperationKind.EVENT_QUERY, thread, site, "cudaEventQuery", object=event.handle)
 
 
-def _simple(core: ModelCore, call: Call, kind: OperationKind) -> Outcome:
+def _device_status(core: ModelCore, call: Call, stream: Stream, event: Event) -> int:
+    """An event is recorded on streams of its own device only."""
+    context = stream.context or core.current(call.thread, call.site)
+    if core.machine is None or event.context is None or event.context.ordinal == context.ordinal:
+        return SUCCESS
+    return INVALID_HANDLE
+
+
+def _timing_status(core: ModelCore, call: Call, start: Event, end: Event) -> int:
+    if core.machine is None:
+        return SUCCESS
+    for event in (start, end):
+        if event.flags & DISABLE_TIMING or not event.recorded:
+            return INVALID_HANDLE
+    for event in (start, end):
+        result = core.executor.query_event(call.thread, event, core.fresh_symbol(call.api.name, "input"))
+        if isinstance(result, int) and result:
+            return result
+    return SUCCESS
+
+
+def _simple(core: ModelCore, call: Call, kind: OperationKind, error: int = SUCCESS) -> Outcome:
     event = event_argument(core, call)
-    status = event_status(event)
+    status = event_status(event) or error
     core.emit(
         kind,
         call.thread,

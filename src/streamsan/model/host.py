@@ -40,7 +40,6 @@ def host_free(core: ModelCore, thread: HostThread, value: Value, family: FreeCla
         return  # memory of another family (SS202): nobody knows what that free does to it
     if allocation is not None and allocation.lifetime in (Lifetime.LIVE, Lifetime.UNCLEAR):
         allocation.lifetime = Lifetime.FREED if pointer.exact else Lifetime.UNCLEAR
-        core.addresses.release(allocation.address, allocation.size)
 
 
 def host_access(

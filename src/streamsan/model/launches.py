@@ -1,4 +1,4 @@
-"""Kernels, host functions, prefetches, stream memory operations."""
+"""Kernels, host functions, prefetches."""
 
 from __future__ import annotations
 
@@ -8,62 +8,107 @@ from streamsan.effects import Effect, Role
 from streamsan.model.call import Call, KernelArguments
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
+from streamsan.model.launch_configuration import configuration_status
+from streamsan.model.managed import prefetch_status, remember_prefetch
+from streamsan.model.processes import acquire, release, start_thread
 from streamsan.model.state import HostThread, Stream
+from streamsan.model.statuses import INVALID_VALUE
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Pointer, Symbol, Value
+from streamsan.model.work import HostWork, KernelWork, NoWork, Work
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
+from streamsan.vocabulary import AccessMode, EdgeClass, OperationKind, WaitClass
 
 HostFunctionBody = Callable[[HostThread, Value, Value], None]
 """Runs the body of a host function on a thread of the driver: (thread, function, user data)."""
 
 
 def launch_kernel(
-    core: ModelCore, thread: HostThread, arguments: KernelArguments, stream: Stream, site: int, api: str
+    core: ModelCore,
+    thread: HostThread,
+    arguments: KernelArguments,
+    stream: Stream,
+    site: int,
+    api: str,
+    payload: object = None,
+    refused: int = 0,
 ) -> Outcome:
-    """Emit a launch."""
-    status = status_of(stream)
+    """Emit a launch and let it run; `refused` is the status of its arguments."""
+    status = status_of(stream) or refused
+    references = kernel_references(core, thread, arguments, site)
     core.emit(
         OperationKind.LAUNCH,
         thread,
         site,
         api,
         stream=stream.handle,
-        references=kernel_references(core, thread, arguments, site),
+        references=references,
         detail=WaitClass.NONE,
         status=status,
     )
+    if not status:
+        core.executor.enqueue(thread, stream, kernel_work(core, references, site, payload), WaitClass.NONE)
     return Outcome(status, {})
 
 
 def kernel_references(core: ModelCore, thread: HostThread, arguments: KernelArguments, site: int) -> list[Reference]:
-    """Return the memory that a kernel's arguments lead to. Numbers are no addresses here."""
+    """Return the memory that a kernel's arguments lead to.
+
+    Numbers are no addresses, unless all others are known to be the host's and this one is CUDA's.
+    """
     found = []
-    for value, mode in arguments:
+    for value, mode, *flags in arguments:
+        if isinstance(value, int) and core.executor.unknown_is_pageable:
+            value = core.pointer_of(thread, value, site)
+            if value is None or not value.generation:
+                continue
         if isinstance(value, Pointer | Symbol):
             # A kernel reaches the whole allocation, before and after the pointer it is given.
-            reference = core.reference(thread, value, None, mode, site)
+            reference = core.reference(thread, value, None, mode, site, *flags)
             if reference is not None:
                 found.append(reference)
     return found
 
 
+def kernel_work(core: ModelCore, references: list[Reference], site: int, payload: object) -> Work:
+    """Return what a launch does to bytes: the caller's payload knows."""
+    return KernelWork(core.builder.site_at(site).label, tuple(references), payload)
+
+
+def kernel_site(core: ModelCore, site: int, payload: object) -> int:
+    """Return the site of a launch, labelled with the kernel's name where the payload says it."""
+    name = getattr(payload, "name", "")
+    if not isinstance(name, str) or not name or core.builder.site_at(site).label:
+        return site
+    return core.labelled(site, name)
+
+
 @handles(Effect.LAUNCH)
 def launch(core: ModelCore, call: Call) -> Outcome:
     """Launch by a call of the API; the arguments are those that the caller could follow."""
+    stream = launch_stream(core, call)
+    site = kernel_site(core, call.site, call.payload)
+    arguments = call.kernel_arguments or ()
+    refused = configuration_status(core, call)
+    return launch_kernel(core, call.thread, arguments, stream, site, call.api.name, call.payload, refused)
+
+
+def launch_stream(core: ModelCore, call: Call) -> Stream:
+    """Return the stream that a launch names, by an argument or in its configuration."""
     stream = stream_argument(core, call)
     for fields in call.structures.values():
         if "stream" in fields or "hStream" in fields:
             value = fields.get("stream", fields.get("hStream"))
             stream = core.stream_of(call.thread, value, call.site, call.per_thread)
-    arguments = call.kernel_arguments or ()
-    return launch_kernel(core, call.thread, arguments, stream, call.site, call.api.name)
+    return stream
 
 
 def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome, int]:
     """Emit a host function on a stream; return its sync key, 0 if its body is not in view or it never runs."""
     stream = stream_argument(core, call)
     status = status_of(stream)
+    if core.machine is not None and call.value(Role.FUNCTION) == 0:
+        status = status or INVALID_VALUE
     key = core.fresh_handle() if seen and not status else 0
     data = core.reference(call.thread, call.value(Role.USER_DATA), None, AccessMode.OPAQUE, call.site)
     core.emit(
@@ -76,13 +121,32 @@ def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome,
         references=[] if data is None else [data],
         status=status,
     )
+    if not status:
+        core.executor.enqueue(call.thread, stream, host_work(core, call, key), WaitClass.NONE)
     return Outcome(status, {}), key
+
+
+def host_work(core: ModelCore, call: Call, key: int) -> Work:
+    """Return what runs a host function's payload on a thread of the driver, ordered by the sync key on both sides."""
+    payload, process, site, conditional = call.payload, call.thread.process, call.site, call.thread.conditional
+    if payload is None or not callable(payload):
+        return NoWork()
+
+    def run() -> None:
+        worker = start_thread(core, process, "host function", site)
+        worker.conditional = conditional
+        acquire(core, worker, key, EdgeClass.CONTRACT, site)
+        core.on_host_call(worker, payload)
+        release(core, worker, key, EdgeClass.CONTRACT, site)
+        worker.finished = True
+
+    return HostWork(run, key)
 
 
 @handles(Effect.HOST_FUNCTION)
 def host_function(core: ModelCore, call: Call) -> Outcome:
-    """A host function whose body nobody can see. `DeviceModel.call` runs bodies that are in view."""
-    return host_function_key(core, call, seen=False)[0]
+    """A host function: its payload runs when the stream reaches it. `DeviceModel.call` runs bodies of source code."""
+    return host_function_key(core, call, seen=call.payload is not None)[0]
 
 
 @handles(Effect.PREFETCH)
@@ -92,7 +156,7 @@ def prefetch(core: ModelCore, call: Call) -> Outcome:
     reference = core.reference(
         call.thread, call.value(Role.INSPECTED), call.value(Role.SIZE) or None, AccessMode.READ, call.site
     )
-    status = status_of(stream)
+    status = status_of(stream) or prefetch_status(core, call)
     core.emit(
         OperationKind.PREFETCH,
         call.thread,
@@ -103,25 +167,7 @@ def prefetch(core: ModelCore, call: Call) -> Outcome:
         detail=WaitClass.NONE,
         status=status,
     )
-    return Outcome(status, {})
-
-
-@handles(Effect.STREAM_MEMORY_OP)
-def stream_memory_op(core: ModelCore, call: Call) -> Outcome:
-    """Wait for, or write, a value in memory: orders execution, which does not justify reuse of memory."""
-    stream = stream_argument(core, call)
-    writes = call.has(Role.WRITE)
-    value = call.value(Role.WRITE if writes else Role.READ)
-    mode = AccessMode.WRITE if writes else AccessMode.READ
-    reference = core.reference(call.thread, value, None, mode, call.site)
-    status = status_of(stream)
-    core.emit(
-        OperationKind.STREAM_MEMORY_OP,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=stream.handle,
-        references=[] if reference is None else [reference],
-        status=status,
-    )
+    if not status:
+        core.executor.enqueue(call.thread, stream, NoWork(), WaitClass.NONE)
+        remember_prefetch(core, call)
     return Outcome(status, {})

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from streamsan.effects import Effect, Role
+from streamsan.effects import Effect, Parameter, Role
+from streamsan.model.allocation_extent import AllocationExtent, allocation_extent
+from streamsan.model.answers import answer
 from streamsan.model.call import Call
-from streamsan.model.core import ModelCore, known_size
+from streamsan.model.core import ModelCore, OutOfMemoryError, known_size
+from streamsan.model.exports import origin
 from streamsan.model.handlers import handles
 from streamsan.model.others import stale_pool
-from streamsan.model.state import Allocation, Lifetime
-from streamsan.model.statuses import ALREADY_REGISTERED, INVALID_VALUE, NOT_REGISTERED, SUCCESS
+from streamsan.model.pools import note_pool_usage, stream_pool
+from streamsan.model.state import Allocation, Lifetime, Stream
+from streamsan.model.statuses import INVALID_VALUE, NOT_REGISTERED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Pointer, Value
+from streamsan.model.vmm import further_mappings, unmapped
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
-
-PITCH_ALIGNMENT = 512
 
 
 @handles(Effect.ALLOC)
@@ -22,34 +25,36 @@ def alloc(core: ModelCore, call: Call) -> Outcome:
     """Make memory, on the stream when it is stream-ordered. No bytes: NULL (runtime), an error (driver)."""
     context = core.current(call.thread, call.site)
     kind = call.api.memory or MemoryKind.UNKNOWN
-    size, pitch = _extent(call)
-    out = call.out(Role.OUT_POINTER) or call.out(Role.OUT_HANDLE)
     stream = stream_argument(core, call) if kind is MemoryKind.STREAM_ORDERED else None
     if stream is not None and (status := status_of(stream)):
-        core.emit(
-            OperationKind.ALLOC,
-            call.thread,
-            call.site,
-            call.api.name,
-            stream=stream.handle,
-            detail=kind,
-            status=status,
-        )
-        return Outcome(status, {})
+        return _refused(core, call, kind, stream, status)
     if status := stale_pool(core, call):
         return Outcome(status, {})
-    if size == 0:
+    extent = allocation_extent(call)
+    out = call.out(Role.OUT_POINTER) or call.out(Role.OUT_HANDLE)
+    if core.machine is not None and (out is None or extent.status):
+        status = extent.status or INVALID_VALUE
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        return Outcome(status, {})
+    if extent.size == 0:
         status = SUCCESS if call.api.domain == "runtime" else INVALID_VALUE
         core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
         return Outcome(status, {} if status or out is None else {out.name: 0})
-    allocation = core.new_allocation(call.thread, size, kind, context)
+    pool, status = stream_pool(core, call, stream, context)
+    source = origin(core, call)
+    if status := status or source.status:
+        return _refused(core, call, kind, stream, status)
+    size = extent.size if source.address is None else source.size
+    try:
+        allocation = core.new_allocation(call.thread, size, kind, context, source.address, stream, pool)
+    except OutOfMemoryError:
+        return _refused(core, call, kind, stream, OUT_OF_MEMORY)
+    allocation.layout, allocation.flags = extent.layout, call.number(Role.FLAGS) or 0
+    note_pool_usage(core, pool)
     core.say_allocation(
         call.thread, allocation, call.site, call.api.name, stream=stream.handle if stream is not None else 0
     )
-    outputs: dict[str, Value] = {} if out is None else {out.name: allocation.pointer}
-    if pitch is not None and (pitch_out := call.out(Role.OUT_VALUE)):
-        outputs[pitch_out.name] = pitch
-    return Outcome(SUCCESS, outputs)
+    return Outcome(SUCCESS, _outputs(call, out, allocation, extent))
 
 
 @handles(Effect.FREE)
@@ -65,7 +70,8 @@ def free(core: ModelCore, call: Call) -> Outcome:
         core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
         return Outcome(SUCCESS, {})
     allocation = freed_allocation(core, call, pointer, family)
-    status = _free_status(pointer, allocation, family, call.api.accepts)
+    released = _owner(core, call, pointer, allocation)
+    status = _free_status(pointer, released, family, call.api.accepts)
     if stream is not None and status_of(stream):
         status = status_of(stream)
     flags = 0 if pointer.exact else SlotFlag.ASSUMED
@@ -86,92 +92,46 @@ def free(core: ModelCore, call: Call) -> Outcome:
         flags=flags,
         status=status,
     )
-    if status == SUCCESS and allocation is not None:
-        _release(core, call, allocation, family, pointer)
+    if status == SUCCESS and released is not None:
+        _release(core, call, released, family, pointer)
+        core.executor.free(call.thread, released, family, stream)
+        for other in further_mappings(call, released) if family is FreeClass.UNMAP else ():
+            _free_further(core, call, other, family)
     return Outcome(status, {})
 
 
-@handles(Effect.REGISTER)
-def register(core: ModelCore, call: Call) -> Outcome:
-    """Pin host memory: a registration of its own over the range of the host memory."""
-    context = core.current(call.thread, call.site)
-    pointer = core.pointer_of(call.thread, call.value(Role.MAPPED), call.site)
-    if pointer is None:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-        return Outcome(SUCCESS, {})
-    host = core.allocation_of(call.thread, pointer)
-    if host is not None and host.registration:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=ALREADY_REGISTERED)
-        return Outcome(ALREADY_REGISTERED, {})
-    registration = core.new_allocation(
-        call.thread, call.value(Role.SIZE), MemoryKind.REGISTERED, context, address=pointer.address
-    )
-    if host is not None:
-        host.registration = registration.generation
-    core.say_allocation(call.thread, registration, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
-
-
-@handles(Effect.HOST_POINTER)
-def host_pointer(core: ModelCore, call: Call) -> Outcome:
-    """Give the device's address of host memory or of a symbol: the same one, under unified addressing."""
-    inspect(core, call)
-    out = call.out(Role.OUT_POINTER)
-    value = call.value(Role.INSPECTED)
-    return Outcome(SUCCESS, {out.name: value} if out is not None and isinstance(value, Pointer) else {})
+def _free_further(core: ModelCore, call: Call, allocation: Allocation, family: FreeClass) -> None:
+    """An unmap of a range takes every mapping in it."""
+    reference = Reference(allocation.address, allocation.size, allocation.generation)
+    core.emit(OperationKind.FREE, call.thread, call.site, call.api.name, references=[reference], detail=family)
+    _release(core, call, allocation, family, allocation.pointer)
+    core.executor.free(call.thread, allocation, family, None)
 
 
 @handles(Effect.INSPECT)
 def inspect(core: ModelCore, call: Call) -> Outcome:
     """Look at a pointer or advise on it; no access."""
     core.current(call.thread, call.site)
+    outcome = answer(core, call)
+    say_inspection(core, call, max(outcome.status, SUCCESS))
+    return outcome
+
+
+def say_inspection(core: ModelCore, call: Call, status: int) -> None:
+    """Emit that a pointer was looked at."""
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     if pointer is None:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    else:
-        reference = core.reference(call.thread, pointer, call.value(Role.SIZE), AccessMode.OPAQUE, call.site)
-        references = [reference] if reference is not None else []
-        core.emit(OperationKind.ALLOC_ATTRIBUTE, call.thread, call.site, call.api.name, references=references)
-    return Outcome(SUCCESS, {})
-
-
-@handles(Effect.ADDRESS_RESERVE)
-def address_reserve(core: ModelCore, call: Call) -> Outcome:
-    """Reserve addresses: nothing there may be touched until something is mapped."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    reservation = core.new_allocation(call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, None)
-    reservation.is_reservation = True
-    reservation.label = core.builder.site_at(call.site).label
-    out = call.out(Role.OUT_POINTER)
-    return Outcome(SUCCESS, {out.name: reservation.pointer} if out is not None else {})
-
-
-@handles(Effect.ADDRESS_FREE)
-def address_free(core: ModelCore, call: Call) -> Outcome:
-    """Give reserved addresses back."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
-
-
-@handles(Effect.MAP)
-def map_memory(core: ModelCore, call: Call) -> Outcome:
-    """Map physical memory at a reserved address: memory begins to exist there."""
-    context = core.current(call.thread, call.site)
-    pointer = core.pointer_of(call.thread, call.value(Role.MAPPED), call.site)
-    if pointer is None:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-        return Outcome(SUCCESS, {})
-    allocation = core.new_allocation(
-        call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, context, address=pointer.address
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        return
+    reference = core.reference(call.thread, pointer, call.value(Role.SIZE), AccessMode.OPAQUE, call.site)
+    core.emit(
+        OperationKind.ALLOC_ATTRIBUTE,
+        call.thread,
+        call.site,
+        call.api.name,
+        references=[] if reference is None else [reference],
+        status=status,
     )
-    call.thread.process.mapped[pointer.address] = allocation
-    reservation = core.allocation_of(call.thread, pointer)
-    site = call.site
-    if reservation is not None and reservation.label and not core.builder.site_at(site).label:
-        site = core.labelled(site, reservation.label)
-    flags = 0 if pointer.exact else SlotFlag.ASSUMED
-    core.say_allocation(call.thread, allocation, site, call.api.name, flags=flags)
-    return Outcome(SUCCESS, {})
 
 
 def freed_allocation(core: ModelCore, call: Call, pointer: Pointer, family: FreeClass) -> Allocation | None:
@@ -184,10 +144,26 @@ def freed_allocation(core: ModelCore, call: Call, pointer: Pointer, family: Free
     return allocation
 
 
+def _owner(core: ModelCore, call: Call, pointer: Pointer, allocation: Allocation | None) -> Allocation | None:
+    """Return what a free really releases: of a pointer kept too long, what lies at its address by now (W-03).
+
+    The trace keeps the generation that the pointer was made for. A reader of source never meets this: there addresses
+    do not come back.
+    """
+    if core.machine is None or allocation is None or allocation.lifetime is Lifetime.LIVE or not pointer.exact:
+        return allocation
+    newer = call.thread.process.ranges.find(pointer.address)
+    if newer is None or newer.address != pointer.address or newer.is_reservation or newer.lifetime is not Lifetime.LIVE:
+        return allocation
+    return newer
+
+
 def _free_status(
     pointer: Pointer, allocation: Allocation | None, family: FreeClass, accepts: tuple[MemoryKind, ...]
 ) -> int:
     wrong = NOT_REGISTERED if family is FreeClass.UNREGISTER else INVALID_VALUE
+    if allocation is not None and allocation.kind is MemoryKind.REGISTERED and allocation.lifetime is Lifetime.LIVE:
+        wrong = INVALID_VALUE  # Q-02: an address inside a registration, not its start
     if allocation is None:
         return wrong
     if allocation.lifetime is Lifetime.UNCLEAR:
@@ -204,22 +180,41 @@ def _release(core: ModelCore, call: Call, allocation: Allocation, family: FreeCl
         allocation.lifetime = Lifetime.UNCLEAR
         return
     allocation.lifetime = Lifetime.ASYNC_FREED if family is FreeClass.ASYNC else Lifetime.FREED
+    process = call.thread.process
     if family is FreeClass.UNREGISTER:
-        for host in call.thread.process.allocations.values():
+        # What lies there is the host's memory again.
+        process.ranges.remove(allocation)
+        for host in process.allocations.values():
             if host.registration == allocation.generation:
                 host.registration = 0
+                process.ranges.add(host)
     elif family is FreeClass.UNMAP:
-        call.thread.process.mapped.pop(allocation.address, None)
-    else:
-        core.addresses.release(allocation.address, allocation.size)
+        unmapped(core, call, allocation)
 
 
-def _extent(call: Call) -> tuple[Value, int | None]:
-    """Return the bytes of an allocation (None: not known), and the pitch where it is known."""
-    if call.has(Role.SIZE):
-        return call.value(Role.SIZE), None
-    width, height = call.number(Role.WIDTH), call.number(Role.HEIGHT)
-    if width is None or height is None:
-        return None, None
-    pitch = -(-width // PITCH_ALIGNMENT) * PITCH_ALIGNMENT
-    return pitch * height, pitch
+def _refused(core: ModelCore, call: Call, kind: MemoryKind, stream: Stream | None, status: int) -> Outcome:
+    core.emit(
+        OperationKind.ALLOC,
+        call.thread,
+        call.site,
+        call.api.name,
+        stream=stream.handle if stream is not None else 0,
+        detail=kind,
+        status=status,
+    )
+    return Outcome(status, {})
+
+
+def _outputs(call: Call, out: Parameter | None, allocation: Allocation, extent: AllocationExtent) -> dict[str, Value]:
+    """Return the results: the pointer, and pitches where they are known."""
+    if out is None:
+        return {}
+    outputs: dict[str, Value] = {out.name: allocation.pointer}
+    if extent.pitch is not None and (pitch_out := call.out(Role.OUT_VALUE)):
+        outputs[pitch_out.name] = extent.pitch
+    if extent.rows is not None and extent.pitch is not None:
+        # cudaMalloc3D fills a cudaPitchedPtr.
+        fields: dict[str, Value] = {"ptr": allocation.pointer, "pitch": extent.pitch, "xsize": extent.width}
+        fields["ysize"] = extent.rows
+        outputs |= {f"{out.name}.{name}": value for name, value in fields.items()}
+    return outputs

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsan.effects import Effect, Role
+from streamsan.model.answers import answer
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
-from streamsan.model.state import HostThread, Lifetime, OtherHandle
+from streamsan.model.makers import MAKERS
+from streamsan.model.state import HostThread, Lifetime, OtherHandle, Physical, Pool
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
-from streamsan.model.streams import stream_argument, use_stream
+from streamsan.model.streams import status_of, stream_argument, use_stream
 from streamsan.model.values import Handle, HandleType, Outcome, Pointer, Symbol, Value
+from streamsan.model.vmm import release_physical
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, HandleKind, OperationKind
 
@@ -34,20 +37,18 @@ _TYPES: dict[str, HandleType] = {
 }
 
 
-_CAPTURE = frozenset({Effect.CAPTURE_BEGIN, Effect.CAPTURE_END})
-
-
 @handles(Effect.PURE)
 def pure(core: ModelCore, call: Call) -> Outcome:
     """Nothing happens."""
-    return Outcome(SUCCESS, {})
+    return answer(core, call)
 
 
 @handles(Effect.CALL)
 def plain_call(core: ModelCore, call: Call) -> Outcome:
-    """A call that only initialises CUDA."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+    """A call that only asks or sets something, and initialises CUDA."""
+    outcome = answer(core, call)
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=max(outcome.status, SUCCESS))
+    return outcome
 
 
 @handles(Effect.UNMODELLED)
@@ -55,25 +56,35 @@ def unmodelled(core: ModelCore, call: Call) -> Outcome:
     """Say that the call is not understood, and that what it was given may be used, ordered or freed."""
     core.current(call.thread, call.site)
     say_unmodelled(core, call)
-    values = list(call.values.values()) + [value for value, _ in call.kernel_arguments or ()]
+    values = list(call.values.values()) + [each[0] for each in call.kernel_arguments or ()]
     for fields in call.structures.values():
         values += fields.values()
-    captured = call.thread.process.captured if call.has(Role.HANDLE, "graph_exec") else ()
-    opaque(core, call.thread, values, call.site, call.api.name, captured)
+    opaque(core, call.thread, values, call.site, call.api.name)
     return Outcome(SUCCESS, {})
 
 
 @handles(Effect.HANDLE_CREATE, Effect.HANDLE_FETCH)
 def handle_create(core: ModelCore, call: Call) -> Outcome:
-    """Make or fetch a handle that the model knows by name only: a pool, physical memory, a level of an array."""
-    context = core.current(call.thread, call.site)
+    """Make or fetch a handle that the model knows by name only, or little more: a pool, physical memory, ..."""
+    context = core.current(call.thread, call.site) if core.machine is None or call.thread.stack else None
     out = call.out(Role.OUT_HANDLE)
     if out is None or out.handle == "event":
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        outcome = answer(core, call)
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=max(outcome.status, SUCCESS))
+        if outcome.status or outcome.outputs or out is None:
+            return outcome
         # An imported event: another process records it.
-        return Outcome(SUCCESS, {} if out is None else {out.name: core.fresh_symbol("event")})
+        return Outcome(SUCCESS, {out.name: core.fresh_symbol("event")})
     owned = call.api.effect is Effect.HANDLE_CREATE
-    made = OtherHandle(core.fresh_handle(), out.handle, context, outlives_reset=out.handle == "pool", owned=owned)
+    maker = MAKERS.get(call.api.name)
+    made: OtherHandle | int
+    if maker is not None:
+        made = maker(core, call, core.fresh_handle())
+    else:
+        made = OtherHandle(core.fresh_handle(), out.handle, context, outlives_reset=out.handle == "pool", owned=owned)
+    if isinstance(made, int):
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=made)
+        return Outcome(made, {})
     call.thread.process.handles[made.handle] = made
     if owned:
         _emit_handle(core, call, OperationKind.HANDLE_CREATE, made)
@@ -86,12 +97,21 @@ def handle_create(core: ModelCore, call: Call) -> Outcome:
 def handle_destroy(core: ModelCore, call: Call) -> Outcome:
     """Destroy a handle that the model knows by name only. A pool's memory outlives it (A-07)."""
     value = call.value(Role.HANDLE)
-    found = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
+    number = value.value if isinstance(value, Handle) else value
+    found = call.thread.process.handles.get(number) if isinstance(number, int) else None
+    if isinstance(found, Physical):
+        status = release_physical(core, found)
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        return Outcome(status, {})
     if not isinstance(found, OtherHandle) or not found.owned:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-        return Outcome(SUCCESS, {})
+        # A default pool is not the program's to destroy.
+        status = INVALID_VALUE if core.machine is not None and isinstance(found, Pool) else SUCCESS
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        return Outcome(status, {})
     status = _emit_handle(core, call, OperationKind.HANDLE_DESTROY, found)
     found.alive = False
+    if isinstance(found, Pool) and not status:
+        core.executor.trim(found, 0)  # what is in use stays until it is freed
     return Outcome(status, {})
 
 
@@ -104,10 +124,14 @@ def handle_use(core: ModelCore, call: Call) -> Outcome:
         return plain_call(core, call)
     value = call.values.get(parameter.name)
     if parameter.handle == "stream":
-        use_stream(core, call, stream_argument(core, call))
-    elif (used := other_handle(call, value)) is not None:
-        return Outcome(_emit_handle(core, call, OperationKind.HANDLE_USE, used), {})
-    elif isinstance(value, Handle) and value.value in call.thread.process.handles:
+        stream = stream_argument(core, call)
+        use_stream(core, call, stream)
+        return Outcome(status, {}) if (status := status_of(stream)) else answer(core, call)
+    outcome = answer(core, call)
+    status = max(outcome.status, SUCCESS)
+    if (used := other_handle(call, value)) is not None:
+        return _refused_or(outcome, _emit_handle(core, call, OperationKind.HANDLE_USE, used, status))
+    if isinstance(value, Handle) and value.value in call.thread.process.handles:
         core.current(call.thread, call.site)
         core.emit(
             OperationKind.HANDLE_USE,
@@ -116,10 +140,15 @@ def handle_use(core: ModelCore, call: Call) -> Outcome:
             call.api.name,
             object=value.value,
             detail=_KINDS[parameter.handle],
+            status=status,
         )
     else:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+    return outcome
+
+
+def _refused_or(outcome: Outcome, status: int) -> Outcome:
+    return Outcome(status, {}) if status else outcome
 
 
 def other_handle(call: Call, value: Value) -> OtherHandle | None:
@@ -134,10 +163,11 @@ def stale_pool(core: ModelCore, call: Call) -> int:
     return SUCCESS if pool is None or pool.alive else _emit_handle(core, call, OperationKind.HANDLE_USE, pool)
 
 
-def _emit_handle(core: ModelCore, call: Call, kind: OperationKind, handle: OtherHandle) -> int:
+def _emit_handle(core: ModelCore, call: Call, kind: OperationKind, handle: OtherHandle, status: int = 0) -> int:
     """Emit what happens to a handle, a plain call for those the trace has no word for, and return its status."""
-    core.current(call.thread, call.site)
-    status = SUCCESS if handle.alive else INVALID_VALUE
+    if core.machine is None or call.thread.stack:
+        core.current(call.thread, call.site)
+    status = status or (SUCCESS if handle.alive else INVALID_VALUE)
     if (detail := _KINDS.get(handle.type)) is None:
         core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
     else:
@@ -146,14 +176,11 @@ def _emit_handle(core: ModelCore, call: Call, kind: OperationKind, handle: Other
 
 
 def say_unmodelled(core: ModelCore, call: Call) -> None:
-    """Emit that a call is not followed: once for graphs and captures together, once for each other API."""
-    subject = "graph" if call.api.family == "graph" or call.api.effect in _CAPTURE else call.api.name
-    if subject in call.thread.process.said:
+    """Emit that a call is not followed: once for each API."""
+    if call.api.name in call.thread.process.said:
         return
-    call.thread.process.said.add(subject)
+    call.thread.process.said.add(call.api.name)
     reason = f"what `{call.api.name}` does is not modelled"
-    if subject == "graph":
-        reason = f"graphs are not modelled: what `{call.api.name}` makes, captures or launches is not checked"
     core.emit(OperationKind.NOT_UNDERSTOOD, call.thread, core.labelled(call.site, reason), call.api.name)
 
 
@@ -163,10 +190,9 @@ def opaque(
     values: Iterable[Value],
     site: int,
     api: str = "",
-    further: Iterable[Reference] = (),
 ) -> None:
     """Emit that code nobody can see ran and was given these values: it may have used, ordered or freed them."""
-    references = list(further)
+    references: list[Reference] = []
     for value in values:
         if isinstance(value, Symbol) and value not in thread.process.assumed_memory:
             continue

@@ -58,6 +58,7 @@ def fork(core: ModelCore, thread: HostThread, site: int) -> HostThread:
     for generation, allocation in parent.allocations.items():
         if child.poisoned or allocation.kind in kept:
             child.allocations[generation] = replace(allocation, inherited=True)
+            child.ranges.add(child.allocations[generation])
     child.assumed_memory = {
         symbol: child.allocations[allocation.generation] for symbol, allocation in parent.assumed_memory.items()
     }

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from streamsan.model.address_space import AddressIndex
+from streamsan.model.graphs.state import Capture, Graph, GraphExec, GraphTable
 from streamsan.model.values import Pointer, Symbol, Value
-from streamsan.trace.references import Reference
-from streamsan.vocabulary import ContextKind, MemoryKind, StreamKind
+from streamsan.vocabulary import CaptureMode, ContextKind, MemoryKind, StreamKind
 
 LEGACY_HANDLE = 1
 PER_THREAD_HANDLE = 2
@@ -30,13 +31,11 @@ class Context:
     retained: int = 0
     """for a primary context: cuDevicePrimaryCtxRetain less Release"""
     used_by_runtime: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Capture:
-    """What was captured between BeginCapture and EndCapture: not executed, so not in the trace."""
-
-    references: list[Reference] = field(default_factory=list)
+    flags: int = 0
+    peers: set[int] = field(default_factory=set)
+    """handles of the contexts whose memory this one's work may touch"""
+    settings: dict[str, int] = field(default_factory=dict)
+    """limits and cache configurations that the program set"""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +48,10 @@ class Stream:
     alive: bool = True
     assumed: bool = False
     capture: Capture | None = None
+    flags: int = 0
+    priority: int = 0
+    policy: int = 1
+    """cudaSynchronizationPolicy"""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +65,7 @@ class Event:
     recorded: bool = False
     capture: Capture | None = None
     """its latest record was captured, so that a stream that waits for it joins the capture"""
+    flags: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +81,66 @@ class OtherHandle:
     """made by the program; False: fetched (a device's default pool cannot be destroyed)"""
 
 
+@dataclass(slots=True, eq=False)
+class Pool(OtherHandle):
+    """A memory pool of a device."""
+
+    ordinal: int = 0
+    """number of its device in the trace"""
+    imported: bool = False
+    """of another process: memory comes by cudaMemPoolImportPointer only"""
+    handle_types: int = 0
+    attributes: dict[int, int] = field(default_factory=dict)
+    """cudaMemPoolAttr -> what the program set, and the highest usage seen"""
+    access: dict[int, int] = field(default_factory=dict)
+    """other devices -> cudaMemAccessFlags"""
+
+
+@dataclass(slots=True, eq=False)
+class Physical(OtherHandle):
+    """VMM: physical memory. It lives until it is released and nothing maps it."""
+
+    size: int = 0
+    ordinal: int = 0
+    references: int = 1
+    """handles that were given out and not released"""
+    mappings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayLayout:
+    """How an array lies in memory here: row after row, slice after slice, without gaps."""
+
+    width: int
+    """elements in a row"""
+    height: int
+    """rows, 0 for a 1D array"""
+    depth: int
+    """slices, 0 for 1D and 2D arrays"""
+    element: int
+    """bytes of an element"""
+    flags: int = 0
+    channels: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """bits of each component"""
+    format: int = 0
+    """cudaChannelFormatKind, or the driver's CUarray_format"""
+
+    @property
+    def row(self) -> int:
+        """Bytes of a row."""
+        return self.width * self.element
+
+    @property
+    def slice(self) -> int:
+        """Bytes of a slice."""
+        return self.row * max(self.height, 1)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all."""
+        return self.slice * max(self.depth, 1)
+
+
 class Lifetime(StrEnum):
     """Where an allocation stands."""
 
@@ -87,6 +151,8 @@ class Lifetime(StrEnum):
     """its context was reset or destroyed"""
     UNCLEAR = "unclear"
     """code that the model cannot follow may have freed it"""
+    RESERVED = "reserved"
+    """a graph's own memory while no launch has made it, or after its free in the graph"""
 
 
 @dataclass(slots=True, eq=False)
@@ -109,6 +175,19 @@ class Allocation:
     """for a reservation: the program's name of it, which the mappings take over"""
     registration: int = 0
     """generation of the registration that covers this host memory, 0 when there is none"""
+    flags: int = 0
+    """as the program gave them: cudaHostAlloc, cudaHostRegister, cudaMallocManaged"""
+    pool: Pool | None = None
+    layout: ArrayLayout | None = None
+    """of an array; None where it is not known"""
+    physical: Physical | None = None
+    """VMM: what is mapped"""
+    access: dict[int, int] = field(default_factory=dict)
+    """VMM: devices -> cudaMemAccessFlags"""
+    advice: dict[int, int] = field(default_factory=dict)
+    """managed: cudaMemRangeAttribute -> value"""
+    sync_memops: bool = False
+    """CU_POINTER_ATTRIBUTE_SYNC_MEMOPS"""
 
     @property
     def pointer(self) -> Pointer:
@@ -116,7 +195,7 @@ class Allocation:
         return Pointer(self.address, self.address, self.generation)
 
 
-Handled = Context | Stream | Event | OtherHandle
+Handled = Context | Stream | Event | OtherHandle | Graph | GraphExec
 
 
 class Phase(StrEnum):
@@ -148,14 +227,23 @@ class Process:
     assumed_handles: dict[tuple[str, object], Handled] = field(default_factory=dict)
     devices: dict[Symbol, int] = field(default_factory=dict)
     """unknown devices -> their numbers in the trace"""
-    capturing: int = 0
-    """streams on which a capture was begun and not ended"""
+    graphs: GraphTable = field(default_factory=GraphTable)
     said: set[str] = field(default_factory=set)
     """what was reported as not modelled, so that it is said once"""
-    captured: list[Reference] = field(default_factory=list)
-    """memory that some captured graph may use"""
     mapped: dict[int, Allocation] = field(default_factory=dict)
     """VMM: address -> what is mapped there"""
+    reservations: dict[int, Allocation] = field(default_factory=dict)
+    """VMM: address -> reserved addresses"""
+    ranges: AddressIndex = field(default_factory=AddressIndex)
+    """every allocation by address, for pointers that are numbers"""
+    driver_initialised: bool = False
+    """cuInit was called, or a call of the runtime"""
+    default_pools: dict[int, Pool] = field(default_factory=dict)
+    """device -> its default pool"""
+    current_pools: dict[int, Pool] = field(default_factory=dict)
+    """device -> the pool that cudaMallocAsync takes, where the program set one"""
+    device_flags: dict[int, int] = field(default_factory=dict)
+    """device -> flags of its primary context, set before or after it begins"""
 
     def live(self) -> Iterator[Allocation]:
         """Yield the allocations that are alive."""
@@ -186,3 +274,7 @@ class HostThread:
     said_context: int = 0
     """the context that the trace believes current"""
     finished: bool = False
+    last_error: int = 0
+    """of the runtime, for cudaGetLastError"""
+    capture_mode: CaptureMode = CaptureMode.GLOBAL
+    """cudaThreadExchangeStreamCaptureMode: which captures forbid this thread unsafe calls"""

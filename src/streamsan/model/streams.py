@@ -20,7 +20,10 @@ def stream_create(core: ModelCore, call: Call) -> Outcome:
     context = core.current(call.thread, call.site)
     flags = call.number(Role.FLAGS) or 0
     kind = StreamKind.NON_BLOCKING if flags & NON_BLOCKING_FLAG else StreamKind.BLOCKING
-    stream = Stream(core.fresh_handle(), kind, context)
+    priority = call.values.get("priority")
+    stream = Stream(core.fresh_handle(), kind, context, flags=flags & NON_BLOCKING_FLAG)
+    if core.machine is not None and isinstance(priority, int):
+        stream.priority = max(core.machine.greatest_priority, min(priority, 0))
     call.thread.process.handles[stream.handle] = stream
     core.emit(OperationKind.STREAM_CREATE, call.thread, call.site, call.api.name, object=stream.handle, detail=kind)
     out = call.out(Role.OUT_HANDLE)
@@ -56,6 +59,9 @@ def stream_synchronize(core: ModelCore, call: Call) -> Outcome:
     """Wait for a stream."""
     stream = stream_argument(core, call)
     status = status_of(stream)
+    if not status:
+        core.executor.synchronize_stream(call.thread, stream)
+        status = core.sticky_error(call.thread, stream.context)
     core.emit(
         OperationKind.STREAM_SYNCHRONIZE,
         call.thread,
@@ -72,7 +78,8 @@ def stream_query(core: ModelCore, call: Call) -> Outcome:
     """Ask whether a stream is done. The result is in `outputs["return"]`; the edge comes with `query_succeeded`."""
     stream = stream_argument(core, call)
     status = status_of(stream)
-    result: Value = status or core.chooser.query(call.api.name, core.fresh_symbol(call.api.name, "input"))
+    result: Value = status or core.executor.query_stream(call.thread, stream, core.fresh_symbol(call.api.name, "input"))
+    result = core.sticky_error(call.thread, stream.context) or result
     known = result if isinstance(result, int) else UNKNOWN
     core.emit(OperationKind.STREAM_QUERY, call.thread, call.site, call.api.name, stream=stream.handle, status=known)
     return Outcome(known, {"return": result})

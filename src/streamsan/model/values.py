@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Origin = Literal["parameter", "undeclared", "opaque", "input", "uninitialised"]
-HandleType = Literal["stream", "event", "context", "device", "pool", "graph", "graph_exec", "array", "ipc", "other"]
+HandleType = Literal[
+    "stream", "event", "context", "device", "pool", "graph", "graph_exec", "node", "array", "ipc", "other"
+]
 
 
 @dataclass(frozen=True, slots=True)

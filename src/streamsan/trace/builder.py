@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from streamsan.trace.layout import REFERENCE_KINDS, SLOT, encode_duration
 from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference, packed
 from streamsan.trace.site import Site
-from streamsan.trace.store import MemorySlots
+from streamsan.trace.store import MemorySlots, Slots
 from streamsan.trace.trace import UNKNOWN_SITE, Thread, Trace
 from streamsan.vocabulary import OperationKind
 
@@ -155,6 +156,18 @@ class TraceBuilder:
             del self._buffer[start:]
             self._sequence = sequence - 1
             raise ValueError(f"operation {kind.name} does not fit a slot: {error}") from None
+
+    @property
+    def tables(self) -> tuple[int, int, int, int]:
+        """How many threads, API names, sites and slots there are so far."""
+        return len(self._threads), len(self._apis), len(self._site_list), len(self._buffer) // SLOT.itemsize
+
+    def since(self, tables: tuple[int, int, int, int]) -> tuple[list[Thread], list[str], list[Site], Slots]:
+        """Return the threads, API names, sites and slots added since `tables` was read (for a file that grows)."""
+        threads, apis, sites, slots = tables
+        names = list(islice(self._apis, apis, None))
+        added = np.frombuffer(bytes(memoryview(self._buffer)[slots * SLOT.itemsize :]), SLOT)
+        return self._threads[threads:], names, self._site_list[sites:], added
 
     def copy(self) -> TraceBuilder:
         """Return a builder that goes on from here on its own (for a path that forks)."""

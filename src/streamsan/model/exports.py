@@ -1,0 +1,113 @@
+"""Memory and events given to other processes: IPC handles, pointers of shared pools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsan.effects import Role
+from streamsan.effects.constants import CONSTANTS
+from streamsan.model.answers import answers, given
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.machine import Machine
+from streamsan.model.state import Allocation, Event, Lifetime, Process
+from streamsan.model.statuses import INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, SUCCESS
+from streamsan.model.values import Handle, Outcome, Value
+from streamsan.vocabulary import MemoryKind, OperationKind
+
+INTERPROCESS = CONSTANTS["cudaEventInterprocess"]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What an IPC handle stands for."""
+
+    process: Process
+    allocation: Allocation | None = None
+    event: Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where memory that is opened lies, or why it is not."""
+
+    address: int | None = None
+    size: Value = None
+    status: int = SUCCESS
+
+
+@answers("cudaIpcGetMemHandle", "cuIpcGetMemHandle")
+def get_memory_handle(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a handle of plain device memory for other processes."""
+    return _exported(core, call, frozenset({MemoryKind.PLAIN}))
+
+
+@answers("cudaMemPoolExportPointer", "cuMemPoolExportPointer")
+def export_pointer(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give what another process needs to import memory of a shared pool."""
+    return _exported(core, call, frozenset({MemoryKind.STREAM_ORDERED}))
+
+
+@answers("cudaIpcGetEventHandle", "cuIpcGetEventHandle")
+def get_event_handle(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a handle of an event that was made for other processes."""
+    value = call.value(Role.HANDLE, "event")
+    event = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
+    if not isinstance(event, Event) or not event.alive or not event.flags & INTERPROCESS:
+        return Outcome(INVALID_HANDLE, {})
+    return given(call, _handle(core, Export(call.thread.process, event=event)))
+
+
+@answers("cudaIpcOpenEventHandle", "cuIpcOpenEventHandle")
+def open_event(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give another process's event; in the process that made it this fails."""
+    export = _named(core, call.value(Role.HANDLE, "ipc"))
+    if export is None or export.event is None:
+        return Outcome(INVALID_VALUE, {})
+    if export.process is call.thread.process:
+        return Outcome(INVALID_CONTEXT, {})
+    event = export.event
+    call.thread.process.handles[event.handle] = event
+    core.emit(OperationKind.EVENT_CREATE, call.thread, call.site, call.api.name, object=event.handle)
+    return given(call, Handle("event", event.handle))
+
+
+def origin(core: ModelCore, call: Call) -> Origin:
+    """Return what is behind a handle that is opened, or a pointer that is imported; nothing where nobody knows."""
+    if core.machine is None or call.api.memory not in (MemoryKind.IPC, MemoryKind.POOL_IMPORT):
+        return Origin()
+    if call.api.memory is MemoryKind.IPC:
+        export = _named(core, call.value(Role.HANDLE, "ipc"))
+    else:
+        parameter = call.signature.first(Role.STRUCTURE)
+        name = "" if parameter is None else parameter.name
+        fields = call.structures.get(name)
+        export = _named(core, next(iter(fields.values()), None) if fields else call.values.get(name))
+    if export is None or export.allocation is None:
+        return Origin(status=INVALID_VALUE)
+    if export.process is call.thread.process and call.api.memory is MemoryKind.IPC:
+        return Origin(status=INVALID_CONTEXT)
+    return Origin(export.allocation.address, export.allocation.size)
+
+
+def _exported(core: ModelCore, call: Call, kinds: frozenset[MemoryKind]) -> Outcome:
+    pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
+    allocation = core.allocation_of(call.thread, pointer)
+    if allocation is None or allocation.kind not in kinds or allocation.lifetime is not Lifetime.LIVE:
+        return Outcome(INVALID_VALUE, {})
+    return given(call, _handle(core, Export(call.thread.process, allocation=allocation)))
+
+
+def _handle(core: ModelCore, export: Export) -> Handle:
+    for known, other in core.exports.items():
+        if isinstance(other, Export) and other.allocation is export.allocation and other.event is export.event:
+            return Handle("ipc", known)
+    value = core.fresh_handle()
+    core.exports[value] = export
+    return Handle("ipc", value)
+
+
+def _named(core: ModelCore, value: Value) -> Export | None:
+    number = value.value if isinstance(value, Handle) else value
+    found = core.exports.get(number) if isinstance(number, int) else None
+    return found if isinstance(found, Export) else None

@@ -1,0 +1,138 @@
+"""How values become graphs, nodes and executable graphs; those nobody knows are assumed to exist, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamsan.effects import Role
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore, identity
+from streamsan.model.graphs.state import Graph, GraphExec, Node
+from streamsan.model.state import HostThread, Process
+from streamsan.model.statuses import INVALID_VALUE, SUCCESS
+from streamsan.model.values import Handle, Outcome, Symbol, Value
+from streamsan.trace.references import Reference
+from streamsan.vocabulary import AccessMode, HandleKind, OperationKind
+
+
+def graph_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> Graph | None:
+    """Return the graph that a value means; None for NULL. An unknown one is assumed to exist."""
+    if value == 0 or _never_made(value):
+        return None
+    known = thread.process.handles
+    if isinstance(value, Handle) and isinstance(found := known.get(value.value), Graph):
+        return found
+    key = ("graph", identity(value, site))
+    assumed = thread.process.assumed_handles.get(key)
+    if not isinstance(assumed, Graph):
+        assumed = Graph(core.fresh_handle(), None, assumed=True)
+        thread.process.assumed_handles[key] = known[assumed.handle] = assumed
+    return assumed
+
+
+def exec_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> GraphExec | None:
+    """Return the executable graph that a value means; None for NULL. An unknown one is assumed to exist."""
+    if value == 0 or _never_made(value):
+        return None
+    known = thread.process.handles
+    if isinstance(value, Handle) and isinstance(found := known.get(value.value), GraphExec):
+        return found
+    key = ("graph_exec", identity(value, site))
+    assumed = thread.process.assumed_handles.get(key)
+    if not isinstance(assumed, GraphExec):
+        assumed = GraphExec(core.fresh_handle(), None, None, assumed=True)
+        thread.process.assumed_handles[key] = known[assumed.handle] = assumed
+    return assumed
+
+
+def _never_made(value: Value) -> bool:
+    """Return whether a variable still holds what it was declared with: the call that was to fill it has failed."""
+    return isinstance(value, Symbol) and value.origin == "uninitialised"
+
+
+def node_of(process: Process, value: Value) -> Node | None:
+    """Return the node that a value means; None for one that nobody knows, and for NULL."""
+    return process.graphs.nodes.get(value.value) if isinstance(value, Handle) else None
+
+
+def graph_argument(core: ModelCore, call: Call) -> Graph | None:
+    """Return the graph that a call is about, None for NULL."""
+    core.current(call.thread, call.site)
+    return graph_of(core, call.thread, call.value(Role.HANDLE, "graph"), call.site)
+
+
+def exec_argument(core: ModelCore, call: Call) -> GraphExec | None:
+    """Return the executable graph that a call is about, None for NULL."""
+    core.current(call.thread, call.site)
+    return exec_of(core, call.thread, call.value(Role.HANDLE, "graph_exec"), call.site)
+
+
+def node_list(call: Call, name: str) -> list[Node] | None:
+    """Return the nodes of a list argument, whose number is the `value` argument after it; None: not all are known."""
+    names = [parameter.name for parameter in call.signature.parameters]
+    count_name = next((each for each in names if each.startswith("num")), "")
+    number = call.values.get(count_name)
+    if number == 0 or call.values.get(name) == 0:
+        return []
+    entries = call.structures.get(name, {})
+    if not isinstance(number, int) or not 0 < number <= len(entries):
+        return None
+    nodes = [node_of(call.thread.process, entries.get(str(position))) for position in range(number)]
+    known = [node for node in nodes if node is not None]
+    return known if len(known) == number else None
+
+
+def refuse(core: ModelCore, call: Call, graph: Graph | GraphExec | None, status: int = INVALID_VALUE) -> Outcome:
+    """Say in the trace that a call on a graph failed: that its handle was destroyed before (SS205), or why not."""
+    if graph is None:
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+    else:
+        kind = HandleKind.GRAPH if isinstance(graph, Graph) else HandleKind.GRAPH_EXEC
+        core.emit(
+            OperationKind.HANDLE_USE,
+            call.thread,
+            call.site,
+            call.api.name,
+            object=graph.handle,
+            detail=kind,
+            status=status,
+        )
+    return Outcome(status, {})
+
+
+def accept(core: ModelCore, call: Call, **outputs: Value) -> Outcome:
+    """Say in the trace that a call was made which changes a description only, and give its results."""
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    return Outcome(SUCCESS, dict(outputs))
+
+
+def listed(name: str, values: Sequence[Value]) -> dict[str, Value]:
+    """Return the outputs that give a list."""
+    return {f"{name}.{position}": value for position, value in enumerate(values)}
+
+
+def node_handle(node: Node) -> Handle:
+    """Return a node as the program sees it."""
+    return Handle("node", node.handle)
+
+
+def graph_handle(graph: Graph) -> Handle:
+    """Return a graph as the program sees it."""
+    return Handle("graph", graph.handle)
+
+
+def known_references(process: Process) -> list[Reference]:
+    """Return all memory that the graphs of a process use: what an executable graph nobody knows may touch."""
+    found: dict[tuple[int, int], Reference] = {}
+    for node in process.graphs.nodes.values():
+        for reference in node.references:
+            key = (reference.generation, reference.address)
+            found[key] = Reference(reference.address, reference.size, reference.generation, AccessMode.OPAQUE)
+    return list(found.values())
+
+
+def say_once(core: ModelCore, thread: HostThread, site: int, api: str, subject: str, reason: str) -> None:
+    """Emit, once for each subject, that something is not followed."""
+    if subject not in thread.process.said:
+        thread.process.said.add(subject)
+        core.emit(OperationKind.NOT_UNDERSTOOD, thread, core.labelled(site, reason), api)

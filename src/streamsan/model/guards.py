@@ -1,0 +1,164 @@
+"""What a call returns before it does anything: not initialised, no context, a destroyed one, an earlier error, handles
+that never were. Only where the machine is known; a reader of source assumes that what it cannot see exists."""
+
+from __future__ import annotations
+
+from streamsan.effects import Effect, Role
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.state import Context, Event, OtherHandle, Stream
+from streamsan.model.statuses import (
+    CONTEXT_IS_DESTROYED,
+    INITIALIZATION_ERROR,
+    INVALID_CONTEXT,
+    INVALID_DEVICE,
+    INVALID_HANDLE,
+    INVALID_VALUE,
+    NO_DEVICE,
+    SUCCESS,
+)
+from streamsan.model.values import Handle, HandleType, Value
+from streamsan.vocabulary import HandleKind, MemoryKind, OperationKind
+
+_FREE_OF_INIT = ("cuInit", "cuDriverGetVersion", "cuGetError", "cuGetProcAddress", "cuGetExportTable", "cuLogs")
+_NEEDS_CONTEXT = frozenset(
+    {
+        Effect.COPY,
+        Effect.COPY_BATCH,
+        Effect.MEMSET,
+        Effect.PREFETCH,
+        Effect.PREFETCH_BATCH,
+        Effect.LAUNCH,
+        Effect.STREAM_CREATE,
+        Effect.EVENT_CREATE,
+        Effect.REGISTER,
+        Effect.HOST_POINTER,
+        Effect.CONTEXT_SYNCHRONIZE,
+        Effect.CONTEXT_POP,
+        Effect.HOST_FUNCTION,
+        Effect.EVENT_RECORD,
+        Effect.STREAM_SYNCHRONIZE,
+        Effect.STREAM_QUERY,
+        Effect.STREAM_WAIT_EVENT,
+        Effect.STREAM_MEMORY_OP,
+        Effect.ALLOC,
+        Effect.FREE,
+    }
+)
+_NAMES_NEED_CONTEXT = ("cuModuleLoad", "cuMemGetInfo", "cuCtxGetDevice", "cuCtxGetFlags", "cuCtxSetFlags",
+                       "cuCtxGetLimit", "cuCtxSetLimit", "cuCtxGetCacheConfig", "cuCtxSetCacheConfig",
+                       "cuCtxGetStreamPriorityRange", "cuCtxEnablePeerAccess", "cuCtxDisablePeerAccess",
+                       "cuOccupancy", "cuLinkCreate")  # fmt: skip
+_WORKS_AFTER_ERRORS = frozenset(
+    {
+        Effect.PURE,
+        Effect.SET_DEVICE,
+        Effect.GET_DEVICE,
+        Effect.DEVICE_COUNT,
+        Effect.DEVICE_HANDLE,
+        Effect.DEVICE_RESET,
+        Effect.PRIMARY_RETAIN,
+        Effect.PRIMARY_RELEASE,
+        Effect.PRIMARY_RESET,
+        Effect.CONTEXT_CREATE,
+        Effect.CONTEXT_DESTROY,
+        Effect.CONTEXT_SET,
+        Effect.CONTEXT_GET,
+        Effect.CONTEXT_PUSH,
+        Effect.CONTEXT_POP,
+    }
+)
+_KINDS: dict[str, type] = {"stream": Stream, "event": Event, "context": Context, "pool": OtherHandle}
+_WRONG = {"stream": INVALID_HANDLE, "event": INVALID_HANDLE, "context": INVALID_CONTEXT, "pool": INVALID_VALUE}
+_TYPES: dict[str, HandleType] = {"stream": "stream", "event": "event", "context": "context", "pool": "pool"}
+
+
+def refusal(core: ModelCore, call: Call) -> int:
+    """Return the status with which a call is refused, 0 when it goes on; makes handles of numbers that name one."""
+    if core.machine is None:
+        return SUCCESS
+    process, thread, driver = call.thread.process, call.thread, call.api.domain == "driver"
+    if core.machine.count == 0 and call.api.effect is not Effect.PURE and call.api.effect is not Effect.DEVICE_COUNT:
+        return NO_DEVICE
+    if not driver:
+        process.driver_initialised = process.driver_initialised or call.api.effect is not Effect.PURE
+    elif call.api.name == "cuInit":
+        process.driver_initialised = True
+    elif not process.driver_initialised and not call.api.name.startswith(_FREE_OF_INIT):
+        return INITIALIZATION_ERROR
+    if driver and not thread.stack and _needs_context(call):
+        return INVALID_CONTEXT
+    if status := _handles(call):
+        return status
+    if call.api.effect in _WORKS_AFTER_ERRORS or not thread.stack:
+        return _devices(core, call)
+    if not thread.stack[-1].alive and (not driver or _needs_context(call)):
+        return CONTEXT_IS_DESTROYED
+    if driver and call.api.name.startswith(("cuDevice", "cuInit")):
+        return _devices(core, call)
+    return core.sticky_error(thread) or _devices(core, call)
+
+
+def say_refusal(core: ModelCore, call: Call, status: int) -> None:
+    """Emit a refused call; a destroyed context that is current is said by its use (SS205)."""
+    if call.api.effect is Effect.PURE:
+        return
+    if status == CONTEXT_IS_DESTROYED and call.thread.stack:
+        core.emit(
+            OperationKind.HANDLE_USE,
+            call.thread,
+            call.site,
+            call.api.name,
+            object=call.thread.stack[-1].handle,
+            detail=HandleKind.CONTEXT,
+            status=status,
+        )
+        return
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+
+
+def _needs_context(call: Call) -> bool:
+    if call.api.name.startswith(_NAMES_NEED_CONTEXT):
+        return len(call.values) < 2 or call.api.name != "cuCtxGetDevice"
+    if call.api.effect not in _NEEDS_CONTEXT or call.api.memory is MemoryKind.MAPPED or call.api.name == "cuMemUnmap":
+        return False
+    # A stream of its own knows its context.
+    return not isinstance(call.value(Role.HANDLE, "stream"), Handle)
+
+
+def _devices(core: ModelCore, call: Call) -> int:
+    """Refuse devices that are not there. What is asked of kernels is answered by who loaded them."""
+    if core.machine is None or call.api.family in ("launch", "module"):
+        return SUCCESS
+    for parameter in call.signature.with_role(Role.DEVICE):
+        value = call.values.get(parameter.name)
+        # -1 is the host, where a device is a place to send memory to.
+        if isinstance(value, int) and not core.machine.has(value) and call.api.effect is not Effect.PREFETCH:
+            if value == -1 and call.api.effect is Effect.INSPECT:
+                continue
+            return INVALID_DEVICE
+    return SUCCESS
+
+
+def _handles(call: Call) -> int:
+    for parameter in call.signature.with_role(Role.HANDLE):
+        if parameter.handle not in _KINDS or parameter.name not in call.values:
+            continue
+        value = _as_handle(call, parameter.handle, call.values[parameter.name])
+        call.values[parameter.name] = value
+        if parameter.handle == "stream" and value in (0, 1, 2):
+            continue
+        if parameter.handle == "context" and value == 0 and call.api.effect is not Effect.CONTEXT_DESTROY:
+            continue
+        if parameter.handle == "pool" and isinstance(value, int) and value == 0:
+            return INVALID_VALUE
+        found = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
+        if not isinstance(found, _KINDS[parameter.handle]):
+            return _WRONG[parameter.handle]
+    return SUCCESS
+
+
+def _as_handle(call: Call, word: str, value: Value) -> Value:
+    if isinstance(value, int) and value in call.thread.process.handles and value > 2:
+        return Handle(_TYPES[word], value)
+    return value

@@ -1,0 +1,219 @@
+"""Memory pools: which pool an allocation comes from, and what a pool says of itself."""
+
+from __future__ import annotations
+
+from streamsan.effects import Role
+from streamsan.effects.constants import CONSTANTS
+from streamsan.model.answers import answers, given, number, set_value
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.machine import Machine
+from streamsan.model.makers import makes
+from streamsan.model.state import Context, Pool, Process, Stream
+from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, SUCCESS
+from streamsan.model.values import Handle, Outcome
+
+RELEASE_THRESHOLD = CONSTANTS["cudaMemPoolAttrReleaseThreshold"]
+_RESERVED, _RESERVED_HIGH = (CONSTANTS[f"cudaMemPoolAttrReservedMem{word}"] for word in ("Current", "High"))
+_USED, _USED_HIGH = (CONSTANTS[f"cudaMemPoolAttrUsedMem{word}"] for word in ("Current", "High"))
+_POLICIES = frozenset(
+    CONSTANTS[f"cudaMemPoolReuse{word}"]
+    for word in ("FollowEventDependencies", "AllowOpportunistic", "AllowInternalDependencies")
+)
+_DEVICE_LOCATION = CONSTANTS["cudaMemLocationTypeDevice"]
+_READ_WRITE = CONSTANTS["cudaMemAccessFlagsProtReadWrite"]
+_PINNED = CONSTANTS["cudaMemAllocationTypePinned"]
+
+
+def default_pool(core: ModelCore, process: Process, ordinal: int) -> Pool:
+    """Return a device's default pool, made when it is first needed."""
+    pool = process.default_pools.get(ordinal)
+    if pool is None:
+        pool = Pool(core.fresh_handle(), "pool", None, outlives_reset=True, owned=False, ordinal=ordinal)
+        process.default_pools[ordinal] = process.handles[pool.handle] = pool
+    return pool
+
+
+def current_pool(core: ModelCore, process: Process, ordinal: int) -> Pool:
+    """Return the pool that cudaMallocAsync takes memory of a device from."""
+    chosen = process.current_pools.get(ordinal)
+    return chosen if chosen is not None and chosen.alive else default_pool(core, process, ordinal)
+
+
+def stream_pool(core: ModelCore, call: Call, stream: Stream | None, context: Context) -> tuple[Pool | None, int]:
+    """Return the pool of a stream-ordered allocation, and the status of choosing it. None where nobody knows it."""
+    if stream is None:
+        return None, SUCCESS
+    named = named_pool(call)
+    if named is not None:
+        return named, INVALID_VALUE if named.imported else SUCCESS
+    if core.machine is None:
+        return None, SUCCESS
+    return current_pool(core, call.thread.process, (stream.context or context).ordinal), SUCCESS
+
+
+def named_pool(call: Call) -> Pool | None:
+    """Return the pool that a call names."""
+    value = call.value(Role.HANDLE, "pool")
+    found = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
+    return found if isinstance(found, Pool) else None
+
+
+def note_pool_usage(core: ModelCore, pool: Pool | None) -> None:
+    """Keep the highest usage of a pool. It rises by allocations only."""
+    if pool is None or core.machine is None:
+        return
+    reserved, used = core.executor.pool_usage(pool)
+    pool.attributes[_RESERVED_HIGH] = max(reserved, pool.attributes.get(_RESERVED_HIGH, 0))
+    pool.attributes[_USED_HIGH] = max(used, pool.attributes.get(_USED_HIGH, 0))
+
+
+@makes("cudaMemPoolCreate", "cuMemPoolCreate")
+def create_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
+    """Make a pool by cudaMemPoolProps."""
+    fields = call.structures.get("poolProps", {})
+    where = fields.get("location.id", 0)
+    kind = fields.get("location.type", _DEVICE_LOCATION)
+    pool = Pool(handle, "pool", None, outlives_reset=True)
+    if core.machine is None:
+        return pool
+    if call.values.get("poolProps") == 0 or fields.get("allocType", _PINNED) != _PINNED:
+        return INVALID_VALUE
+    if kind == _DEVICE_LOCATION and isinstance(where, int) and not core.machine.has(where):
+        return INVALID_DEVICE
+    types = fields.get("handleTypes", 0)
+    pool.ordinal = where if isinstance(where, int) and kind == _DEVICE_LOCATION else 0
+    pool.handle_types = types if isinstance(types, int) else 0
+    return pool
+
+
+@makes("cudaMemPoolImportFromShareableHandle", "cuMemPoolImportFromShareableHandle")
+def import_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
+    """Take a pool of another process: memory comes from it by import only."""
+    return Pool(handle, "pool", None, outlives_reset=True, imported=True)
+
+
+def _fetched(call: Call) -> int | None:
+    """Return the device whose pool is asked for."""
+    fields = call.structures.get("location")
+    value = fields.get("id") if fields is not None else call.value(Role.DEVICE)
+    return value if isinstance(value, int) else None
+
+
+@makes("cudaDeviceGetDefaultMemPool", "cuDeviceGetDefaultMemPool", "cudaMemGetDefaultMemPool", "cuMemGetDefaultMemPool")
+def fetch_default_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
+    """Give a device's default pool."""
+    ordinal = _fetched(call)
+    if core.machine is None or ordinal is None:
+        return Pool(handle, "pool", None, outlives_reset=True, owned=False)
+    if not core.machine.has(ordinal):
+        return INVALID_DEVICE
+    return default_pool(core, call.thread.process, ordinal)
+
+
+@makes("cudaDeviceGetMemPool", "cuDeviceGetMemPool", "cudaMemGetMemPool", "cuMemGetMemPool")
+def fetch_current_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
+    """Give a device's current pool."""
+    ordinal = _fetched(call)
+    if core.machine is None or ordinal is None:
+        return Pool(handle, "pool", None, outlives_reset=True, owned=False)
+    if not core.machine.has(ordinal):
+        return INVALID_DEVICE
+    return current_pool(core, call.thread.process, ordinal)
+
+
+@answers("cudaDeviceSetMemPool", "cuDeviceSetMemPool", "cudaMemSetMemPool", "cuMemSetMemPool")
+def set_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Make a pool the one that cudaMallocAsync takes memory from."""
+    pool, ordinal = named_pool(call), _fetched(call)
+    if pool is None or not pool.alive or ordinal is None or pool.ordinal != ordinal:
+        return Outcome(INVALID_VALUE, {})
+    call.thread.process.current_pools[ordinal] = pool
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaMemPoolTrimTo", "cuMemPoolTrimTo")
+def trim_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give unused memory back. The executor does it; blocks in use stay."""
+    pool, keep = named_pool(call), number(call, "minBytesToKeep")
+    if pool is None or not pool.alive or pool.imported:
+        return Outcome(INVALID_VALUE, {})
+    core.executor.trim(pool, keep or 0)
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaMemPoolGetAttribute", "cuMemPoolGetAttribute")
+def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a policy, the release threshold, or usage."""
+    pool, attribute = named_pool(call), number(call, "attr")
+    if pool is None or not pool.alive or attribute is None:
+        return Outcome(INVALID_VALUE, {})
+    reserved, used = core.executor.pool_usage(pool)
+    if attribute == _RESERVED:
+        return given(call, reserved)
+    if attribute == _USED:
+        return given(call, used)
+    if attribute in _POLICIES:
+        return given(call, pool.attributes.get(attribute, 1))
+    if attribute in (RELEASE_THRESHOLD, _RESERVED_HIGH, _USED_HIGH):
+        return given(call, pool.attributes.get(attribute, 0))
+    return Outcome(INVALID_VALUE, {})
+
+
+@answers("cudaMemPoolSetAttribute", "cuMemPoolSetAttribute")
+def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Set a policy or the release threshold; 0 puts a high-water mark back to what is now."""
+    pool, attribute, value = named_pool(call), number(call, "attr"), set_value(call, "value")
+    if pool is None or not pool.alive or attribute is None:
+        return Outcome(INVALID_VALUE, {})
+    if attribute in (_RESERVED_HIGH, _USED_HIGH):
+        if value != 0:
+            return Outcome(INVALID_VALUE, {})
+        reserved, used = core.executor.pool_usage(pool)
+        pool.attributes[attribute] = reserved if attribute == _RESERVED_HIGH else used
+    elif attribute in _POLICIES or attribute == RELEASE_THRESHOLD:
+        if value is not None:
+            pool.attributes[attribute] = value
+    else:
+        return Outcome(INVALID_VALUE, {})
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaMemPoolSetAccess", "cuMemPoolSetAccess")
+def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Let other devices touch a pool's memory, or no longer."""
+    pool, count = named_pool(call), number(call, "count")
+    fields = call.structures.get("descList", call.structures.get("map", {}))
+    if pool is None or not pool.alive:
+        return Outcome(INVALID_VALUE, {})
+    for index in range(min(count or 0, machine.count + 1)):
+        prefix = f"{index}." if f"{index}.location.id" in fields else ""
+        where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
+        if not isinstance(where, int) or not isinstance(flags, int):
+            continue
+        if not machine.has(where):
+            return Outcome(INVALID_DEVICE, {})
+        if where == pool.ordinal and flags != _READ_WRITE:
+            return Outcome(INVALID_VALUE, {})  # its own device cannot lose access
+        pool.access[where] = flags
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaMemPoolGetAccess", "cuMemPoolGetAccess")
+def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Say whether a device may touch a pool's memory."""
+    pool, where = named_pool(call), call.structures.get("location", {}).get("id")
+    if pool is None or not pool.alive or not isinstance(where, int) or not machine.has(where):
+        return Outcome(INVALID_VALUE, {})
+    return given(call, pool.access.get(where, _READ_WRITE if where == pool.ordinal else 0))
+
+
+@answers("cudaMemPoolExportToShareableHandle", "cuMemPoolExportToShareableHandle")
+def export_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a handle for other processes, where the pool was made for it."""
+    pool, kind = named_pool(call), number(call, "handleType")
+    if pool is None or not pool.alive or pool.imported:
+        return Outcome(INVALID_VALUE, {})
+    if not kind or not pool.handle_types & kind:
+        return Outcome(INVALID_VALUE if pool.owned else NOT_SUPPORTED, {})
+    return given(call, pool.handle)

@@ -1,0 +1,5 @@
+"""What calls answer that only ask: devices, contexts, streams, pointers."""
+
+from streamsan.model.queries import contexts, devices, pointers, streams, unsupported
+
+__all__ = ["contexts", "devices", "pointers", "streams", "unsupported"]

@@ -1,0 +1,163 @@
+"""Contexts: flags, limits, cache configurations, identities. The runtime's calls are about the current device."""
+
+from __future__ import annotations
+
+from streamsan.effects import Role
+from streamsan.effects.constants import CONSTANTS
+from streamsan.model.answers import answers, given, number
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.machine import Machine
+from streamsan.model.state import Context
+from streamsan.model.statuses import INVALID_CONTEXT, INVALID_VALUE, SUCCESS
+from streamsan.model.values import Handle, Outcome
+from streamsan.vocabulary import ContextKind
+
+_UNSUPPORTED_LIMIT = CONSTANTS["cudaErrorUnsupportedLimit"]
+_SCHEDULES = CONSTANTS["cudaDeviceScheduleMask"]
+_FLAGS = CONSTANTS["cudaDeviceMask"]
+_MAP_HOST = CONSTANTS["cudaDeviceMapHost"]
+_API_VERSION = 3020
+
+
+def current(core: ModelCore, call: Call) -> Context:
+    """Return the context that a call is about: the one it names, or the current one."""
+    value = call.value(Role.HANDLE, "context") if call.has(Role.HANDLE, "context") else None
+    named = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
+    return named if isinstance(named, Context) else core.current(call.thread, call.site)
+
+
+@answers("cudaDeviceGetLimit", "cuCtxGetLimit", "cudaThreadGetLimit")
+def get_limit(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a limit."""
+    limit = number(call, "limit")
+    if limit is None or limit not in machine.limits:
+        return Outcome(_UNSUPPORTED_LIMIT if limit is not None else INVALID_VALUE, {})
+    return given(call, current(core, call).settings.get(f"limit {limit}", machine.limits[limit]))
+
+
+@answers("cudaDeviceSetLimit", "cuCtxSetLimit", "cudaThreadSetLimit")
+def set_limit(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Set a limit."""
+    limit, value = number(call, "limit"), number(call, "value")
+    if limit not in machine.limits:
+        return Outcome(_UNSUPPORTED_LIMIT, {})
+    if value is not None:
+        current(core, call).settings[f"limit {limit}"] = value
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaDeviceGetCacheConfig", "cuCtxGetCacheConfig", "cudaThreadGetCacheConfig")
+def get_cache(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the preferred split of cache and shared memory."""
+    return given(call, current(core, call).settings.get("cache", 0))
+
+
+@answers("cudaDeviceSetCacheConfig", "cuCtxSetCacheConfig", "cudaThreadSetCacheConfig")
+def set_cache(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Set the preferred split of cache and shared memory."""
+    return _set(core, call, "cache", number(call, "cacheConfig" if call.api.domain == "runtime" else "config"))
+
+
+@answers("cudaDeviceGetSharedMemConfig", "cuCtxGetSharedMemConfig")
+def get_banks(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the size of shared memory banks."""
+    return given(call, current(core, call).settings.get("banks", CONSTANTS["cudaSharedMemBankSizeFourByte"]))
+
+
+@answers("cudaDeviceSetSharedMemConfig", "cuCtxSetSharedMemConfig")
+def set_banks(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """The device has one size of banks: taken and ignored."""
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaDeviceGetStreamPriorityRange", "cuCtxGetStreamPriorityRange")
+def priorities(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the least and the greatest priority."""
+    return given(call, 0, machine.greatest_priority)
+
+
+@answers("cudaSetDeviceFlags")
+def set_device_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Set the flags of the current device's primary context."""
+    flags = number(call, "flags")
+    if flags is None or not _sound(flags):
+        return Outcome(INVALID_VALUE, {})
+    process = call.thread.process
+    context = core.current(call.thread, call.site)
+    process.device_flags[context.ordinal] = context.flags = flags
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaInitDevice")
+def init_device(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Begin a device's primary context, with flags if they are said to hold."""
+    context = core.primary(call.thread, call.value(Role.DEVICE), call.site)
+    given_flags, valid = number(call, "deviceFlags"), number(call, "flags")
+    if given_flags is not None and valid:
+        call.thread.process.device_flags[context.ordinal] = context.flags = given_flags
+    context.used_by_runtime = True
+    return Outcome(SUCCESS, {})
+
+
+@answers("cudaGetDeviceFlags", "cuCtxGetFlags")
+def get_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the flags of the current context."""
+    context = current(core, call)
+    flags = context.flags
+    if context.kind is ContextKind.PRIMARY:
+        flags = call.thread.process.device_flags.get(context.ordinal, flags)
+    return given(call, flags | (_MAP_HOST if call.api.domain == "runtime" else 0))
+
+
+@answers("cuCtxSetFlags")
+def set_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Set the flags of the current context."""
+    flags = number(call, "flags")
+    if flags is None or not _sound(flags):
+        return Outcome(INVALID_VALUE, {})
+    current(core, call).flags = flags
+    return Outcome(SUCCESS, {})
+
+
+@answers("cuDevicePrimaryCtxSetFlags")
+def set_primary_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Set the flags of a primary context, made or not."""
+    flags, device = number(call, "flags"), call.number(Role.DEVICE)
+    if flags is None or device is None or not _sound(flags):
+        return Outcome(INVALID_VALUE, {})
+    call.thread.process.device_flags[device] = flags
+    return Outcome(SUCCESS, {})
+
+
+@answers("cuDevicePrimaryCtxGetState")
+def primary_state(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give flags of a primary context, and whether it is active."""
+    device = call.number(Role.DEVICE) or 0
+    context = call.thread.process.primaries.get(device)
+    active = context is not None and context.alive and (context.retained > 0 or context.used_by_runtime)
+    return given(call, call.thread.process.device_flags.get(device, 0), int(active))
+
+
+@answers("cuCtxGetId")
+def context_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a number that no other context of the process has."""
+    context = current(core, call)
+    return given(call, context.handle) if context.alive else Outcome(INVALID_CONTEXT, {})
+
+
+@answers("cuCtxGetApiVersion")
+def api_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the version of the API that a context was made with."""
+    context = current(core, call)
+    return given(call, _API_VERSION) if context.alive else Outcome(INVALID_CONTEXT, {})
+
+
+def _set(core: ModelCore, call: Call, name: str, value: int | None) -> Outcome:
+    if value is not None:
+        current(core, call).settings[name] = value
+    return Outcome(SUCCESS, {})
+
+
+def _sound(flags: int) -> bool:
+    return not flags & ~_FLAGS and flags & _SCHEDULES in (0, 1, 2, 4)

@@ -1,0 +1,168 @@
+"""Devices: attributes, properties, names, limits of peers. Texts are `str`; bytes are latin-1 text."""
+
+from __future__ import annotations
+
+from streamsan.effects import Role
+from streamsan.effects.constants import CONSTANTS
+from streamsan.model.answers import answers, flat, given, number
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.machine import Machine
+from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, SUCCESS
+from streamsan.model.values import Outcome, Value
+
+_LAST_ATTRIBUTE = CONSTANTS["cudaDevAttrMax"]
+_P2P_SUPPORTED = frozenset(
+    CONSTANTS[name]
+    for name in (
+        "cudaDevP2PAttrAccessSupported",
+        "cudaDevP2PAttrNativeAtomicSupported",
+        "cudaDevP2PAttrCudaArrayAccessSupported",
+    )
+)
+
+
+@answers("cudaDeviceGetAttribute", "cuDeviceGetAttribute")
+def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give an attribute."""
+    wanted = number(call, "attr" if call.api.domain == "runtime" else "attrib")
+    if wanted is None or not 0 < wanted <= _LAST_ATTRIBUTE:
+        return Outcome(INVALID_VALUE, {})
+    return given(call, machine.attribute(wanted, _device(call)))
+
+
+@answers("cudaGetDeviceProperties")
+def runtime_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give all properties of a device."""
+    device = _device(call)
+    fields: dict[str, Value] = {name: machine.attribute(wanted, device) for name, wanted in machine.properties.items()}
+    fields |= {
+        "name": machine.name,
+        "uuid.bytes": machine.uuid(device),
+        "totalGlobalMem": core.executor.memory_info(device)[1],
+    }
+    return flat(call, fields)
+
+
+@answers("cuDeviceGetProperties")
+def driver_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the few properties that the driver's old structure has."""
+    names = {
+        "maxThreadsPerBlock": "MaxThreadsPerBlock",
+        "maxThreadsDim.0": "MaxBlockDimX",
+        "maxThreadsDim.1": "MaxBlockDimY",
+        "maxThreadsDim.2": "MaxBlockDimZ",
+        "maxGridSize.0": "MaxGridDimX",
+        "maxGridSize.1": "MaxGridDimY",
+        "maxGridSize.2": "MaxGridDimZ",
+        "sharedMemPerBlock": "MaxSharedMemoryPerBlock",
+        "totalConstantMemory": "TotalConstantMemory",
+        "SIMDWidth": "WarpSize",
+        "memPitch": "MaxPitch",
+        "regsPerBlock": "MaxRegistersPerBlock",
+        "clockRate": "ClockRate",
+        "textureAlign": "TextureAlignment",
+    }
+    device = _device(call)
+    return flat(call, {key: machine.attribute(CONSTANTS[f"cudaDevAttr{name}"], device) for key, name in names.items()})
+
+
+@answers("cuDeviceGetName")
+def name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a device's name, cut to the buffer."""
+    length = number(call, "len")
+    return given(call, machine.name if length is None else machine.name[: max(length - 1, 0)])
+
+
+@answers("cuDeviceGetUuid")
+def uuid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a device's UUID."""
+    return flat(call, {"bytes": machine.uuid(_device(call))})
+
+
+@answers("cuDeviceGetLuid")
+def luid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """A LUID is a matter of Windows."""
+    return Outcome(CONSTANTS["CUDA_ERROR_NOT_SUPPORTED"], {})
+
+
+@answers("cuDeviceTotalMem")
+def total_memory(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a device's memory."""
+    return given(call, core.executor.memory_info(_device(call))[1])
+
+
+@answers("cuDeviceComputeCapability")
+def compute_capability(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give major and minor revision."""
+    words = ("cudaDevAttrComputeCapabilityMajor", "cudaDevAttrComputeCapabilityMinor")
+    return given(call, *(machine.attribute(CONSTANTS[word], 0) for word in words))
+
+
+@answers("cudaDeviceGetPCIBusId", "cuDeviceGetPCIBusId")
+def pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a device's place on the bus."""
+    text, length = machine.pci_bus_id(_device(call)), number(call, "len")
+    return given(call, text) if length is None or length > len(text) else Outcome(INVALID_VALUE, {})
+
+
+@answers("cudaDeviceGetByPCIBusId", "cuDeviceGetByPCIBusId")
+def by_pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the device at a place on the bus."""
+    text = call.values.get("pciBusId")
+    for device in range(machine.count):
+        full = machine.pci_bus_id(device)
+        if isinstance(text, str) and text.upper() in (full, full.removeprefix("0000:"), full.removesuffix(".0")):
+            return given(call, device)
+    return Outcome(INVALID_DEVICE if call.api.domain == "driver" else INVALID_VALUE, {})
+
+
+@answers("cudaChooseDevice")
+def choose(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """All devices are alike."""
+    return given(call, 0)
+
+
+@answers("cudaDeviceGetP2PAttribute", "cuDeviceGetP2PAttribute")
+def peer_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give an attribute of a link between two devices."""
+    wanted = number(call, "attr" if call.api.domain == "runtime" else "attrib")
+    source, to = number(call, "srcDevice"), number(call, "dstDevice")
+    if wanted is None or source == to:
+        return Outcome(INVALID_VALUE if wanted is None else INVALID_DEVICE, {})
+    return given(call, int(wanted in _P2P_SUPPORTED))
+
+
+@answers("cudaDriverGetVersion", "cuDriverGetVersion")
+def driver_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the version of the driver."""
+    return given(call, machine.driver_version)
+
+
+@answers("cudaRuntimeGetVersion")
+def runtime_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the version of the runtime."""
+    return given(call, machine.runtime_version)
+
+
+@answers("cudaMemGetInfo", "cuMemGetInfo")
+def memory_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give free and all memory of the current device."""
+    return given(call, *core.executor.memory_info(core.current(call.thread, call.site).ordinal))
+
+
+@answers("cuDeviceGetExecAffinitySupport")
+def affinity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """No affinity is supported."""
+    return given(call, 0)
+
+
+@answers("cuInit")
+def initialise(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Flags must be 0."""
+    return Outcome(SUCCESS if call.number(Role.FLAGS) in (0, None) else INVALID_VALUE, {})
+
+
+def _device(call: Call) -> int:
+    device = call.number(Role.DEVICE)
+    return 0 if device is None else device

@@ -1,0 +1,110 @@
+"""Stream memory operations: waits for, and writes of, values in memory."""
+
+from __future__ import annotations
+
+from streamsan.effects import Effect, Role
+from streamsan.effects.constants import CONSTANTS
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.handlers import handles
+from streamsan.model.ranges import range_status
+from streamsan.model.statuses import INVALID_VALUE, SUCCESS
+from streamsan.model.streams import status_of, stream_argument
+from streamsan.model.values import Outcome, Value
+from streamsan.model.work import NoWork, ValueWork, Work
+from streamsan.trace.references import Reference
+from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
+
+CONDITIONS = ("geq", "eq", "and", "nor")
+"""CUstreamWaitValue_flags"""
+_OPERATIONS = {
+    CONSTANTS["CU_STREAM_MEM_OP_WAIT_VALUE_32"]: ("waitValue", 4),
+    CONSTANTS["CU_STREAM_MEM_OP_WAIT_VALUE_64"]: ("waitValue", 8),
+    CONSTANTS["CU_STREAM_MEM_OP_WRITE_VALUE_32"]: ("writeValue", 4),
+    CONSTANTS["CU_STREAM_MEM_OP_WRITE_VALUE_64"]: ("writeValue", 8),
+}
+"""CUstreamBatchMemOpType -> the member of the union, and the value's bytes; the others touch no memory"""
+LONGEST_BATCH = 256
+
+Step = tuple[Value, int, Value, str]
+"""Address, bytes, value, "write" or the condition of a wait."""
+
+
+@handles(Effect.STREAM_MEMORY_OP)
+def stream_memory_op(core: ModelCore, call: Call) -> Outcome:
+    """Wait for, or write, values in memory: orders execution, which does not justify reuse of memory."""
+    stream = stream_argument(core, call)
+    steps = steps_of(call)
+    status = status_of(stream) or _status(core, call, steps)
+    core.emit(
+        OperationKind.STREAM_MEMORY_OP,
+        call.thread,
+        call.site,
+        call.api.name,
+        stream=stream.handle,
+        references=step_references(core, call, steps),
+        status=status,
+    )
+    if not status:
+        for work in works_of(core, call, steps):
+            core.executor.enqueue(call.thread, stream, work, WaitClass.NONE)
+    return Outcome(status, {})
+
+
+def steps_of(call: Call) -> list[Step]:
+    """Return what the call does, one step for each value; nothing where a batch is not known."""
+    if not call.has(Role.LIST):
+        writes = call.has(Role.WRITE)
+        flags = call.number(Role.FLAGS)
+        size = 8 if call.api.name.endswith("64") else 4
+        condition = "write" if writes else CONDITIONS[(flags or 0) & 3]
+        return [(call.value(Role.WRITE if writes else Role.READ), size, call.value(Role.VALUE), condition)]
+    found: list[Step] = []
+    parameter = call.signature.first(Role.LIST)
+    fields = call.structures.get(parameter.name, {}) if parameter is not None else {}
+    for index in range(min(_number(call.values.get("count")), LONGEST_BATCH)):
+        operation = fields.get(f"{index}.operation")
+        if not isinstance(operation, int) or operation not in _OPERATIONS:
+            continue
+        member, size = _OPERATIONS[operation]
+        prefix = f"{index}.{member}."
+        value = fields.get(prefix + ("value64" if size == 8 else "value"), fields.get(prefix + "value"))
+        condition = "write" if member == "writeValue" else CONDITIONS[_number(fields.get(prefix + "flags")) & 3]
+        found.append((fields.get(prefix + "address"), size, value, condition))
+    return found
+
+
+def step_references(core: ModelCore, call: Call, steps: list[Step]) -> list[Reference]:
+    """Return the memory that the steps touch."""
+    references = []
+    for address, _, _, condition in steps:
+        mode = AccessMode.WRITE if condition == "write" else AccessMode.READ
+        reference = core.reference(call.thread, address, None, mode, call.site)
+        if reference is not None:
+            references.append(reference)
+    return references
+
+
+def works_of(core: ModelCore, call: Call, steps: list[Step]) -> list[Work]:
+    """Return what the steps do to bytes."""
+    works: list[Work] = []
+    for address, size, value, condition in steps:
+        pointer = core.pointer_of(call.thread, address, call.site)
+        if pointer is None or not pointer.exact or not isinstance(value, int):
+            works.append(NoWork())
+        else:
+            works.append(ValueWork(pointer.address, size, value & ((1 << 8 * size) - 1), condition))
+    return works
+
+
+def _status(core: ModelCore, call: Call, steps: list[Step]) -> int:
+    for address, size, _, _ in steps:
+        if status := range_status(core, call, address, size):
+            return status
+        if core.machine is not None and isinstance(address, int) and address % size:
+            return INVALID_VALUE
+    return SUCCESS
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,239 @@
+"""Virtual memory management: reserved addresses, physical memory, mappings."""
+
+from __future__ import annotations
+
+from streamsan.effects import Effect, Role
+from streamsan.effects.constants import CONSTANTS
+from streamsan.model.answers import answers, flat, given, number
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore, OutOfMemoryError
+from streamsan.model.handlers import handles
+from streamsan.model.machine import Machine
+from streamsan.model.makers import makes
+from streamsan.model.state import Allocation, Lifetime, Physical
+from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, OUT_OF_MEMORY, SUCCESS
+from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
+
+GRANULARITY = 1 << 21
+_DEVICE_LOCATION = CONSTANTS["CU_MEM_LOCATION_TYPE_DEVICE"]
+
+
+@handles(Effect.ADDRESS_RESERVE)
+def address_reserve(core: ModelCore, call: Call) -> Outcome:
+    """Reserve addresses: nothing there may be touched until something is mapped."""
+    size = call.number(Role.SIZE)
+    out = call.out(Role.OUT_POINTER)
+    if core.machine is not None and (size is None or size <= 0 or size % GRANULARITY or out is None):
+        return _said(core, call, INVALID_VALUE)
+    try:
+        reservation = core.new_allocation(call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, None)
+    except OutOfMemoryError:
+        return _said(core, call, OUT_OF_MEMORY)
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    reservation.is_reservation = True
+    reservation.label = core.builder.site_at(call.site).label
+    call.thread.process.reservations[reservation.address] = reservation
+    return Outcome(SUCCESS, {out.name: reservation.pointer} if out is not None else {})
+
+
+@handles(Effect.ADDRESS_FREE)
+def address_free(core: ModelCore, call: Call) -> Outcome:
+    """Give reserved addresses back: all of a reservation, with nothing mapped in it."""
+    process = call.thread.process
+    if core.machine is None:
+        return _said(core, call, SUCCESS)
+    pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
+    reservation = None if pointer is None else process.reservations.get(pointer.address)
+    if reservation is None or number(call, "size") != reservation.size:
+        return _said(core, call, INVALID_VALUE)
+    end = reservation.address + reservation.size
+    if any(reservation.address <= address < end for address in process.mapped):
+        return _said(core, call, INVALID_VALUE)
+    del process.reservations[reservation.address]
+    reservation.lifetime = Lifetime.FREED
+    outcome = _said(core, call, SUCCESS)
+    core.executor.release_addresses(reservation)
+    return outcome
+
+
+@handles(Effect.MAP)
+def map_memory(core: ModelCore, call: Call) -> Outcome:
+    """Map physical memory at a reserved address: memory begins to exist there."""
+    context = core.current(call.thread, call.site) if core.machine is None or call.thread.stack else None
+    pointer = core.pointer_of(call.thread, call.value(Role.MAPPED), call.site)
+    physical = _physical(call, call.value(Role.HANDLE, "other"))
+    if core.machine is not None:
+        status = _map_status(core, call, pointer, physical)
+        if status or physical is None:
+            return _said(core, call, status or INVALID_VALUE)
+        # The memory is of the device it was created on, whatever is current.
+        context = core.primary(call.thread, physical.ordinal, call.site)
+    if pointer is None:
+        return _said(core, call, SUCCESS)
+    reservation = core.allocation_of(call.thread, pointer)
+    allocation = core.new_allocation(
+        call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, context, address=pointer.address, pool=physical
+    )
+    call.thread.process.mapped[pointer.address] = allocation
+    if physical is not None:
+        physical.mappings += 1
+    site = call.site
+    if reservation is not None and reservation.label and not core.builder.site_at(site).label:
+        site = core.labelled(site, reservation.label)
+    flags = 0 if pointer.exact else SlotFlag.ASSUMED
+    core.say_allocation(call.thread, allocation, site, call.api.name, flags=flags)
+    return Outcome(SUCCESS, {})
+
+
+def unmapped(core: ModelCore, call: Call, allocation: Allocation) -> None:
+    """Note that a mapping is gone. Physical memory that was released lives until then."""
+    call.thread.process.mapped.pop(allocation.address, None)
+    physical = allocation.physical
+    if physical is not None:
+        physical.mappings -= 1
+        _drop(core, physical)
+
+
+def further_mappings(call: Call, first: Allocation) -> list[Allocation]:
+    """Return the mappings after the first that an unmap of `size` bytes covers."""
+    size = call.number(Role.SIZE) or 0
+    mapped = call.thread.process.mapped
+    return [mapped[at] for at in sorted(mapped) if first.address < at < first.address + size]
+
+
+@makes("cuMemCreate")
+def create_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
+    """Make physical memory. Whether there is room shows when it is mapped."""
+    size, fields = number(call, "size"), call.structures.get("prop", {})
+    where = fields.get("location.id", 0)
+    ordinal = (
+        where if isinstance(where, int) and fields.get("location.type", _DEVICE_LOCATION) == _DEVICE_LOCATION else 0
+    )
+    if core.machine is not None:
+        if size is None or size <= 0 or size % GRANULARITY or call.values.get("prop") == 0:
+            return INVALID_VALUE
+        if not core.machine.has(ordinal):
+            return INVALID_DEVICE
+        if size > core.executor.memory_info(ordinal)[0]:
+            return OUT_OF_MEMORY
+    return Physical(handle, "other", None, outlives_reset=True, size=size or 0, ordinal=ordinal)
+
+
+@makes("cuMemRetainAllocationHandle")
+def retain_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
+    """Give the physical memory behind an address once more."""
+    pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
+    allocation = core.allocation_of(call.thread, pointer)
+    if allocation is not None and allocation.is_reservation and pointer is not None:
+        allocation = _mapping_at(call, pointer.address)
+    if allocation is None or allocation.physical is None or allocation.lifetime is not Lifetime.LIVE:
+        return INVALID_VALUE if core.machine is not None else Physical(handle, "other", None, outlives_reset=True)
+    allocation.physical.references += 1
+    allocation.physical.alive = True
+    return allocation.physical
+
+
+def release_physical(core: ModelCore, physical: Physical) -> int:
+    """Drop one handle of physical memory; return the status."""
+    if physical.references == 0:
+        return INVALID_VALUE
+    physical.references -= 1
+    physical.alive = physical.references > 0
+    _drop(core, physical)
+    return SUCCESS
+
+
+@answers("cuMemGetAllocationGranularity", "cuMulticastGetGranularity")
+def granularity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the granularity of sizes and addresses."""
+    return given(call, GRANULARITY)
+
+
+@answers("cuMemGetAllocationPropertiesFromHandle")
+def properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give what physical memory was made with."""
+    physical = _physical(call, call.value(Role.HANDLE, "other"))
+    if physical is None:
+        return Outcome(INVALID_VALUE, {})
+    return flat(call, {"type": 1, "location.type": _DEVICE_LOCATION, "location.id": physical.ordinal})
+
+
+@answers("cuMemSetAccess")
+def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Let devices touch a range of mappings, or no longer."""
+    pointer, size = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site), call.number(Role.SIZE)
+    fields = call.structures.get("desc", {})
+    if pointer is None or not size:
+        return Outcome(INVALID_VALUE, {})
+    inside = [
+        mapping
+        for mapping in call.thread.process.mapped.values()
+        if mapping.address < pointer.address + size and pointer.address < mapping.address + mapping.size
+    ]
+    if not inside or sum(mapping.size for mapping in inside) < size:
+        return Outcome(INVALID_VALUE, {})
+    for index in range(min(number(call, "count") or 0, machine.count + 1)):
+        prefix = f"{index}." if f"{index}.location.id" in fields else ""
+        where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
+        if fields.get(f"{prefix}location.type", _DEVICE_LOCATION) != _DEVICE_LOCATION:
+            continue  # the host's own access
+        if isinstance(where, int) and not machine.has(where):
+            return Outcome(INVALID_DEVICE, {})
+        for mapping in inside:
+            if isinstance(where, int) and isinstance(flags, int):
+                mapping.access[where] = flags
+                core.executor.set_access(mapping, where, flags)
+    return Outcome(SUCCESS, {})
+
+
+@answers("cuMemGetAccess")
+def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Say whether a device may touch a mapping."""
+    pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
+    mapping = None if pointer is None else _mapping_at(call, pointer.address)
+    where = call.structures.get("location", {}).get("id")
+    if mapping is None or not isinstance(where, int):
+        return Outcome(INVALID_VALUE, {})
+    return given(call, mapping.access.get(where, 0))
+
+
+def _map_status(core: ModelCore, call: Call, pointer: Pointer | None, physical: Physical | None) -> int:
+    size, offset = call.number(Role.SIZE), number(call, "offset")
+    if physical is None or not physical.alive or pointer is None or not size or offset:
+        return INVALID_VALUE
+    if size % GRANULARITY or pointer.address % GRANULARITY or size > physical.size:
+        return INVALID_VALUE
+    process = call.thread.process
+    inside = any(
+        each.address <= pointer.address and pointer.address + size <= each.address + each.size
+        for each in process.reservations.values()
+    )
+    taken = any(
+        each.address < pointer.address + size and pointer.address < each.address + each.size
+        for each in process.mapped.values()
+    )
+    return SUCCESS if inside and not taken else INVALID_VALUE
+
+
+def _mapping_at(call: Call, address: int) -> Allocation | None:
+    for mapping in call.thread.process.mapped.values():
+        if mapping.address <= address < mapping.address + mapping.size:
+            return mapping
+    return None
+
+
+def _physical(call: Call, value: Value) -> Physical | None:
+    number_of = value.value if isinstance(value, Handle) else value
+    found = call.thread.process.handles.get(number_of) if isinstance(number_of, int) else None
+    return found if isinstance(found, Physical) else None
+
+
+def _drop(core: ModelCore, physical: Physical) -> None:
+    if not physical.references and not physical.mappings:
+        core.executor.release_physical(physical)
+
+
+def _said(core: ModelCore, call: Call, status: int) -> Outcome:
+    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+    return Outcome(status, {})

@@ -1,0 +1,82 @@
+"""What a piece of device work does to bytes. The model makes it for the executor; the trace has references only.
+
+Addresses are numbers here: in simulation every address is known. Sizes and pitches are in bytes unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsan.trace.references import Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One side of a copy: where its first byte lies, and how far apart rows and slices begin."""
+
+    address: int
+    pitch: int = 0
+    """bytes from row to row; 0: there is one row"""
+    slice_pitch: int = 0
+    """bytes from slice to slice; 0: there is one slice"""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyWork:
+    """Copies `depth` slices of `height` rows of `width` bytes."""
+
+    to: Place
+    source: Place
+    width: int
+    height: int = 1
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FillWork:
+    """Fills `depth` slices of `height` rows of `width` elements with a value of `element` bytes (1, 2 or 4)."""
+
+    to: Place
+    value: int
+    element: int
+    width: int
+    height: int = 1
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """A kernel. `payload` is what the caller of the model gave with the launch: how to compute it."""
+
+    name: str
+    references: tuple[Reference, ...]
+    payload: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostWork:
+    """A host function: `payload` is what the caller of the model gave with it."""
+
+    payload: object = None
+    key: int = 0
+    """the sync key under which its body runs, 0 if the body is not in view"""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueWork:
+    """A stream memory operation: writes `value`, or waits until what is in memory meets it."""
+
+    address: int
+    size: int
+    """4 or 8"""
+    value: int
+    condition: str
+    """"write", or the wait's condition: "geq", "eq", "and", "nor" """
+
+
+@dataclass(frozen=True, slots=True)
+class NoWork:
+    """Takes its place in the stream and changes no byte (a prefetch, an empty node)."""
+
+
+Work = CopyWork | FillWork | KernelWork | HostWork | ValueWork | NoWork
