@@ -78,6 +78,7 @@ void Allocations::retire(std::uint32_t index, std::uint8_t freed_by, const Place
     Allocation& allocation = records_[index];
     drop_uses(allocation);
     allocation.freed_by = freed_by;
+    allocation.marks.baked = false;
     allocation.uses = {by_host, by_stream};
 }
 
@@ -98,8 +99,16 @@ std::vector<RangedUse>& Allocations::more_uses(Allocation& allocation) {
     return lists_[allocation.more_uses];
 }
 
+void Allocations::set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end) {
+    const std::uint32_t index = index_of(allocation);
+    if (parts_.size() <= index) parts_.resize(records_.size());
+    parts_[index][i] = {begin, end};
+    allocation.parts = static_cast<std::uint8_t>(allocation.parts | 1U << i) & 0xFU;
+}
+
 void Allocations::drop_uses(Allocation& allocation) {
     allocation.inline_uses = 0;
+    allocation.parts = 0;
     drop_more(allocation);
 }
 

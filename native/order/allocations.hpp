@@ -27,6 +27,7 @@ struct Marks {
     bool lost : 1 = false;           ///< its last pointer was dropped, and that was reported
     bool registered : 1 = false;     ///< host memory that cudaHostRegister covers now
     bool unregistered : 1 = false;   ///< ... and once did
+    bool baked : 1 = false;          ///< executable graphs use it
 };
 
 /// A use of one part of an allocation: [begin, end).
@@ -47,7 +48,8 @@ struct alignas(64) Allocation {
     std::uint8_t freed_by = 0;       ///< FreeClass, 0 while it lives
     MemoryKind kind = MemoryKind::UNKNOWN;
     Marks marks;
-    std::uint8_t inline_uses = 0;
+    std::uint8_t inline_uses : 4 = 0;
+    std::uint8_t parts : 4 = 0;      ///< bit i: inline use i is of a part, see Allocations::set_part
     std::uint32_t more_uses = none;  ///< index of the list of further uses
     /// While live: the last uses, one for each timeline and sort (reads, others).
     /// Once freed: [0] is the free at its host thread, [1] the free at its stream (tick 0: not on a stream).
@@ -89,6 +91,20 @@ public:
     void drop_more(Allocation& allocation);
     void drop_uses(Allocation& allocation);
 
+    /// Keeps use `i` in its record: an access from `begin` on, up to `end` (0: not known how far).
+    void set_use(Allocation& allocation, std::uint8_t i, const Placed& use, std::uint64_t begin, std::uint64_t end) {
+        allocation.uses[i] = use;
+        const auto bit = static_cast<std::uint8_t>(1U << i);
+        if (begin == allocation.base && end == 0) {
+            allocation.parts = static_cast<std::uint8_t>(allocation.parts & ~bit) & 0xFU;
+            return;
+        }
+        set_part(allocation, i, begin, end);
+    }
+    [[nodiscard]] std::uint32_t index_of(const Allocation& allocation) const {
+        return static_cast<std::uint32_t>(&allocation - records_.data());
+    }
+
     template <class Visit>
     void each(Visit&& visit) {
         for (std::uint32_t index = 0; index < records_.size(); ++index) {
@@ -96,10 +112,17 @@ public:
         }
     }
 
-    /// Calls visit(const Placed&, begin, end) for every use that is kept; the range is 0, 0 where not known.
+    /// Calls visit(const Placed&, begin, end) for every use that is kept; `end` is 0 where not known how far it reaches.
     template <class Visit>
     void each_use(const Allocation& allocation, Visit&& visit) const {
-        for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) visit(allocation.uses[i], std::uint64_t{0}, std::uint64_t{0});
+        for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
+            if ((allocation.parts >> i & 1U) == 0) {
+                visit(allocation.uses[i], allocation.base, std::uint64_t{0});
+            } else {
+                const Part& part = parts_[index_of(allocation)][i];
+                visit(allocation.uses[i], part.begin, part.end);
+            }
+        }
         if (allocation.more_uses != none) {
             for (const RangedUse& ranged : lists_[allocation.more_uses]) visit(ranged.use, ranged.begin, ranged.end);
         }
@@ -116,7 +139,13 @@ public:
     }
 
 private:
+    struct Part {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+    };
+
     std::uint32_t fresh();
+    void set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end);
 
     FlatMap by_base_;
     SortedBases bases_;
@@ -126,6 +155,7 @@ private:
     std::vector<std::vector<RangedUse>> lists_;
     std::vector<std::uint32_t> spare_lists_;
     std::vector<Previous> previous_;
+    std::vector<std::array<Part, 2>> parts_;  ///< few uses need it: it is as long as the last of them
 };
 
 }  // namespace streamsan::order

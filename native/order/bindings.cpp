@@ -64,7 +64,8 @@ nb::list needed_tuples(const Engine& engine) {
 
 NB_MODULE(_engine, module) {
     nb::class_<Engine>(module, "Engine")
-        .def(nb::init<const std::vector<std::int64_t>&, bool>(), nb::arg("thread_process"), nb::arg("requirements") = false)
+        .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&>(), nb::arg("thread_process"),
+             nb::arg("requirements") = false, nb::arg("asking") = std::vector<std::uint16_t>())
         .def(
             "feed",
             [](Engine& engine, const Bytes& bytes) {

@@ -36,6 +36,8 @@ bool is_cuda_call(const Slot& slot) {
         case EVENT_DESTROY: case EVENT_RECORD: case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE: case EVENT_QUERY:
         case EVENT_ELAPSED: case HANDLE_USE: case HANDLE_CREATE: case HANDLE_DESTROY: case ALLOC_ATTRIBUTE:
         case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
+        case CAPTURE_BEGIN: case CAPTURE_END: case GRAPH_INSTANTIATE: case GRAPH_UPDATE: case GRAPH_NODE_UPDATE: case GRAPH_LAUNCH:
+        case GRAPH_CLONE: case GRAPH_TRIM:
             return true;
         case CONTEXT_CREATE: case CONTEXT_CURRENT:
             return slot.api != 0 && !has_flag(slot, SlotFlag::ASSUMED);
@@ -72,7 +74,9 @@ bool is_cuda_call(const Slot& slot) {
 
 }  // namespace
 
-Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements) : requirements_(requirements) {
+Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking)
+    : requirements_(requirements) {
+    for (const std::uint16_t api : asking) asking_.set(api, 0);
     constexpr std::size_t largest_thread_count = 65536;
     const std::size_t count = std::min(thread_process.size(), largest_thread_count);
     threads_.resize(count);
@@ -85,6 +89,7 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
             by_index.set(key, process);
             processes_.push_back(std::make_unique<Process>());
             processes_.back()->index = thread_process[i];
+            processes_.back()->number = process;
         }
         threads_[i].process = process;
     }
@@ -100,7 +105,8 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
     references_.clear();
     if (slot.address != 0 && names_memory(static_cast<OperationKind>(slot.kind))) {
         references_.push_back({slot.address, slot.size, static_cast<std::uint32_t>(slot.object),
-                               static_cast<AccessMode>(slot.flags & mode_bits), false});
+                               static_cast<AccessMode>(slot.flags & mode_bits), false,
+                               static_cast<std::uint8_t>(slot.flags & reference_bits)});
     }
     for (std::size_t i = 0; i < count; ++i) {
         ReferencesSlot more;
@@ -109,11 +115,13 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
         if (more.count == 0 || more.count > 2) ++problems_;
         if (more.first_address != 0 && more.count >= 1) {
             references_.push_back({more.first_address, more.first_size, more.first_generation,
-                                   static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & assumed_bit) != 0});
+                                   static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & assumed_bit) != 0,
+                                   static_cast<std::uint8_t>(more.first_mode & reference_bits)});
         }
         if (more.second_address != 0 && more.count >= 2) {
             references_.push_back({more.second_address, more.second_size, more.second_generation,
-                                   static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & assumed_bit) != 0});
+                                   static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & assumed_bit) != 0,
+                                   static_cast<std::uint8_t>(more.second_mode & reference_bits)});
         }
     }
 }
@@ -178,10 +186,15 @@ void Engine::step(const Slot& slot) {
     Thread& thread = threads_[slot.thread];
     if (thread.timeline == none) open_thread(slot.thread);
     Process& process = *processes_[thread.process];
+    if (thread.building != none && slot.kind != static_cast<std::uint8_t>(OperationKind::GRAPH_NODE) &&
+        slot.kind != static_cast<std::uint8_t>(OperationKind::GRAPH_EDGE)) {
+        finish_body(thread);
+    }
     catch_up(thread, process);
     Operation operation{slot.sequence, slot.site, 0, slot.api, slot.thread, slot.status,
                         static_cast<OperationKind>(slot.kind), slot.flags};
-    if (is_cuda_call(slot) && !admit_call(slot, thread, process, operation)) return;
+    const bool asks = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;  // needs no device
+    if (is_cuda_call(slot) && !asks && !admit_call(slot, thread, process, operation)) return;
     // After an initialised parent's fork nothing of the child is judged, but it may still hand order on.
     if (process.silenced && slot.kind > static_cast<std::uint8_t>(OperationKind::MAIN_END)) return;
     dispatch(slot, thread, process, operation);
@@ -191,6 +204,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     using enum OperationKind;
     const auto kind = static_cast<OperationKind>(slot.kind);
     const bool failed = slot.status != 0 && slot.status != status_unknown;
+    if (failed || thread.failure.sequence != 0) watch_failure(slot, thread, operation, failed);
+    if (failed && judge_refusal(slot, process, operation)) return;
     switch (kind) {
         case NOT_UNDERSTOOD:
             process.blind = true;
@@ -198,6 +213,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
             return;
         case MALFORMED_CALL: report(Fact(602, FactVariant::NONE, operation)); return;
         case FREE: release(slot, thread, process, operation); return;
+        case GRAPH_LAUNCH: graph_launch(slot, thread, process, operation); return;
+        case CAPTURE_END: capture_end(slot, process); break;
         default: break;
     }
     if (failed) {
@@ -248,6 +265,14 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
             work(slot, thread, process, operation);
             return;
+        case CAPTURE_BEGIN: capture_begin(slot, thread, process, operation); return;
+        case CAPTURE_END: return;
+        case GRAPH_INSTANTIATE: graph_instantiate(slot, thread, process, operation); return;
+        case GRAPH_UPDATE: graph_update(slot, thread, process, operation); return;
+        case GRAPH_NODE: case GRAPH_EDGE: body_part(slot, thread, operation); return;
+        case GRAPH_NODE_UPDATE: graph_node_update(slot, process, operation); return;
+        case GRAPH_CLONE: return;
+        case GRAPH_TRIM: process.trim = operation; return;
         default: ++problems_; return;
     }
 }
@@ -255,6 +280,9 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
 void Engine::finish() {
     if (finished_) return;
     finished_ = true;
+    for (Thread& thread : threads_) {
+        if (thread.building != none) finish_body(thread);
+    }
     if (requirements_) {
         for (const Thread& thread : threads_) {
             Process& process = *processes_[thread.process];
@@ -263,6 +291,7 @@ void Engine::finish() {
             require_escape(process, thread, UINT64_MAX);  // the end of an entry: its caller goes on from here
         }
     }
+    report_churn();
     for (const Waits::Site& site : waits_.sites()) {
         if (site.needed) continue;
         Fact fact(504, FactVariant::DOMINATED, site.first);

@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "churn.hpp"
 #include "facts.hpp"
+#include "graphs.hpp"
 #include "state.hpp"
 #include "waits.hpp"
 
@@ -28,8 +31,9 @@ FactVariant free_variant(FreeClass family);
 
 class Engine {
 public:
-    /// `thread_process[i]` is the process index of thread i, as in the trace's thread table.
-    explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements);
+    /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` are the APIs by which a
+    /// program asks for the error of an earlier call.
+    explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking = {});
 
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -107,8 +111,10 @@ private:
     void use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed);
     void use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use);
     void use_stale(std::uint32_t index, const Placed& use);
-    void check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use);
-    void keep_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock);
+    /// Whether the use is ordered after the allocation, or it is not known that it is not.
+    bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use);
+    /// `exact`: the reference says which bytes are accessed; otherwise only where they begin.
+    void keep_use(Process& process, Allocation& allocation, const Reference& reference, bool exact, const Placed& use, const Clock& clock);
     void keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock);
     void host_access(Thread& thread, Process& process, const Operation& operation);
     void host_clock(Thread& thread, Process& process, const Operation& operation);
@@ -125,6 +131,9 @@ private:
     void judge_owner(Thread& thread, Process& process, const Allocation& allocation, FreeClass family, const Operation& operation);
     void judge_blocking(const Slot& slot, Thread& thread, const Allocation& allocation, std::uint32_t context, const Operation& operation);
     void pointer_lost(const Slot& slot, Process& process, const Operation& operation);
+
+    /// The memory is being freed: graphs that use it are stale, and if it is a graph's own it is not its launch's any more.
+    void end_use(Process& process, std::uint32_t index, const Operation& operation);
 
     // free_order.cpp: uses against the free
     bool judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at, const Stream* stream,
@@ -146,6 +155,121 @@ private:
     void judge_teardown(Thread& thread, std::uint32_t context, const Operation& operation, bool at_exit);
     void report_leak(Allocation& allocation, FactVariant variant, const Operation& operation);
     void require_escape(Process& process, const Thread& thread, std::uint64_t sequence);
+
+    // conflicts.cpp: uses against uses
+    void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Access& later);
+    void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Access& later,
+                        const Access& earlier, Epoch earlier_at);
+    [[nodiscard]] Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const;
+
+    // graphs.cpp: executable graphs and their bodies
+    struct Baker {
+        std::uint32_t exec;
+        std::uint32_t baked;  ///< index in its list
+    };
+    static std::uint32_t exec_by_handle(const Process& process, std::uint64_t handle) { return process.execs.find(handle); }
+    std::uint32_t new_exec(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    void graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    void graph_update(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    void graph_node_update(const Slot& slot, Process& process, const Operation& operation);
+    void begin_body(const Slot& slot, Thread& thread, std::uint32_t index);
+    void body_part(const Slot& slot, Thread& thread, const Operation& operation);
+    void finish_body(Thread& thread);
+    void check_body(Process& process, std::uint32_t index);
+    /// Reduces the body to what launches need: which memory, events and sync keys it uses.
+    void summarise(Process& process, std::uint32_t index);
+    void bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen, FlatMap& seen_stale);
+    void link(Process& process, std::uint32_t index);
+    void unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t allocation);
+    void add_neighbours(std::uint32_t index, std::uint32_t baked, const Baker& other);
+    std::vector<Baker>* bakers_of(const Process& process, std::uint32_t allocation);
+    void drop_bakers(const Process& process, std::uint32_t allocation);
+    void exec_destroyed(const Slot& slot, Process& process, const Operation& operation);
+    void end_exec(Process& process, std::uint32_t index, const Operation& operation);
+
+    // graph_launch.cpp: launches, and the memory that graphs use
+    void graph_launch(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    void join_event(Process& process, Timeline& own, std::uint64_t handle);
+    void report_stale(Process& process, GraphExec& exec, const Operation& operation);
+    void look_at_changed(Process& process, GraphExec& exec, Stream& stream, const Operation& operation);
+    void look_at_neighbours(Process& process, GraphExec& exec, Stream& stream, const Operation& operation);
+    void require_launch(Process& process, GraphExec& exec, const Stream& stream, const Operation& operation);
+    /// Makes the latest launch a use like any other, before the graph forgets that it used the memory.
+    void keep_launch(Process& process, const GraphExec& exec, const Baked& baked);
+    void note_baked_use(Process& process, std::uint32_t allocation);
+    void end_baked(Process& process, std::uint32_t index, const Operation& freed, bool reset);
+    /// An access of a node, as one of a launch.
+    static Access launched(const Access& access, const Operation& launch);
+
+    // graph_memory.cpp: memory that graphs allocate themselves
+    std::uint32_t graph_memory_of(const Process& process, std::uint32_t allocation);
+    void announce_graph_memory(Process& process, std::uint32_t allocation);
+    void forget_graph_memory(const Process& process, std::uint32_t memory);
+    [[nodiscard]] bool graph_memory_alive(const Process& process, const GraphMemory& memory) const;
+    void claim_memory(Process& process, std::uint32_t index);
+    void report_inside(const Allocation& allocation, const Operation& node, const Operation* free);
+    void judge_relaunch(Process& process, GraphExec& exec, const Operation& operation, bool failed);
+    /// Gives the memory the life that the latest launch began; whether it lives.
+    bool revive(Process& process, std::uint32_t index, GraphMemory& memory);
+    /// Judges an access to a graph's own memory from outside; whether anything more is to be said of it.
+    bool admit_graph_memory(Process& process, std::uint32_t index, const Clock& clock, const Stream* stream, const Operation& operation,
+                            FactVariant variant);
+    void note_outside_use(Process& process, std::uint32_t index);
+    void note_outside_free(Process& process, std::uint32_t index);
+    void take_back_memory(Process& process, GraphExec& exec, const Stream& stream, const Operation& operation);
+    void use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream, const Operation& operation);
+    void free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed);
+    void report_graph_leaks(Process& process, const Operation& operation, bool at_exit);
+
+    // failures.cpp
+    void watch_failure(const Slot& slot, Thread& thread, const Operation& operation, bool failed);
+
+    // churn.cpp
+    void note_round(const Process& process, const Allocation& allocation, const Operation& operation, std::uint64_t cost);
+    void report_churn();
+
+    // captures.cpp: captures, and what is refused
+    void capture_begin(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    static void capture_end(const Slot& slot, Process& process);
+    /// A call that failed because of what graphs and captures forbid; whether there is nothing else to judge.
+    bool judge_refusal(const Slot& slot, Process& process, Operation& operation);
+    void judge_capture(const Slot& slot, Process& process, Operation& operation);
+    void report_restriction(const Process& process, FactVariant variant, std::uint64_t graph, const Operation& operation);
+    void announce_graph_free(Process& process, const Operation& operation, std::uint32_t index, bool failed);
+    bool admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation, std::uint32_t index);
+
+    /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included: those
+    /// stand for all that the graph does to the memory.
+    template <class Visit>
+    void each_pending(const Process& process, const Allocation& allocation, Visit&& visit) {
+        process.allocations.each_use(allocation, visit);
+        if (!allocation.marks.baked) return;
+        each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
+            Placed launch = exec.last;
+            bool writes = false;
+            bool reads = true;
+            for (const BakedAccess& each : baked.accesses) {
+                writes |= each.access.operation.mode() == AccessMode::WRITE || each.access.operation.mode() == AccessMode::READ_WRITE;
+                reads &= each.access.operation.reads_only();
+            }
+            const AccessMode mode = reads ? AccessMode::READ : writes ? AccessMode::READ_WRITE : AccessMode::OPAQUE;
+            launch.operation.flags = static_cast<std::uint8_t>((launch.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(mode));
+            visit(static_cast<const Placed&>(launch), allocation.base, std::uint64_t{0});
+        });
+    }
+
+    /// Calls visit(exec, baked) for every launched graph that uses the memory.
+    template <class Visit>
+    void each_launch(const Process& process, const Allocation& allocation, Visit&& visit) {
+        const std::vector<Baker>* list = bakers_of(process, process.allocations.index_of(allocation));
+        if (list == nullptr) return;
+        for (const Baker& each : *list) {
+            const GraphExec& exec = *execs_[each.exec];
+            if (each.baked >= exec.baked.size() || exec.baked[each.baked].made != allocation.made.sequence) continue;
+            if (exec.launches <= exec.baked[each.baked].since) continue;
+            visit(exec, exec.baked[each.baked]);
+        }
+    }
 
     // verdicts
     [[nodiscard]] static Verdict verdict(const Clock& clock, Epoch earlier);
@@ -182,6 +306,17 @@ private:
     std::vector<SyncKey> keys_;
     Clock forgotten_keys_;
     std::vector<Reference> references_;
+    std::vector<std::unique_ptr<GraphExec>> execs_;
+    std::vector<std::uint32_t> spare_execs_;
+    std::uint64_t exec_incarnations_ = 0;
+    FlatMap baker_index_;  ///< key: process and allocation
+    std::vector<std::vector<Baker>> bakers_;
+    std::vector<std::uint32_t> spare_bakers_;
+    std::vector<GraphMemory> graph_memory_;
+    std::vector<std::uint32_t> spare_graph_memory_;
+    FlatMap graph_memory_index_;  ///< key: process and allocation
+    FlatMap asking_;  ///< APIs
+    Churn churn_;
     Waits waits_;
     Facts facts_;
     std::vector<Unmet> unmet_;

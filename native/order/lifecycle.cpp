@@ -60,6 +60,7 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
     ++context.epoch;
     context.dead = operation.kind == OperationKind::CONTEXT_DESTROY && context.kind == ContextKind::CREATED;
     end_memory(process, index, by_host);
+    report_graph_leaks(process, operation, false);
     if (context.dead) {
         for (Thread& each : threads_) {
             if (each.context == index) each.context = none;  // destroying pops it
@@ -77,6 +78,7 @@ void Engine::end_memory(Process& process, std::uint32_t context, const Placed& b
             case MemoryKind::MANAGED:
             case MemoryKind::PINNED:
                 report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
+                if (allocation.marks.baked) end_baked(process, index, by_host.operation, true);
                 process.allocations.retire(index, ended_by_reset, by_host, {});
                 break;
             case MemoryKind::IPC:
@@ -113,6 +115,7 @@ void Engine::handle_create(const Slot& slot, Process& process, const Operation& 
 
 void Engine::handle_destroy(const Slot& slot, Process& process, const Operation& operation) {
     if (!live_handle(slot, process, operation)) return;
+    if (slot.detail == static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC)) exec_destroyed(slot, process, operation);
     if (process.handles.find(handle_key(slot)) == none) handle_create(slot, process, Operation{});  // made before the trace
     OtherHandle& handle = handles_[process.handles.find(handle_key(slot))];
     handle.alive = false;
@@ -230,7 +233,7 @@ void Engine::require_escape(Process& process, const Thread& thread, std::uint64_
     const Clock& known = timeline(thread).clock;
     process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
         if (!allocation.live() || !(allocation.marks.assumed || allocation.marks.escaped)) return;
-        process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+        each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
             if (!use.operation.reads_only() && !known.knows(use.epoch, contract)) {
                 require(Unmet::Sort::escape, use.operation.sequence, sequence);
             }

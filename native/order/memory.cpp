@@ -5,7 +5,7 @@ namespace streamsan::order {
 namespace {
 
 constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::ARRAY);
-constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::POOL_BLOCK);
+constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::GRAPH_NODE);
 
 std::uint64_t nanoseconds(std::uint16_t duration) { return std::uint64_t{duration & 2047U} << (duration >> 11); }
 
@@ -70,6 +70,7 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
     allocation.made = operation;
     allocation.made_at = made_at;
     allocation.marks.assumed = assumed;
+    if (kind == MemoryKind::GRAPH) announce_graph_memory(process, allocations.index_of(allocation));
     if (operation.stream_name == 0 && !pageable(kind)) timeline(thread).advance();
 }
 
@@ -85,6 +86,11 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         return;  // a free of NULL does nothing and waits for nothing (F-02)
     }
     const std::uint32_t index = process.allocations.containing(slot.address);
+    if (family == FreeClass::GRAPH_NODE) {
+        announce_graph_free(process, operation, index, failed);
+        return;
+    }
+    if (index != none && process.allocations[index].kind == MemoryKind::GRAPH && !admit_graph_free(slot, thread, process, operation, index)) return;
     if (!judge_pointer(slot, thread, process, operation, index)) return;
     if (failed) {
         judge_stale(slot, thread, process, operation);  // the pointer is good: it may be the stream that is not
@@ -97,6 +103,7 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         judge_blocking(slot, thread, host, context, operation);
         observe_context(thread, slot.thread, context);
         judge_order(process, host, family, timeline(thread).clock, nullptr, operation);
+        if (host.marks.baked) end_baked(process, index, operation, false);
         host.marks.registered = false;
         host.marks.unregistered = true;
         host.marks.use_reported = false;
@@ -121,11 +128,13 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         stream.free = by_stream;
         stream.has_free = true;
         leave(stream);
+        end_use(process, index, operation);
         process.allocations.retire(index, slot.detail, by_host, by_stream);
         return;
     }
     const bool stream_ordered = allocation.kind == MemoryKind::STREAM_ORDERED;
-    const bool may_wait = (family == FreeClass::DEVICE || family == FreeClass::ARRAY) ? !stream_ordered
+    const bool in_order = stream_ordered || allocation.kind == MemoryKind::GRAPH;
+    const bool may_wait = (family == FreeClass::DEVICE || family == FreeClass::ARRAY) ? !in_order
                                                                                       : family == FreeClass::PINNED || family == FreeClass::UNREGISTER;
     if (may_wait) {
         // The wait covers the memory's own context, whichever is current (F-01, F-10, F-11, F-12, F-15). That of memory from an
@@ -140,6 +149,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
             }
         }
     }
+    if (may_wait) note_round(process, allocation, operation, nanoseconds(slot.duration));
     const bool ordered = judge_order(process, allocation, family, host.clock, nullptr, operation);
     if (ordered && stream_ordered && family == FreeClass::DEVICE && !allocation.marks.assumed) {
         Fact fact(206, FactVariant::NONE, operation);
@@ -148,7 +158,14 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         fact.assumed = operation.assumed();
         report(fact);
     }
+    end_use(process, index, operation);
     process.allocations.retire(index, slot.detail, {operation, host.advance()}, {});
+}
+
+void Engine::end_use(Process& process, std::uint32_t index, const Operation& operation) {
+    const Allocation& allocation = process.allocations[index];
+    if (allocation.marks.baked) end_baked(process, index, operation, false);
+    if (allocation.kind == MemoryKind::GRAPH) note_outside_free(process, index);
 }
 
 bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation, std::uint32_t index) {
@@ -178,6 +195,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
             report(fact);
         }
         if (allocation.live() && slot.status == 0) {
+            end_use(process, index, operation);
             process.allocations.retire(index, slot.detail, {operation, timeline(thread).advance()}, {});
         }
         allocation.marks.free_reported = true;

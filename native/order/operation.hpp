@@ -15,9 +15,13 @@ struct Reference {
     std::uint32_t generation;
     AccessMode mode;
     bool assumed;  ///< the access may not happen
+    std::uint8_t flags;  ///< TOUCHES and ATOMIC
 };
 
 constexpr std::uint8_t mode_bits = 3;
+/// The flags of a slot or operation that are about its reference.
+constexpr auto reference_bits =
+    static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::TOUCHES) | static_cast<std::uint8_t>(SlotFlag::ATOMIC));
 
 struct Operation {
     std::uint64_t sequence = 0;

@@ -74,6 +74,7 @@ void Engine::exit(const Slot& slot, Thread& thread, Process& process, const Oper
     process.allocations.each([&](std::uint32_t, Allocation& allocation) {
         report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation);
     });
+    report_graph_leaks(process, operation, true);
     if (requirements_) require_escape(process, thread, operation.sequence);
 }
 

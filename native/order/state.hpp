@@ -7,6 +7,7 @@
 #include "allocations.hpp"
 #include "clock.hpp"
 #include "flat_map.hpp"
+#include "graphs.hpp"
 #include "operation.hpp"
 
 namespace streamsan::order {
@@ -22,6 +23,11 @@ struct Thread {
     Tick call_tick = 0;                  ///< where its last CUDA call is; a lazily advanced tick, see Engine::note_call
     std::uint32_t call_context = none;   ///< the context that was current at that call
     Operation last_call;
+    Operation failure;                   ///< a call that failed, and whose status nobody is known to have seen
+    std::int16_t failure_said = 0;       ///< the status that was reported last
+    std::uint32_t building = none;       ///< executable graph whose body it is in the middle of
+    std::uint64_t building_left = 0;     ///< parts of that body to come
+    std::size_t building_references = 0;
 };
 
 /// A stream that was destroyed with work that nobody is known to have waited for.
@@ -119,6 +125,7 @@ struct AmbiguousWait {
 
 struct Process {
     std::int64_t index = 0;                   ///< as the trace numbers it
+    std::uint32_t number = 0;                 ///< as the engine does
     bool initialised = false;
     bool forked_from_initialised = false;
     bool forked = false;
@@ -144,6 +151,13 @@ struct Process {
     AmbiguousWait other_ambiguous;            ///< ... and the latest with another handle
     std::vector<Operation> before_main;       ///< CUDA calls before MAIN_BEGIN, one for each site
     FlatMap before_main_sites;
+    FlatMap execs;                            ///< executable graphs
+    FlatMap graph_execs;                      ///< the latest executable graph of a graph
+    std::vector<Capture> captures;            ///< that have begun and not ended
+    std::uint32_t worker = none;              ///< the stream of the latest device work
+    Operation trim;                           ///< the latest return of unused graph memory
+    std::uint64_t host_function = 0;          ///< sequence of the latest one: who knows whom its body told
+    bool value_ordered = false;               ///< streams wait for values in memory: that orders work in ways nobody sees
 };
 
 }  // namespace streamsan::order

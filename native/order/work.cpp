@@ -19,6 +19,9 @@ bool forbids_host_access(OperationKind kind) {
            kind == OperationKind::HOST_FUNCTION;
 }
 
+/// Whether the size of its references is what it accesses, not a bound of it.
+bool exact_extent(OperationKind kind) { return kind == OperationKind::COPY || kind == OperationKind::MEMSET; }
+
 /// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
 bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
 
@@ -50,6 +53,9 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     }
     stream.work = placed;
     stream.has_work = true;
+    process.worker = index;
+    if (operation.kind == OperationKind::HOST_FUNCTION) process.host_function = operation.sequence;
+    if (operation.kind == OperationKind::STREAM_MEMORY_OP) process.value_ordered = true;
     if (operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0) {
         sync_key(slot.object).clock.join(own.clock, contract_edge);
         own.released = true;
@@ -68,11 +74,16 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
     const std::uint32_t index = process.allocations.containing(reference.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
-    placed.operation.flags = static_cast<std::uint8_t>((placed.operation.flags & ~mode_bits) | static_cast<std::uint8_t>(reference.mode));
+    placed.operation.flags = static_cast<std::uint8_t>((placed.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(reference.mode) | reference.flags);
     if (reference.assumed) placed.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
     if (reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation) {
         use_stale(index, placed);
         return;
+    }
+    if (allocation.kind == MemoryKind::GRAPH) {
+        const Clock& clock = stream == nullptr ? timeline(thread).clock : timeline(*stream).clock;
+        if (!admit_graph_memory(process, index, clock, stream, placed.operation, FactVariant::GRAPH_USE)) return;
+        if (stream != nullptr && allocation.live()) note_outside_use(process, index);
     }
     if (!allocation.live()) {
         use_freed(process, thread, stream, index, placed);
@@ -81,16 +92,25 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
     // What the host did itself is over when its call returns: its own later frees are behind it.
     if (stream == nullptr) return;
     const Timeline& own = timeline(*stream);
-    if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed) check_after_alloc(process, allocation, *stream, placed);
+    const bool ordered = allocation.kind != MemoryKind::STREAM_ORDERED || allocation.marks.assumed ||
+                         check_after_alloc(process, allocation, *stream, placed);
+    const bool exact = exact_extent(placed.operation.kind) && reference.size != 0 && reference.address <= UINT64_MAX - reference.size;
+    // Nearly always all that is kept is of this stream.
+    bool others = allocation.more_uses != none || allocation.marks.baked;
+    for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) others |= allocation.uses[i].epoch.slot != own.slot;
+    if (ordered && others) {
+        judge_conflicts(process, allocation, *stream, {placed.operation, reference.address, exact ? reference.address + reference.size : 0});
+    }
+    if (allocation.marks.baked) note_baked_use(process, index);
     if (requirements_) {
-        process.allocations.each_use(allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
+        each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
             const bool conflict = !(placed.operation.reads_only() && earlier.operation.reads_only());
             if (conflict && !own.clock.knows(earlier.epoch, contract)) {
                 require(Unmet::Sort::use_use, earlier.operation.sequence, placed.operation.sequence);
             }
         });
     }
-    keep_use(process, allocation, reference, placed, own.clock);
+    keep_use(process, allocation, reference, exact, placed, own.clock);
 }
 
 void Engine::use_stale(std::uint32_t index, const Placed& use) {
@@ -140,12 +160,12 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
     report(fact);
 }
 
-void Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use) {
+bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use) {
     const Clock& clock = timeline(stream).clock;
-    if (clock.knows(allocation.made_at, contract)) return;
+    if (clock.knows(allocation.made_at, contract)) return true;
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
     const Verdict order = verdict(clock, allocation.made_at);
-    if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
+    if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return true;
     Fact fact(order == Verdict::observed ? 107 : 103, FactVariant::NONE, use.operation);
     fact.with(RelatedRole::ALLOC, allocation.made);
     fact.allocation = describe(allocation);
@@ -154,33 +174,39 @@ void Engine::check_after_alloc(const Process& process, const Allocation& allocat
     fact.may_be_equal = equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made);
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
     report(fact);
+    return false;
 }
 
-void Engine::keep_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock) {
+void Engine::keep_use(Process& process, Allocation& allocation, const Reference& reference, bool exact, const Placed& use,
+                      const Clock& clock) {
     if (host_side(allocation.kind)) {
         keep_ranged_use(process, allocation, reference, use, clock);
         return;
     }
+    const std::uint64_t begin = reference.address;
+    const std::uint64_t end = exact ? reference.address + reference.size : 0;
     const auto same = [&use](const Placed& other) {
         return other.epoch.slot == use.epoch.slot && other.operation.reads_only() == use.operation.reads_only();
     };
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
         if (same(allocation.uses[i])) {
-            allocation.uses[i] = use;
+            process.allocations.set_use(allocation, i, use, begin, end);
             return;
         }
     }
     if (allocation.inline_uses < allocation.uses.size()) {
-        allocation.uses[allocation.inline_uses++] = use;
+        const std::uint8_t next = allocation.inline_uses;
+        allocation.inline_uses = (next + 1U) & 0xFU;
+        process.allocations.set_use(allocation, next, use, begin, end);
         return;
     }
     // Forgets what this use is after: whoever is ordered after it is ordered after those as well.
     const auto dominated = [&](const Placed& other) {
         return !requirements_ && clock.knows(other.epoch, contract) && covers(use.operation, other.operation);
     };
-    for (Placed& slot : allocation.uses) {
-        if (!dominated(slot)) continue;
-        slot = use;
+    for (std::uint8_t i = 0; i < allocation.uses.size(); ++i) {
+        if (!dominated(allocation.uses[i])) continue;
+        process.allocations.set_use(allocation, i, use, begin, end);
         if (allocation.more_uses != none) {
             std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
             std::erase_if(more, [&](const RangedUse& each) { return same(each.use) || dominated(each.use); });
@@ -191,12 +217,12 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Reference&
     std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
     for (RangedUse& each : more) {
         if (same(each.use)) {
-            each.use = use;
+            each = {use, begin, end};
             return;
         }
     }
     std::erase_if(more, [&](const RangedUse& each) { return dominated(each.use); });
-    more.push_back({use, 0, 0});
+    more.push_back({use, begin, end});
 }
 
 void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use,
@@ -223,6 +249,10 @@ void Engine::host_access(Thread& thread, Process& process, const Operation& oper
         const std::uint32_t index = process.allocations.containing(reference.address);
         if (index == none) continue;
         const Allocation& allocation = process.allocations[index];
+        if (allocation.kind == MemoryKind::GRAPH &&
+            !admit_graph_memory(process, index, host.clock, nullptr, operation, FactVariant::GRAPH_USE)) {
+            continue;
+        }
         if (allocation.live()) {
             judge_host_access(process, allocation, reference, host.clock, operation);
         } else if (!pageable(allocation.kind)) {
@@ -250,12 +280,12 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
                                const Operation& operation) {
     const bool reads = reference.mode == AccessMode::READ;
     const std::uint64_t end = end_of(reference, allocation);
-    process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {
+    const auto judge = [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end, bool bulk) {
         if (reads && use.operation.reads_only()) return;
         if (use_end != 0 && (use_end <= reference.address || end <= use_begin)) return;
         if (clock.knows(use.epoch, contract)) return;
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
-        if (!host_side(allocation.kind) || !forbids_host_access(use.operation.kind)) return;
+        if (!host_side(allocation.kind) || !bulk) return;
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         Fact fact(order == Verdict::observed ? 107 : 108, reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation);
@@ -270,6 +300,16 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         fact.may_be_equal = maybe_awaited(process, use.operation);
         if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
         report(fact);
+    };
+    process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {
+        judge(use, use_begin, use_end, forbids_host_access(use.operation.kind));
+    });
+    if (!allocation.marks.baked) return;
+    each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
+        for (const BakedAccess& each : baked.accesses) {
+            const Access use = launched(each.access, exec.last.operation);
+            judge({use.operation, exec.last.epoch}, use.begin, use.end, each.bulk);
+        }
     });
 }
 

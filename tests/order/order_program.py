@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from streamsan.order.engine import Analysis, analyse
 from streamsan.order.facts import Fact
 from streamsan.trace import Reference, Site, Trace, TraceBuilder
-from streamsan.vocabulary import AccessMode, ContextKind, EdgeClass, ExitKind, FreeClass, MemoryKind, StreamKind
+from streamsan.vocabulary import (
+    AccessMode,
+    ContextKind,
+    EdgeClass,
+    ExitKind,
+    FreeClass,
+    HandleKind,
+    MemoryKind,
+    NodeKind,
+    SlotFlag,
+    StreamKind,
+)
 from streamsan.vocabulary import OperationKind as Kind
 
+READ_WRITE = AccessMode.READ_WRITE
 READ, WRITE, OPAQUE = AccessMode.READ, AccessMode.WRITE, AccessMode.OPAQUE
 PRIMARY = 100
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a graph's body."""
+
+    kind: NodeKind
+    references: tuple[Reference, ...] = ()
+    object: int = 0
+    flags: int = 0
+
+
+def kernel(address: int, mode: AccessMode = OPAQUE, *, touches: bool = False, generation: int = 0) -> Node:
+    """A kernel node with one argument."""
+    flags = SlotFlag.TOUCHES if touches else 0
+    return Node(NodeKind.KERNEL, (Reference(address, 0, generation, mode, flags),))
+
+
+def memory_node(kind: NodeKind, address: int) -> Node:
+    """An allocation or free node."""
+    return Node(kind, (Reference(address, 256),))
 
 
 class Program:
@@ -32,6 +68,7 @@ class Program:
         api: str = "call",
         at: int = 0,
         mode: AccessMode = OPAQUE,
+        reference_flags: int = 0,
         **fields: object,
     ) -> int:
         self.line += 1
@@ -44,7 +81,7 @@ class Program:
             thread=thread,
             api=api,
             site=self.builder.site(Site("program", line)),
-            references=[Reference(address, size, generation, mode) for address in addresses],
+            references=[Reference(address, size, generation, mode, reference_flags) for address in addresses],
             **fields,  # type: ignore[arg-type]
         )
         return line
@@ -86,6 +123,42 @@ class Program:
 
     def wait(self, stream: int, event: int, **fields: object) -> int:
         return self.op(Kind.STREAM_WAIT_EVENT, object=event, stream=stream, **fields)  # type: ignore[arg-type]
+
+    def graph(
+        self,
+        exec_handle: int,
+        nodes: Sequence[Node],
+        edges: Sequence[tuple[int, int]] = (),
+        *,
+        graph: int = 0,
+        kind: Kind = Kind.GRAPH_INSTANTIATE,
+        **fields: object,
+    ) -> int:
+        """An executable graph with its body; nodes are numbered from 1 and have the lines after the one returned."""
+        line = self.op(kind, object=exec_handle, address=graph, size=len(nodes) + len(edges), **fields)
+        for number, node in enumerate(nodes, 1):
+            self.line += 1
+            self.builder.append(
+                Kind.GRAPH_NODE,
+                thread=0,
+                api="node",
+                site=self.builder.site(Site("program", self.line)),
+                stream=exec_handle,
+                object=number,
+                address=node.object,
+                detail=node.kind,
+                flags=node.flags,
+                references=node.references,
+            )
+        for before, after in edges:
+            self.builder.append(Kind.GRAPH_EDGE, thread=0, stream=exec_handle, object=before, address=after)
+        return line
+
+    def graph_launch(self, exec_handle: int, stream: int, **fields: object) -> int:
+        return self.op(Kind.GRAPH_LAUNCH, object=exec_handle, stream=stream, **fields)  # type: ignore[arg-type]
+
+    def graph_destroy(self, exec_handle: int) -> int:
+        return self.op(Kind.HANDLE_DESTROY, object=exec_handle, detail=HandleKind.GRAPH_EXEC)
 
     def hand_over(self, giver: int, taker: int, edge: EdgeClass = EdgeClass.CONTRACT, key: int = 7) -> None:
         self.op(Kind.HOST_RELEASE, thread=giver, object=key, detail=edge, api="")

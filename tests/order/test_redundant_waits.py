@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from order_program import PRIMARY, READ, WRITE, Program
+from order_program import PRIMARY, READ, WRITE, Program, kernel
 
 from streamsan.order.consumers import unconsumed_waits
 from streamsan.order.removal import inserted, without
@@ -236,3 +236,33 @@ def test_the_free_of_a_destroyed_stream_is_pending_at_the_reset() -> None:
     reset = program.op(Kind.DEVICE_RESET, object=PRIMARY)
     program.exit()
     assert (106, "PENDING_FREE", reset) in program.found()
+
+
+def test_a_wait_to_see_whether_the_work_failed() -> None:
+    for asks in (True, False):
+        program = Program()
+        program.stream(S)
+        program.alloc(P)
+        program.launch(S, P)
+        waited = program.sync(S)
+        if asks:
+            program.op(Kind.CALL, api="cudaGetLastError")
+        program.launch(S, P)
+        program.sync_all()
+        program.free(P)
+        program.exit()
+        assert unconsumed(program) == ([] if asks else [waited])
+
+
+def test_a_wait_between_launches_of_one_graph() -> None:
+    program = Program()
+    program.stream(S)
+    program.alloc(P)
+    program.graph(70, [kernel(P, WRITE)])
+    program.graph_launch(70, S)
+    waited = program.sync(S)
+    program.graph_launch(70, S)
+    program.sync_all()
+    program.free(P)
+    program.exit()
+    assert unconsumed(program) == [waited]

@@ -284,13 +284,13 @@ def test_a_reference_that_may_not_be_used_is_assumed() -> None:
 
 def test_instances_of_one_place_are_one_fact() -> None:
     program = two_streams()
-    for _ in range(5):
+    for _ in range(3):
         program.alloc(P, at=50)
         program.launch(S, P, at=51)
         program.free(P, at=52, duration=100)
     implicit, blocking = program.facts()
-    assert (implicit.code, implicit.count) == (107, 5)
-    assert (blocking.code, blocking.count, blocking.cost_ns) == (501, 5, 500)
+    assert (implicit.code, implicit.count) == (107, 3)
+    assert (blocking.code, blocking.count, blocking.cost_ns) == (501, 3, 300)
 
 
 def test_order_that_only_unseen_code_could_give() -> None:

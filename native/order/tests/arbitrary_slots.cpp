@@ -22,7 +22,7 @@ public:
     Slot slot(std::uint64_t sequence) {
         static constexpr std::uint8_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 32, 33, 34, 35, 36, 37,
                                                  38, 39, 40, 41, 42, 43, 48, 48, 48, 49, 49, 49, 50, 51, 52, 64, 64, 64, 65, 65, 66,
-                                                 67, 68, 69, 90, 240, 241, 255};
+                                                 67, 68, 69, 90, 240, 241, 255, 80, 81, 82, 83, 83, 83, 84, 84, 85, 86, 87, 87, 87, 88, 89};
         Slot slot{};
         slot.sequence = rarely() ? random_() : sequence;
         slot.time = random_();
@@ -35,6 +35,24 @@ public:
         slot.thread = static_cast<std::uint16_t>(rarely() ? random_() : below(6));
         slot.status = static_cast<std::int16_t>(below(12) == 0 ? static_cast<std::int64_t>(random_()) : below(12) == 0 ? status_unknown : 0);
         slot.kind = kinds[below(sizeof kinds)];
+        if (slot.kind == 82 || slot.kind == 85) {
+            body_of_ = slot.object = 1 + below(4);
+            parts_ = slot.size = below(30);
+            node_ = 0;
+            slot.thread = static_cast<std::uint16_t>(below(3));
+            thread_ = slot.thread;
+        } else if (parts_ > 0 && below(16) != 0) {
+            --parts_;
+            slot.kind = below(3) == 0 ? 84 : 83;
+            slot.stream = body_of_;
+            slot.object = slot.kind == 83 ? ++node_ : 1 + below(node_ + 2);
+            if (slot.kind == 84) slot.address = slot.object + below(4);
+            slot.thread = thread_;
+            slot.more = static_cast<std::uint8_t>(below(2));
+        } else if (slot.kind == 86 || slot.kind == 87) {
+            slot.object = 1 + below(4);
+            if (slot.kind == 86) slot.address = below(20);
+        }
         if ((slot.kind == 4 || slot.kind == 7) && below(400) != 0) slot.kind = 64;  // little is looked at after these
         slot.detail = static_cast<std::uint8_t>(rarely() ? random_() : below(12));
         slot.flags = static_cast<std::uint8_t>(below(4) == 0 ? random_() : below(4));
@@ -73,6 +91,10 @@ private:
     std::uint64_t size() { return below(10) == 0 ? random_() : below(10) == 0 ? 0 : below(0x1800); }
 
     std::mt19937_64 random_;
+    std::uint64_t body_of_ = 0;  ///< executable graph whose body is being written ...
+    std::uint64_t parts_ = 0;    ///< ... with so many parts to come
+    std::uint64_t node_ = 0;
+    std::uint16_t thread_ = 0;
 };
 
 }  // namespace
@@ -89,7 +111,7 @@ int main(int argc, char** argv) {
         bytes.resize(count * sizeof(Slot));
         for (std::size_t i = 0; i < count; ++i) {
             unsigned char* place = bytes.data() + i * sizeof(Slot);
-            if (generator.below(8) == 0) {
+            if (generator.below(4) == 0) {
                 const ReferencesSlot slot = generator.references();
                 std::memcpy(place, &slot, sizeof slot);
             } else {

@@ -11,16 +11,17 @@ context, a default stream) may also be for work of unseen code that was given no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, run
+from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, asking_apis, run
 from streamsan.order.facts import Fact, Operation
 from streamsan.order.places import REDUNDANT_WAIT, PlaceKey, Sited, place_of
 from streamsan.order.removal import operation_starts, without
-from streamsan.vocabulary import ExitKind, FactVariant, OperationKind
+from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, SlotFlag, StreamKind
 
 MOST_SLOTS = 20_000
 """Longer traces are not asked: the question costs an analysis for each wait."""
@@ -43,6 +44,10 @@ class SourceTrace(TraceLike, Sited, Protocol):
     def origin(self) -> str:
         """Who made it; only "source" is looked at."""
 
+    @property
+    def apis(self) -> Sequence[str]:
+        """API index to name."""
+
 
 def unconsumed_waits(trace: SourceTrace, analysis: Analysis) -> list[Fact]:
     """Return a NO_CONSUMER fact for each place of host waits that nothing later in the trace needs.
@@ -51,30 +56,30 @@ def unconsumed_waits(trace: SourceTrace, analysis: Analysis) -> list[Fact]:
     engine's analysis of the same trace: places that it calls dominated are left out. All the waits that the two call
     redundant can be removed together.
     """
-    slots = _visible_slots(trace)
+    slots = visible_slots(trace)
     if slots is None:
         return []
     starts = operation_starts(slots)
     sites = np.unique(slots["site"][starts]).tolist()
     places = {site: place_of(trace, site) for site in sites}
     dominated = {place_of(trace, fact.operation.site) for fact in analysis.facts if fact.code == REDUNDANT_WAIT}
-    waits = {place: rows for place, rows in _waits(slots, places).items() if place not in dominated}
+    waits = {place: rows for place, rows in waits_by_place(slots, places, trace.apis).items() if place not in dominated}
     if not waits:
         return []
     whole = run(trace.threads, [slots], requirements=True).unmet
     # What is dominated is gone already, and so is each wait that turns out not to be needed: one of two waits for the
     # same work stays.
-    removed = _dominated(slots, places, dominated)
+    removed = dominated_waits(slots, places, dominated)
     facts = []
     for rows in list(waits.values())[:MOST_PLACES]:
         without_these = removed | {int(number) for number in slots["sequence"][rows]}
         if not run(trace.threads, without([slots], without_these), requirements=True).unmet - whole:
             removed = without_these
-            facts.append(_fact(trace, slots[rows]))
+            facts.append(_fact(trace, slots, rows))
     return facts
 
 
-def _visible_slots(trace: SourceTrace) -> Slots | None:
+def visible_slots(trace: SourceTrace) -> Slots | None:
     """Return all slots as one array, or None where not all later host code is visible."""
     if trace.origin != "source":
         return None
@@ -95,12 +100,16 @@ def _visible_slots(trace: SourceTrace) -> Slots | None:
     return slots if bool(ends.any()) and not bool(given.any()) and not bool(forks.any()) else None
 
 
-def _waits(slots: Slots, places: Mapping[int, PlaceKey]) -> dict[PlaceKey, list[int]]:
-    """Return the rows of successful host waits that may be asked about, by place, in order of appearance."""
+def waits_by_place(slots: Slots, places: Mapping[int, PlaceKey], apis: Sequence[str]) -> dict[PlaceKey, list[int]]:
+    """Return the rows of successful host waits that may be asked about, by place, in order of appearance.
+
+    Not those after which the program asks for errors at once: it waits to see whether the work has failed.
+    """
     kinds = slots["kind"]
     starts = operation_starts(slots)
     waits = starts & np.isin(kinds, HOST_WAITS) & (slots["status"] == 0) & (slots["site"] != 0)
     opaque = np.flatnonzero(starts & (kinds == OperationKind.OPAQUE_CALL))
+    asking = frozenset(asking_apis(apis))
     rows: dict[PlaceKey, list[int]] = {}
     # A place that does something else as well (a function that waits through another's site) is left alone.
     refused = {places[site] for site in np.unique(slots["site"][starts & ~waits]).tolist()}
@@ -111,32 +120,54 @@ def _waits(slots: Slots, places: Mapping[int, PlaceKey]) -> dict[PlaceKey, list[
         )
         if wide and len(opaque) and int(opaque[0]) < row:
             refused.add(place)
+        if _asks_next(slots, starts, row, asking):
+            refused.add(place)
         rows.setdefault(place, []).append(row)
     return {place: found for place, found in rows.items() if place not in refused}
 
 
-def _dominated(slots: Slots, places: Mapping[int, PlaceKey], dominated: Collection[PlaceKey]) -> set[int]:
+def _asks_next(slots: Slots, starts: NDArray[np.bool_], row: int, asking: Collection[int]) -> bool:
+    """Tell whether the thread's next operation asks for the error of earlier calls."""
+    following = np.flatnonzero(starts[row + 1 :] & (slots["thread"][row + 1 :] == slots["thread"][row]))
+    if not len(following):
+        return False
+    later = slots[row + 1 + int(following[0])]
+    return int(later["kind"]) == OperationKind.CALL and int(later["api"]) in asking
+
+
+def dominated_waits(slots: Slots, places: Mapping[int, PlaceKey], dominated: Collection[PlaceKey]) -> set[int]:
     """Return the sequence numbers of the dominated waits."""
     sites = [site for site, place in places.items() if place in dominated]
     rows = operation_starts(slots) & np.isin(slots["site"], sites) & np.isin(slots["kind"], DOMINATED_WAITS)
     return {int(number) for number in slots["sequence"][rows]}
 
 
-def _fact(trace: SourceTrace, instances: Slots) -> Fact:
-    first = instances[0]
-    thread = int(first["thread"])
-    operation = Operation(
-        sequence=int(first["sequence"]),
-        kind=OperationKind(int(first["kind"])),
-        site=int(first["site"]),
-        api=int(first["api"]),
+def _fact(trace: SourceTrace, slots: Slots, rows: list[int]) -> Fact:
+    operation = operation_of(trace, slots, rows[0])
+    return Fact(code=REDUNDANT_WAIT, variant=FactVariant.NO_CONSUMER, operation=operation, count=len(rows))
+
+
+def operation_of(trace: SourceTrace, slots: Slots, row: int) -> Operation:
+    """Return a row's slot as an operation of a fact; the stream's site, kind and origin are those of its creation."""
+    slot = slots[row]
+    thread, stream = int(slot["thread"]), int(slot["stream"])
+    before = slots[:row]
+    made = np.flatnonzero((before["kind"] == OperationKind.STREAM_CREATE) & (before["object"] == stream))
+    creation = before[int(made[-1])] if stream and len(made) else None
+    return Operation(
+        sequence=int(slot["sequence"]),
+        kind=OperationKind(int(slot["kind"])),
+        site=int(slot["site"]),
+        api=int(slot["api"]),
         thread=thread,
         process=_process_of(trace.threads, thread),
-        stream=int(first["stream"]),
-        flags=int(first["flags"]),
-        status=int(first["status"]),
+        stream=stream,
+        flags=int(slot["flags"]),
+        status=int(slot["status"]),
+        stream_site=0 if creation is None else int(creation["site"]),
+        stream_kind=None if creation is None else StreamKind(int(creation["detail"])),
+        stream_assumed=creation is not None and bool(int(creation["flags"]) & SlotFlag.ASSUMED),
     )
-    return Fact(code=REDUNDANT_WAIT, variant=FactVariant.NO_CONSUMER, operation=operation, count=len(instances))
 
 
 def _process_of(threads: Iterable[ThreadLike], index: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from streamsan.order._engine import Engine
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.order.places import Sited, by_place
+from streamsan.order.thresholds import worth_saying
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
 
 if TYPE_CHECKING:
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 
 Slots = NDArray[np.void]
 """an array of dtype `streamsan.trace.layout.SLOT`"""
+
+ASKING = (
+    "cudaGetLastError",
+    "cudaPeekAtLastError",
+    "cudaGetErrorString",
+    "cudaGetErrorName",
+    "cuGetErrorString",
+    "cuGetErrorName",
+)
+"""Calls by which a program shows that it looks at errors; with what a version adds behind the name."""
+MOST_APIS = 65536
+"""An API's number has 16 bits."""
 
 
 class ThreadLike(Protocol):
@@ -108,9 +121,19 @@ def _fact(values: _Fact) -> Fact:
     )
 
 
-def run(threads: Iterable[ThreadLike], chunks: Iterable[Slots], *, requirements: bool = False) -> Analysis:
-    """Analyse slots that come in chunks; memory does not grow with their number. The facts are aggregated by sites."""
-    engine = Engine([thread.process for thread in threads], requirements)
+def asking_apis(apis: Sequence[str]) -> list[int]:
+    """Return the numbers of the APIs by which a program asks for the error of earlier calls."""
+    return [number for number, name in enumerate(apis[:MOST_APIS]) if name.startswith(ASKING)]
+
+
+def run(
+    threads: Iterable[ThreadLike], chunks: Iterable[Slots], *, requirements: bool = False, apis: Sequence[str] = ()
+) -> Analysis:
+    """Analyse slots that come in chunks; memory does not grow with their number. The facts are aggregated by sites.
+
+    `apis` are the names of the trace's APIs, to see by which calls a program asks for errors.
+    """
+    engine = Engine([thread.process for thread in threads], requirements, asking_apis(apis))
     for chunk in chunks:
         engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
     engine.finish()
@@ -120,10 +143,19 @@ def run(threads: Iterable[ThreadLike], chunks: Iterable[Slots], *, requirements:
 
 
 class SitedTrace(TraceLike, Sited, Protocol):
-    """A trace that knows the places of its operations."""
+    """A trace that knows the places of its operations, and the names of its calls."""
+
+    @property
+    def origin(self) -> str:
+        """Who made it."""
+
+    @property
+    def apis(self) -> Sequence[str]:
+        """API index to name."""
 
 
 def analyse(trace: SitedTrace) -> Analysis:
     """Find what in a trace breaks a rule's condition, aggregated by places. Never fails on a trace's content."""
-    analysis = run(trace.threads, trace.chunks())
-    return replace(analysis, facts=by_place(trace, analysis.facts, analysis.needed_waits))
+    analysis = run(trace.threads, trace.chunks(), apis=trace.apis)
+    facts = by_place(trace, worth_saying(analysis.facts, trace.origin), analysis.needed_waits)
+    return replace(analysis, facts=facts)

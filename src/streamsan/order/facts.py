@@ -1,4 +1,33 @@
-"""What the order engine says: candidate facts, aggregated by call sites. Rules turn them into findings."""
+"""What the order engine says: candidate facts, aggregated by call sites. Rules turn them into findings.
+
+Facts about graphs, conflicts and costs: the reported operation, and the roles of the related ones ([..]: where known).
+
+    SS109               the later use (its kind may be GRAPH_NODE or GRAPH_LAUNCH); USE the earlier one, ALLOC. Both
+                        uses have the flag TOUCHES, and modes that are known, exactly where the overlap is sure;
+                        otherwise the fact is `assumed`
+    SS301               the launch; ALLOC one that lives, USE the launch that made it, CREATE the instantiation
+    SS302               the call that is refused; [CREATE the begin of the capture]
+    SS303 STALE_*       the launch; ALLOC, FREE (STALE_RESET: RESET), USE the node, CREATE the instantiation,
+                        [OWNER the allocation that has the address now: STALE_RECYCLED]
+    SS304 GRAPH_USE     the use outside; ALLOC, USE the launch that allocates
+    SS304 GRAPH_FREE    the free outside; ALLOC, USE the launch that allocates. Where the operation is a GRAPH_LAUNCH,
+                        that launch frees (automatically, or by a node) while the USE, outside, may still run
+    SS304 GRAPH_INSIDE  the node; ALLOC, [FREE the free node: the use is not before it; without: it is not after ALLOC]
+    SS304 GRAPH_NOT_ALIVE
+                        the use or free; ALLOC, [FREE the node that frees in the graph; without: before any launch]
+    SS305 NO_FREE       the allocation; ALLOC, USE the first launch, CREATE the instantiation
+    SS306 SECOND_EXEC   the instantiation; [CREATE the first one], [ALLOC]
+    SS306 CLONED        the clone; [CREATE an instantiation of the same graph], [ALLOC]
+    SS306 OUTSIDE_FREE  the free; ALLOC
+    SS306 AS_CHILD      the call; [ALLOC], [FREE the node that frees it already]
+    SS402               the allocation; ALLOC, USE the last launch, DESTROY of the executable graph, [SYNC the trim],
+                        RESET the reset or the exit
+    SS502 CHURN         the allocation of the last round; ALLOC the same, FREE, [USE work between]; `count`: the rounds
+    SS503 TOO_WIDE      the wait; USE the last work that something later needs, [OTHER: work that nothing needs, and
+                        that the wait covers]; the stream of USE is the one to wait for. `extra["exact"]` is 1 where
+                        waiting for that stream is enough, 0 where only an event recorded right after USE is
+    SS601 UNCHECKED     the call that failed (its `status`); USE the first later work of the same thread
+"""
 
 from __future__ import annotations
 

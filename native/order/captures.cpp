@@ -1,0 +1,149 @@
+// Captures, and calls about graphs that are refused.
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+// The runtime's and the driver's numbers are the same.
+constexpr std::int16_t not_supported = 801;
+constexpr std::int16_t capture_unsupported = 900;
+constexpr std::int16_t capture_invalidated = 901;
+constexpr std::int16_t capture_implicit = 906;
+constexpr std::int16_t captured_event = 907;
+constexpr std::int16_t capture_wrong_thread = 908;
+
+FactVariant variant_of(const Operation& operation) {
+    using enum OperationKind;
+    switch (operation.status) {
+        case capture_implicit: return FactVariant::CAPTURE_LEGACY;
+        case captured_event: return FactVariant::CAPTURE_WAIT;
+        case capture_unsupported: break;
+        default: return FactVariant::CAPTURE_STRUCTURE;
+    }
+    switch (operation.kind) {
+        case STREAM_SYNCHRONIZE: case STREAM_QUERY: case EVENT_SYNCHRONIZE: case EVENT_QUERY: case EVENT_ELAPSED:
+        case CONTEXT_SYNCHRONIZE: return FactVariant::CAPTURE_WAIT;
+        default: return FactVariant::CAPTURE_UNSAFE;
+    }
+}
+
+}  // namespace
+
+void Engine::capture_begin(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
+    if (index == none) return;
+    operation.stream_name = streams_[index]->name;
+    constexpr std::size_t most_captures = 256;
+    std::erase_if(process.captures, [&](const Capture& each) { return each.id == slot.object || each.stream == slot.stream; });
+    if (process.captures.size() >= most_captures) process.captures.erase(process.captures.begin());
+    process.captures.push_back({slot.object, slot.stream, false, operation});
+}
+
+void Engine::capture_end(const Slot& slot, Process& process) {
+    std::erase_if(process.captures, [&](const Capture& each) { return each.id == slot.object || each.stream == slot.stream; });
+}
+
+bool Engine::judge_refusal(const Slot& slot, Process& process, Operation& operation) {
+    if (slot.status >= capture_unsupported && slot.status <= capture_wrong_thread) {
+        judge_capture(slot, process, operation);
+        return true;
+    }
+    if (slot.status != not_supported) return false;
+    switch (operation.kind) {
+        case OperationKind::GRAPH_INSTANTIATE: report_restriction(process, FactVariant::SECOND_EXEC, slot.address, operation); return true;
+        case OperationKind::GRAPH_CLONE: report_restriction(process, FactVariant::CLONED, slot.address, operation); return true;
+        case OperationKind::HANDLE_USE:
+            if (slot.detail != static_cast<std::uint8_t>(HandleKind::GRAPH)) return false;
+            report_restriction(process, FactVariant::AS_CHILD, slot.object, operation);
+            return true;
+        default: return false;
+    }
+}
+
+void Engine::judge_capture(const Slot& slot, Process& process, Operation& operation) {
+    // Of several captures, the one whose stream the call names, else one of its own thread, else the latest.
+    Capture* found = nullptr;
+    int best = -1;
+    const bool ends = operation.kind == OperationKind::CAPTURE_END;
+    for (Capture& each : process.captures) {
+        const int fit = ends && each.id == slot.object && slot.object != 0 ? 3
+                        : slot.stream != 0 && each.stream == slot.stream   ? 2
+                        : each.begin.thread == operation.thread            ? 1
+                                                                           : 0;
+        if (fit < best) continue;
+        best = fit;
+        found = &each;
+    }
+    const bool silent = operation.status == capture_invalidated || (found != nullptr && found->broken);
+    if (found != nullptr) found->broken = true;
+    if (!silent) {
+        if (const std::uint32_t stream = slot.stream <= per_thread_handle ? none : process.streams.find(slot.stream); stream != none) {
+            operation.stream_name = streams_[stream]->name;
+        }
+        Fact fact(302, variant_of(operation), operation);
+        if (found != nullptr) fact.with(RelatedRole::CREATE, found->begin);
+        fact.assumed = operation.assumed();
+        report(fact);
+    }
+    if (ends) capture_end(slot, process);
+}
+
+void Engine::report_restriction(const Process& process, FactVariant variant, std::uint64_t graph, const Operation& operation) {
+    Fact fact(306, variant, operation);
+    const std::uint32_t index = process.graph_execs.find(graph);
+    if (index != none && graph != 0) {
+        const GraphExec& exec = *execs_[index];
+        fact.with(RelatedRole::CREATE, exec.made);
+        if (!exec.own.empty()) {
+            const GraphMemory& memory = graph_memory_[exec.own.front()];
+            const Allocation& allocation = process.allocations[memory.allocation];
+            if (allocation.made.sequence == memory.made) {
+                fact.with(RelatedRole::ALLOC, allocation.made);
+                fact.allocation = describe(allocation);
+            }
+        }
+    }
+    fact.assumed = operation.assumed();
+    report(fact);
+}
+
+void Engine::announce_graph_free(Process& process, const Operation& operation, std::uint32_t index, bool failed) {
+    if (index == none) return;
+    Allocation& allocation = process.allocations[index];
+    const std::uint32_t at = allocation.kind == MemoryKind::GRAPH ? graph_memory_of(process, index) : none;
+    if (!failed) {
+        if (at == none) return;
+        graph_memory_[at].freed_ever = true;
+        if (!graph_memory_[at].free_announced) graph_memory_[at].announced_free = operation;
+        graph_memory_[at].free_announced = true;
+        return;
+    }
+    if (allocation.kind == MemoryKind::GRAPH && (at == none || !graph_memory_[at].free_announced)) return;  // why is not known
+    if (allocation.marks.free_reported) return;
+    allocation.marks.free_reported = true;
+    Fact fact(306, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD, operation);
+    fact.with(RelatedRole::ALLOC, allocation.made);
+    if (at != none) fact.with(RelatedRole::FREE, graph_memory_[at].announced_free);
+    fact.allocation = describe(allocation);
+    fact.assumed = operation.assumed() || allocation.marks.assumed;
+    report(fact);
+}
+
+bool Engine::admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation, std::uint32_t index) {
+    const Stream* stream = nullptr;
+    const bool failed = slot.status != 0 && slot.status != status_unknown;
+    if (slot.detail == static_cast<std::uint8_t>(FreeClass::ASYNC) && !failed) {
+        const std::uint32_t at = stream_of(slot.stream, thread, process, operation);
+        if (at == none) return false;
+        Stream& own = *streams_[at];
+        operation.stream_name = own.name;
+        enter(own, thread, slot.thread);
+        stream = &own;
+    }
+    const Clock& clock = stream == nullptr ? timeline(thread).clock : timeline(*stream).clock;
+    return admit_graph_memory(process, index, clock, stream, operation, FactVariant::GRAPH_FREE);
+}
+
+}  // namespace streamsan::order

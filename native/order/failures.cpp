@@ -1,0 +1,58 @@
+// Calls that failed, and a program that went on as if they had not (SS601).
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+/// Answers, and attempts that a program makes to see whether they succeed.
+bool probing(std::int16_t status) {
+    switch (status) {
+        case 600:                                // not ready
+        case 704: case 705:                      // peer access is enabled already, or not
+        case 708: case 712: case 713:            // context in use, memory registered already, or not
+        case 801: return true;                   // not supported
+        default: return status >= 900 && status <= 908;  // SS302
+    }
+}
+
+/// Calls whose effect a later operation would miss. The failure of any other is an answer.
+bool has_effect(OperationKind kind) {
+    using enum OperationKind;
+    switch (kind) {
+        case ALLOC: case FREE: case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case GRAPH_LAUNCH: case GRAPH_INSTANTIATE:
+        case GRAPH_UPDATE: case STREAM_SYNCHRONIZE: case EVENT_SYNCHRONIZE: case CONTEXT_SYNCHRONIZE: case EVENT_RECORD:
+        case STREAM_WAIT_EVENT: case STREAM_CREATE: case EVENT_CREATE: return true;
+        default: return false;
+    }
+}
+
+/// Work that shows that the program goes on. To free and to destroy is how failures are handled.
+bool goes_on(OperationKind kind) {
+    using enum OperationKind;
+    return kind == LAUNCH || kind == COPY || kind == MEMSET || kind == GRAPH_LAUNCH || kind == HOST_FUNCTION;
+}
+
+}  // namespace
+
+void Engine::watch_failure(const Slot& slot, Thread& thread, const Operation& operation, bool failed) {
+    if (thread.failure.sequence != 0) {
+        const bool asked = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;
+        if (asked) {
+            thread.failure = {};
+            thread.failure_said = 0;
+        } else if (goes_on(operation.kind)) {
+            Fact fact(601, FactVariant::UNCHECKED, thread.failure);
+            fact.with(RelatedRole::USE, operation);
+            fact.assumed = thread.failure.assumed() || operation.assumed();
+            report(fact);
+            thread.failure_said = thread.failure.status;
+            thread.failure = {};
+        }
+    }
+    // An error that stays is returned by every later call: it is said once.
+    if (failed && thread.failure.sequence == 0 && has_effect(operation.kind) && !probing(slot.status) && slot.status != thread.failure_said) {
+        thread.failure = operation;
+    }
+}
+
+}  // namespace streamsan::order

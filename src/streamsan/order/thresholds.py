@@ -1,0 +1,31 @@
+"""Facts that hold, and are not worth saying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streamsan.order.facts import Fact
+
+UNCHECKED = 601
+CHURN = 502
+ROUNDS = 8
+"""Fewer rounds of allocation and free are no hot loop in a run."""
+ROUNDS_IN_SOURCE = 4
+"""The reader runs a loop of unknown length so often (see `Limits.unknown_iterations`). Its sites tell calls apart by
+all that they are nested in: so many rounds at the same two sites are a loop."""
+COSTS = range(500, 600)
+
+
+def worth_saying(facts: Iterable[Fact], origin: str) -> list[Fact]:
+    """Return the facts without rounds that are too few, and without failures that another fact explains."""
+    every = list(facts)
+    rounds = ROUNDS_IN_SOURCE if origin == "source" else ROUNDS
+    explained = {
+        (fact.operation.site, fact.operation.api) for fact in every if fact.code < UNCHECKED and fact.code not in COSTS
+    }
+    return [
+        fact
+        for fact in every
+        if not (fact.code == CHURN and fact.count < rounds)
+        and not (fact.code == UNCHECKED and (fact.operation.site, fact.operation.api) in explained)
+    ]

@@ -1,0 +1,111 @@
+"""SS502 (churn) and SS601 (failures that nobody looks at)."""
+
+from __future__ import annotations
+
+import pytest
+from order_program import Program, line_of
+
+from streamsan.vocabulary import FreeClass, MemoryKind, RelatedRole
+from streamsan.vocabulary import OperationKind as Kind
+
+S = 10
+P = 0x10000
+
+
+def program(origin: str = "source") -> Program:
+    p = Program(origin=origin)
+    p.stream(S)
+    return p
+
+
+def loop(p: Program, rounds: int, kind: MemoryKind, family: FreeClass, *, works: bool = True) -> Program:
+    for _ in range(rounds):
+        p.alloc(P, kind, S if family is FreeClass.ASYNC else 0, at=50)
+        if works:
+            p.launch(S, P, at=51)
+        p.sync(S, at=52)
+        p.free(P, family, S if family is FreeClass.ASYNC else 0, at=53)
+    return p
+
+
+@pytest.mark.parametrize(
+    ("kind", "family"), [(MemoryKind.PLAIN, FreeClass.DEVICE), (MemoryKind.PINNED, FreeClass.PINNED)]
+)
+@pytest.mark.parametrize(("origin", "rounds"), [("source", 4), ("recording", 8)])
+def test_churn(origin: str, rounds: int, kind: MemoryKind, family: FreeClass) -> None:
+    (fact,) = loop(program(origin), rounds, kind, family).facts(502)
+    assert (line_of(fact), fact.count) == (fact.related[0][1].site, rounds)
+    assert [role for role, _ in fact.related] == [RelatedRole.ALLOC, RelatedRole.FREE, RelatedRole.USE]
+    assert loop(program(origin), rounds - 1, kind, family).facts(502) == []
+
+
+def test_no_churn() -> None:
+    assert loop(program(), 20, MemoryKind.STREAM_ORDERED, FreeClass.ASYNC).facts(502) == []
+    assert loop(program(), 20, MemoryKind.PLAIN, FreeClass.DEVICE, works=False).facts(502) == []
+    p = program()
+    for _ in range(20):  # at places of their own
+        p.alloc(P)
+        p.launch(S, P)
+        p.sync(S)
+        p.free(P)
+    assert p.facts(502) == []
+
+
+@pytest.mark.parametrize("asks", [None, "cudaGetLastError", "cudaGetErrorString"])
+def test_a_failure_that_nobody_looks_at(asks: str | None) -> None:
+    p = program()
+    failed = p.op(Kind.LAUNCH, stream=S, status=98)
+    if asks is not None:
+        p.op(Kind.CALL, api=asks)
+    after = p.launch(S)
+    p.launch(S)
+    if asks is not None:
+        assert p.found() == []
+        return
+    (fact,) = p.facts()
+    assert (fact.code, fact.variant.name, line_of(fact), fact.operation.status) == (601, "UNCHECKED", failed, 98)
+    assert [(role, other.site) for role, other in fact.related] == [(RelatedRole.USE, after)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (Kind.STREAM_QUERY, 600),
+        (Kind.PEER_ENABLE, 704),
+        (Kind.CALL, 1),
+        (Kind.ALLOC_ATTRIBUTE, 1),
+        (Kind.EVENT_QUERY, 600),
+        (Kind.PREFETCH, 801),
+    ],
+)
+def test_answers_are_no_failures(kind: Kind, status: int) -> None:
+    p = program()
+    p.op(kind, stream=S, status=status)
+    p.launch(S)
+    assert p.found() == []
+
+
+def test_an_error_that_stays_is_said_once() -> None:
+    p = program()
+    for _ in range(3):
+        p.op(Kind.LAUNCH, stream=S, status=700)
+        p.op(Kind.COPY, stream=S, status=700)
+    assert len(p.facts(601)) == 1
+
+
+def test_to_clean_up_is_to_handle_it() -> None:
+    p = program()
+    p.alloc(P)
+    p.op(Kind.LAUNCH, stream=S, status=98)
+    p.free(P)
+    p.exit()
+    assert p.facts(601) == []
+
+
+def test_what_another_fact_explains_is_not_said_again() -> None:
+    p = program()
+    p.alloc(P)
+    p.free(P)
+    p.free(P, status=1)
+    p.launch(S)
+    assert [fact.code for fact in p.facts()] == [201]
