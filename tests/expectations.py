@@ -1,22 +1,28 @@
 """Expected findings, written in the programs themselves.
 
-A line with `// expect: SS102` carries an error or warning of that code; all errors and warnings of a program must be
-expected, by line and code. A line with `// expect-note: SS501` carries a note that must be there; further notes are
-free. Several codes are separated by commas.
+A line with `// expect: SS102` (in Python `# expect: SS102`) carries an error or warning of that code; all errors and
+warnings of a program must be expected, by line and code. A line with `// expect-note: SS501` carries a note that must
+be there; further notes are free. Several codes are separated by commas.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streamsan.analysis import analyse_path
-from streamsan.findings import Finding, Severity
+from streamsan.cli import main
+from streamsan.findings import Confidence, Finding, Location, Severity
 
-_EXPECTATION = re.compile(r"//\s*expect(?P<note>-note)?:\s*(?P<codes>[^/\n]*?)\s*$", re.MULTILINE)
+_EXPECTATION = re.compile(r"(?://|#)\s*expect(?P<note>-note)?:\s*(?P<codes>[^/#\n]*?)\s*$", re.MULTILINE)
 _CODE = re.compile(r"SS\d{3}\Z")
+
+SCHEDULES = ("lazy", "1")
+"""schedules of the simulated device under which a Python program is run"""
 
 Mark = tuple[int, str]
 """line and code"""
@@ -52,6 +58,54 @@ def check_text(text: str, folder: Path, name: str = "example.cu") -> list[Findin
 def check_file(path: Path) -> list[Finding]:
     """Check a program in a file."""
     return list(analyse_path(path).findings)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One run of a Python program on the simulated device."""
+
+    schedule: str
+    status: int
+    """the program's exit status"""
+    findings: list[Finding]
+    problems: list[str]
+    """what limits the report"""
+
+
+def simulate(path: Path, folder: Path, schedules: Sequence[str] = SCHEDULES, *options: str) -> list[Simulated]:
+    """Run a Python program once for each schedule, each in a process of its own. Reports go to `folder`."""
+    return [_simulated(path, folder, schedule, options) for schedule in schedules]
+
+
+def _simulated(path: Path, folder: Path, schedule: str, options: Sequence[str]) -> Simulated:
+    report = folder / f"{path.stem}.{schedule}.json"
+    arguments = ["sim", "--schedule", schedule, *options, "--format", "json", "--report", str(report), str(path)]
+    status = main(arguments)
+    if not report.exists():
+        raise AssertionError(f"no report of {path.name} ({schedule}): status {status}")
+    document = json.loads(report.read_text(encoding="utf-8"))
+    findings = [_finding(entry) for entry in document["findings"]]
+    problems = [f"{problem['file']}: {problem['message']}" for problem in document["summary"]["problems"]]
+    return Simulated(schedule, status, findings, problems)
+
+
+def _finding(entry: dict[str, Any]) -> Finding:
+    """Return a finding as far as expectations look at it."""
+    where = entry["location"]
+    return Finding(
+        code=entry["code"],
+        name=entry["name"],
+        severity=Severity(entry["severity"]),
+        confidence=Confidence(entry["confidence"]),
+        message=entry["message"],
+        location=Location(where["file"], where["line"], where["column"], where["function"]),
+    )
+
+
+def simulated_differences(text: str, runs: Iterable[Simulated], silent: Iterable[str] = ()) -> list[str]:
+    """Return how the findings of runs differ from a program's expectations, each line with its schedule."""
+    silent = tuple(silent)
+    return [f"[{run.schedule}] {line}" for run in runs for line in differences(text, run.findings, silent)]
 
 
 def differences(text: str, findings: Iterable[Finding], silent: Iterable[str] = ()) -> list[str]:

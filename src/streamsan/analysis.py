@@ -15,6 +15,7 @@ from streamsan.cuda_source.syntax.tree import Problem
 from streamsan.findings import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.consumers import unconsumed_waits
+from streamsan.order.wide_waits import wide_waits
 from streamsan.rules import findings_of
 from streamsan.rules.calls import not_understood
 from streamsan.trace import Trace, TraceError
@@ -94,7 +95,8 @@ def analyse_source(path: str, options: SourceOptions) -> Checked:
         executed = executed_places(world.trace)
         places.update(executed)
         analysis = engine.analyse(world.trace)
-        facts = [*analysis.facts, *unconsumed_waits(world.trace, analysis)]
+        unconsumed = unconsumed_waits(world.trace, analysis)
+        facts = [*analysis.facts, *unconsumed, *wide_waits(world.trace, analysis, unconsumed)]
         worlds.append(CheckedWorld(world.entry, tuple(findings_of(world.trace, facts)), executed))
     unread = [_unread(problem) for problem in reading.problems]
     findings = once_per_reason(sorted([*merge_worlds(worlds), *unread], key=lambda finding: finding.order))
@@ -114,18 +116,23 @@ def analyse_trace(path: str, progress: Progress | None = None) -> Checked:
         trace = trace_reader.read(path)
         if progress is not None:
             trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
-        analysis = engine.analyse(trace)
-        findings = once_per_reason(findings_of(trace, analysis.facts))
+        return check_trace(trace, path)
     except TraceError as error:
         raise UnreadableError(path, error.reason) from error
     except OSError as error:
         raise UnreadableError(path, reason_of(error)) from error
+
+
+def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None) -> Checked:
+    """Check a trace that is at hand; `sources` are texts that its findings may quote from. Raises TraceError."""
+    analysis = engine.analyse(trace)
+    findings = once_per_reason(findings_of(trace, analysis.facts))
     problems = list(trace.problems)
     if analysis.problems:
         problems.append(f"{analysis.problems} operations cannot be what they say, and were left out")
     if not trace.complete:
         problems.append("partial result: the trace was cut off, and only what it holds was checked")
-    return Checked(path, tuple(findings), analysis.operations, {}, tuple(problems))
+    return Checked(path, tuple(findings), analysis.operations, sources or {}, tuple(problems))
 
 
 def executed_places(trace: Trace) -> dict[Place, int]:

@@ -115,6 +115,10 @@ class Basis:
     """places of all operations that take part"""
     causes: frozenset[Place] = frozenset()
     """places that make two findings at one location the same finding: the allocation, the conflicting operations"""
+    memory: frozenset[Place] = frozenset()
+    """places where the memory that the finding is about was made"""
+    status: int = 0
+    """what the call at the finding's location returned, 0: success or not known"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,5 +181,9 @@ def _joined(kept: Finding, other: Finding) -> Finding:
     known = {(r.role, r.file, r.line) for r in kept.related}
     extra = tuple(r for r in other.related if (r.role, r.file, r.line) not in known)
     # The operations stay those of the strongest: one instance is enough to have the finding.
-    basis = Basis(kept.basis.operations, kept.basis.causes | other.basis.causes)
+    basis = replace(
+        kept.basis,
+        causes=kept.basis.causes | other.basis.causes,
+        memory=kept.basis.memory | other.basis.memory,
+    )
     return replace(kept, related=kept.related + extra, basis=basis)

@@ -1,8 +1,13 @@
-"""Inline suppressions: `// streamsan: ignore[SS501] reason`, on the line of the finding or alone on the line before."""
+"""Inline suppressions: `// streamsan: ignore[SS501] reason`, on the line of the finding or alone on the line before.
+
+In Python the comment begins with `#`.
+"""
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,11 +15,12 @@ from streamsan.findings import Finding
 
 _MARK = re.compile(r"streamsan:\s*ignore\b[ \t]*(\[[^\]\n]*\]?)?[ \t]*([^\n]*)")
 _CODE = re.compile(r"SS\d{3}\Z")
+PYTHON_SUFFIXES = (".py", ".pyw")
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment of C or C++ text: its words, the lines it covers, and whether it stands alone on its line."""
+    """A comment of a source: its words, the lines it covers, and whether it stands alone on its line."""
 
     text: str
     line: int
@@ -24,13 +30,12 @@ class Comment:
 
 @dataclass(slots=True)
 class Suppression:
-    """One inline suppression: where it is written, and the line it speaks of."""
+    """One suppression: where it is written, and what it hides."""
 
     file: str
     line: int
     codes: tuple[str, ...]
     reason: str
-    target: int
     used: set[str] = field(default_factory=set)
     """codes that hid a finding"""
 
@@ -70,7 +75,7 @@ class Suppressions:
 
     def _read(self, file: str, text: str) -> None:
         blank = {number for number, line in enumerate(text.split("\n"), 1) if not line.strip()}
-        found = list(comments(text))
+        found = list(python_comments(text) if file.endswith(PYTHON_SUFFIXES) else comments(text))
         covered = {line for c in found if c.alone for line in range(c.line, c.end_line + 1)} | blank
         for comment in found:
             match = _MARK.search(comment.text)
@@ -88,7 +93,7 @@ class Suppressions:
                 target += 1
                 while target in covered:
                     target += 1
-            entry = Suppression(file, line, codes, _reason(match.group(2)), target)
+            entry = Suppression(file, line, codes, _reason(match.group(2)))
             self._entries.append(entry)
             self._by_line.setdefault((file, target), []).append(entry)
 
@@ -142,6 +147,17 @@ def comments(text: str) -> Iterator[Comment]:
             rest = text[match.end() : after if after >= 0 else len(text)]
             alone = not text[line_start : match.start()].strip() and not rest.strip()
             yield Comment(token, line, end_line, alone)
+
+
+def python_comments(text: str) -> Iterator[Comment]:
+    """Yield the comments of Python text, up to where it stops being Python."""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                line, column = token.start
+                yield Comment(token.string, line, line, not token.line[:column].strip())
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return
 
 
 _TOKEN = re.compile(

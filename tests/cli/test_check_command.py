@@ -115,6 +115,47 @@ def test_suppressions(capsys: Run) -> None:
     assert summary["unused_suppressions"] == [{"file": "known.cu", "line": 14, "codes": ["SS501"]}]
 
 
+def test_a_file_of_suppressions(capsys: Run) -> None:
+    Path("known.txt").write_text("# ours\nSS102 race.cu:14 function=main  known\nSS501 *.cu\nhm\n", encoding="utf-8")
+    status, out, err = run(capsys, "check", "race.cu", "--suppressions", "known.txt")
+    assert status == 0
+    assert "1 suppressed" in out
+    assert "note: known.txt:3: unused suppression: SS501" in out
+    assert err.startswith("streamsan: known.txt:4: not a suppression")
+    document = json.loads(run(capsys, "check", "race.cu", "--suppressions", "known.txt", "--format", "json")[1])
+    jsonschema.validate(document, SCHEMA)
+    assert document["summary"]["suppressed"] == 1
+    assert document["summary"]["unused_suppressions"] == [{"file": "known.txt", "line": 3, "codes": ["SS501"]}]
+
+
+def test_both_kinds_of_suppression_count_as_used(capsys: Run) -> None:
+    text = RACE.replace("cudaFreeAsync(d_x, s1);", "cudaFreeAsync(d_x, s1);  // streamsan: ignore[SS102] known")
+    Path("known.cu").write_text(text, encoding="utf-8")
+    Path("known.txt").write_text("SS102 known.cu known\n", encoding="utf-8")
+    status, out, err = run(capsys, "check", "known.cu", "--suppressions", "known.txt")
+    assert (status, err) == (0, "")
+    assert "1 suppressed" in out
+    assert "unused" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "no such file or directory"),
+        (b"SS999 a.cu\n", "known.txt:1: unknown code 'SS999'"),
+        (b"SS102 a.cu \xff\n", "not UTF-8 text"),
+    ],
+)
+def test_a_file_of_suppressions_that_cannot_be_used(capsys: Run, text: bytes | None, reason: str) -> None:
+    if text is not None:
+        Path("known.txt").write_bytes(text)
+    status, out, err = run(capsys, "check", "race.cu", "--suppressions", "known.txt")
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("streamsan: --suppressions: known.txt")
+    assert reason in err
+
+
 def test_a_folder_is_walked_in_order_without_hidden_and_build_folders(capsys: Run) -> None:
     for folder in ("src/b", "src/a", "src/.git", "src/build", "src/CMakeFiles"):
         Path(folder).mkdir(parents=True)

@@ -64,4 +64,4 @@ def report(*findings: Finding, **changes: object) -> Report:
 
 VERIFIED = Fix("remove line 4", True, (Edit("pipeline.cu", 4, 1, 5, 1, ""),))
 NOTE = race(code="SS504", name="redundant-sync", severity=Severity.NOTE, contract=None, observed=None, fix=VERIFIED)
-UNUSED = Suppression("pipeline.cu", 2, ("SS501", "SS504"), "reason", 2, {"SS504"})
+UNUSED = Suppression("pipeline.cu", 2, ("SS501", "SS504"), "reason", {"SS504"})

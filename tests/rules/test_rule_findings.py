@@ -10,7 +10,10 @@ from streamsan.order.facts import Fact
 from streamsan.rules import RULES, findings_of
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
 
-CODES = (101, 102, 103, 104, 106, 107, 108, 201, 202, 203, 204, 205, 206, 207, 305, 401, 501, 504, 602, 603)
+CODES = (
+    *(101, 102, 103, 104, 106, 107, 108, 109, 201, 202, 203, 204, 205, 206, 207, 301, 302, 303, 304, 305, 306),
+    *(401, 402, 501, 502, 503, 504, 601, 602, 603),
+)
 
 
 def only(names: HandMade, fact: Fact) -> Finding:

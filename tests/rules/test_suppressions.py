@@ -119,3 +119,28 @@ def test_time_grows_with_the_text_only() -> None:
     # Unclosed quotes and openings by the thousand: each is passed once.
     for piece in ('"\\', "'", "/*/", 'R"a(', "//\\\n", "1'"):
         list(comments(piece * 20_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("cudart.cudaFree(p)  # streamsan: ignore[SS501] once", 1),
+        ("# streamsan: ignore[SS501]\n\ncudart.cudaFree(p)", 3),
+        ("cudart.cudaFree(\n    p)  # streamsan: ignore[SS501]", 2),
+        ("if x:\n    # streamsan: ignore[SS501]\n    # why\n    cudart.cudaFree(p)", 4),
+    ],
+)
+def test_comments_of_python(text: str, line: int) -> None:
+    suppressions = Suppressions(KNOWN)
+    suppressions.add({"a.py": text})
+    found = Finding("SS501", "x", Severity.NOTE, Confidence.PROVEN, "m", Location("a.py", line, 1))
+    assert suppressions.keep([found]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ['s = "# streamsan: ignore[SS501]"\nf(s)', "f(s) // streamsan", 'def (:\n"""\n# streamsan: ignore[SS501]']
+)
+def test_what_is_no_comment_of_python(text: str) -> None:
+    suppressions = Suppressions(KNOWN)
+    suppressions.add({"a.py": text})
+    assert suppressions.unused() == []

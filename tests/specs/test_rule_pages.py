@@ -1,4 +1,7 @@
-"""Runs docs/rules: each page's wrong programs give the findings they announce, each right one none."""
+"""Runs docs/rules: each page's wrong programs give the findings they announce, each right one none.
+
+Programs in CUDA C++ are read, those in Python run on the simulated device, under several schedules each.
+"""
 
 from __future__ import annotations
 
@@ -9,40 +12,61 @@ from pathlib import Path
 
 import pytest
 
-from expectations import Expectations, check_text, differences
+from expectations import Expectations, check_text, differences, simulate, simulated_differences
 from streamsan.cli import main
 from streamsan.rules import RULES
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "rules"
 HEADINGS = ["What it reports", "Why it matters", "Contract", "Observed", "Wrong", "Right", "Notes"]
-BLOCK = re.compile(r"^```cuda (?P<kind>wrong|right)[^\n]*\n(?P<text>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^```(?P<language>cuda|python) (?P<kind>wrong|right)[^\n]*\n(?P<text>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE
+)
 FENCE = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Block:
     code: str
+    language: str
     kind: str
     number: int
     text: str
 
     def __str__(self) -> str:
-        return f"{self.code}-{self.kind}-{self.number}"
+        return f"{self.code}-{self.language}-{self.kind}-{self.number}"
 
 
 def blocks() -> Iterator[Block]:
     for path in sorted(PAGES.glob("SS*.md")):
         for number, match in enumerate(BLOCK.finditer(path.read_text(encoding="utf-8")), 1):
-            yield Block(path.stem, match["kind"], number, match["text"])
+            yield Block(path.stem, match["language"], match["kind"], number, match["text"])
 
 
-@pytest.mark.parametrize("block", list(blocks()), ids=str)
-def test_block(block: Block, tmp_path: Path) -> None:
-    findings = check_text(block.text, tmp_path)
+def silent_codes(block: Block) -> list[str]:
     # A right program may still carry milder notes of a rule that is an error or a warning by default.
-    own_notes = RULES[block.code].severities == "note"
-    silent = [block.code] if block.kind == "right" and own_notes else []
-    assert not differences(block.text, findings, silent)
+    own_notes = RULES[block.code].severities.startswith("note")
+    return [block.code] if block.kind == "right" and own_notes else []
+
+
+@pytest.mark.parametrize("block", [block for block in blocks() if block.language == "cuda"], ids=str)
+def test_block(block: Block, tmp_path: Path) -> None:
+    assert not differences(block.text, check_text(block.text, tmp_path), silent_codes(block))
+
+
+@pytest.mark.parametrize("block", [block for block in blocks() if block.language == "python"], ids=str)
+def test_python_block(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "example.py"
+    path.write_text(block.text, encoding="utf-8")
+    runs = simulate(path, tmp_path)
+    assert not simulated_differences(block.text, runs, silent_codes(block))
+    if block.kind == "right":
+        assert [(run.status, run.problems) for run in runs] == [(0, [])] * len(runs)
+
+
+@pytest.mark.parametrize("code", ["SS109", "SS301", "SS302", "SS303", "SS304", "SS306", "SS402"])
+def test_rules_of_graphs_show_both_languages(code: str) -> None:
+    kinds = {(block.language, block.kind) for block in blocks() if block.code == code}
+    assert kinds == {(language, kind) for language in ("cuda", "python") for kind in ("wrong", "right")}
 
 
 @pytest.mark.parametrize("code", RULES)

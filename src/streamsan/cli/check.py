@@ -13,16 +13,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from streamsan.analysis import TRACE_SUFFIX, Checked, SourceOptions, UnreadableError, analyse_path, merge_inputs
+from streamsan.analysis import TRACE_SUFFIX, Checked, SourceOptions, UnreadableError, analyse_path
 from streamsan.cli.inputs import Input, expand
 from streamsan.cli.pipes import silence_stdout
-from streamsan.cli.quoted import quoted_sources
-from streamsan.cli.selection import Selection
-from streamsan.findings import Severity
-from streamsan.report import Problem, Report, json, text
+from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_problems
+from streamsan.report import Problem
 from streamsan.report.excerpt import printable
-from streamsan.rules import RULES
-from streamsan.suppressions import Suppressions
 
 EPILOG = """\b
 Examples:
@@ -41,39 +37,25 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
 @click.option(
     "-I", "include_dirs", multiple=True, type=click.Path(path_type=str), help="Search this folder for includes."
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "--select", multiple=True, metavar="CODES", help="Report these codes only (SS102,SS2: a prefix is enough)."
-)
-@click.option("--ignore", multiple=True, metavar="CODES", help="Do not report these codes.")
-@click.option("--notes", is_flag=True, help="Show notes in text; else they are counted. JSON always has them.")
+@report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 def check(
     paths: Sequence[str],
     defines: Sequence[str],
     include_dirs: Sequence[str],
-    form: str,
-    select: Sequence[str],
-    ignore: Sequence[str],
-    notes: bool,
+    reporting: ReportOptions,
     exit_zero: bool,
 ) -> int:
     """Check CUDA sources, recorded traces (.sst) and folders of them. Needs no GPU and no build."""
-    selection = Selection.of(select, ignore, RULES)
     options = SourceOptions(_macros(defines), include_dirs)
     inputs, unreadable = expand(paths)
     results, failed, problems = _check_all(inputs, options)
     unreadable += failed
-    report = _report(results, selection, [*unreadable, *problems])
-    for problem in report.problems:
-        click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
-    found = any(finding.severity is not Severity.NOTE for finding in report.findings)
-    status = 2 if unreadable else 1 if found and not exit_zero else 0
-    if form == "json":
-        _print(json.render(report) + "\n")
-    elif results:
-        _print(text.render(report, sys.stdout, notes=notes))
-    return status
+    report = reporting.report(results, [*unreadable, *problems])
+    say_problems(report)
+    if results or reporting.form == "json":
+        _print(reporting.render(report, sys.stdout))
+    return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
 
 
 def _print(report: str) -> None:
@@ -128,28 +110,6 @@ def _defect(error: Exception) -> str:
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     what = " ".join(str(error).split())[:120]
     return f"not checked: internal error, please report it: {type(error).__name__}{': ' + what if what else ''}{place}"
-
-
-def _report(results: Sequence[Checked], selection: Selection, problems: Sequence[Problem]) -> Report:
-    suppressions = Suppressions(RULES)
-    sources: dict[str, str] = {}
-    for result in results:
-        sources.update(result.sources)
-        suppressions.add(result.sources)
-    found = merge_inputs(results)
-    kept = suppressions.keep(found)
-    hidden = len(selection.keep(found)) - len(selection.keep(kept))
-    findings = tuple(selection.keep(kept))
-    rejected = [Problem(f"{entry.file}:{entry.line}", entry.reason) for entry in suppressions.rejected]
-    return Report(
-        findings=findings,
-        files=len(results),
-        operations=sum(result.operations for result in results),
-        sources=quoted_sources(findings, sources),
-        suppressed=hidden,
-        unused_suppressions=tuple(suppressions.unused()),
-        problems=(*problems, *rejected),
-    )
 
 
 Watch = Callable[[str, int, int], Callable[[int, int], None] | None]

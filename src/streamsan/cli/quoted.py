@@ -9,6 +9,7 @@ from pathlib import Path
 from streamsan.analysis import SOURCE_SUFFIXES
 from streamsan.findings import Finding
 
+QUOTED_SUFFIXES = SOURCE_SUFFIXES | {".py"}
 LARGEST = 8 << 20
 """bytes of a file that is quoted from"""
 
@@ -29,7 +30,7 @@ def quoted_sources(findings: Iterable[Finding], known: Mapping[str, str]) -> dic
 
 def _read(file: str) -> str | None:
     # A trace is untrusted: it names sources, and nothing else on this machine is quoted because it says so.
-    if Path(file).suffix.lower() not in SOURCE_SUFFIXES or "\0" in file:
+    if Path(file).suffix.lower() not in QUOTED_SUFFIXES or "\0" in file:
         return None
     try:
         if not os.path.isfile(file) or os.path.getsize(file) > LARGEST:

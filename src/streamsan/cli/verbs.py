@@ -7,11 +7,13 @@ import click
 from streamsan import __version__
 from streamsan.cli.check import check
 from streamsan.cli.rule import rule
+from streamsan.cli.sim import sim
 
 EPILOG = """\b
 Examples:
   streamsan check pipeline.cu
   streamsan check src/ --format json
+  streamsan sim pipeline.py
   streamsan rule SS102
 """
 
@@ -23,4 +25,5 @@ def streamsan() -> None:
 
 
 streamsan.add_command(check)
+streamsan.add_command(sim)
 streamsan.add_command(rule)

@@ -1,12 +1,13 @@
 """The rules: facts of the order engine become findings.
 
 `findings_of` is pure. A rule knows its code, its contract and what was observed; it knows nothing of where a trace
-came from.
+came from, but for SS601, which is milder where the program itself ran.
 
-Where a finding is reported: at the use (SS101, SS103, SS205), at the free, unmap or unregister (SS102, SS104, SS107,
-SS201, SS202, SS203, SS206, SS501), at what the host does with the buffer (SS108), at the reset, destruction or exit
-(SS106), at the child's first call (SS204), at the allocation (SS305, SS401), at the wait (SS504), at the call
-(SS207, SS602, SS603).
+Where a finding is reported: at the use (SS101, SS103, SS205), at the later of two uses (SS109), at the free, unmap or
+unregister (SS102, SS104, SS107, SS201, SS202, SS203, SS206, SS501), at what the host does with the buffer (SS108), at
+the reset, destruction or exit (SS106), at the child's first call (SS204), at the allocation (SS305, SS401, SS402,
+SS502), at the graph's launch (SS301, SS303), at the use or free of a graph's own memory (SS304), at the wait (SS503,
+SS504), at the call itself (SS207, SS302, SS306, SS601, SS602, SS603).
 """
 
 from __future__ import annotations
@@ -16,9 +17,15 @@ from collections.abc import Iterable
 from streamsan.findings import Finding, merge
 from streamsan.order.facts import Fact
 from streamsan.rules.calls import MalformedCall, NotUnderstood
+from streamsan.rules.captures import IllegalDuringCapture
 from streamsan.rules.case import Case, Names
+from streamsan.rules.churn import AllocationChurn
+from streamsan.rules.conflicts import UnorderedConflict
 from streamsan.rules.costs import BlockingFree
+from streamsan.rules.failures import UncheckedFailure
 from streamsan.rules.frees import DoubleFree, ForeignContextFree, InvalidFree, OrderDroppingFree
+from streamsan.rules.graph_memory import GraphMemoryLeak, GraphMemoryRestriction, GraphMemoryUnordered
+from streamsan.rules.graphs import GraphRelaunchUnfreed, GraphStalePointer
 from streamsan.rules.handles import StaleHandle
 from streamsan.rules.host_buffers import HostBufferInFlight
 from streamsan.rules.implicit import ReliesOnImplicitSync
@@ -29,6 +36,7 @@ from streamsan.rules.process import CallOutsideMain, UseAfterFork
 from streamsan.rules.redundancy import RedundantSync
 from streamsan.rules.reset import ResetRacesWork
 from streamsan.rules.rule import Rule
+from streamsan.rules.wide_waits import WaitTooWide
 
 RULES: dict[str, Rule] = {
     rule.code: rule
@@ -40,6 +48,7 @@ RULES: dict[str, Rule] = {
         ResetRacesWork(),
         ReliesOnImplicitSync(),
         HostBufferInFlight(),
+        UnorderedConflict(),
         DoubleFree(),
         InvalidFree(),
         ForeignContextFree(),
@@ -47,10 +56,19 @@ RULES: dict[str, Rule] = {
         StaleHandle(),
         OrderDroppingFree(),
         CallOutsideMain(),
+        GraphRelaunchUnfreed(),
+        IllegalDuringCapture(),
+        GraphStalePointer(),
+        GraphMemoryUnordered(),
         UnbalancedAllocation(),
+        GraphMemoryRestriction(),
         Leak(),
+        GraphMemoryLeak(),
         BlockingFree(),
+        AllocationChurn(),
+        WaitTooWide(),
         RedundantSync(),
+        UncheckedFailure(),
         MalformedCall(),
         NotUnderstood(),
     )

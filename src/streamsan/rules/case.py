@@ -24,6 +24,10 @@ class Names(Protocol):
         """File the trace was read from, or the source it came from."""
 
     @property
+    def origin(self) -> str:
+        """How it came about: "source", "recording", "simulation", "synthetic"."""
+
+    @property
     def apis(self) -> Sequence[str]:
         """API names by index; index 0 is empty."""
 
@@ -81,9 +85,11 @@ class Case:
         return "ptr" if name == ANONYMOUS else name.strip("`")
 
     def stream(self, operation: Operation | None) -> str:
-        """Return the name of the stream an operation runs on; "the host" for none."""
+        """Return the name of the stream an operation runs on; "the host" for none, "the graph" for a node."""
         if operation is None or operation.stream == 0:
             return "the host"
+        if operation.kind is OperationKind.GRAPH_NODE:
+            return "the graph"
         if operation.stream_kind is StreamKind.LEGACY or operation.stream == LEGACY_STREAM:
             return "the default stream"
         if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == PER_THREAD_STREAM:
@@ -108,6 +114,7 @@ class Case:
             "its stream": "stream",
             "the default stream": "0",
             "the per-thread default stream": "cudaStreamPerThread",
+            "the graph": "stream",
         }
         return fixed.get(name, name)
 
@@ -135,6 +142,8 @@ class Case:
             return f"host function `{label}`" if label else "a host function"
         if kind is OperationKind.HOST_ACCESS:
             return "the host"
+        if kind is OperationKind.GRAPH_NODE:
+            return self._node(label, self.api(operation))
         if kind is OperationKind.OPAQUE_CALL:
             return f"the call of `{label}`" if label else "a call that cannot be seen"
         noun = _WORK.get(kind)
@@ -142,6 +151,14 @@ class Case:
         if noun is None:
             return f"`{api}`" if api else _PLAIN.get(kind, "an operation")
         return f"{noun} (`{api}`)" if api else noun
+
+    @staticmethod
+    def _node(label: str, api: str) -> str:
+        """Return the name of a graph's node: captured calls have their own API, others cudaGraphAdd...Node."""
+        if "Launch" in api or "KernelNode" in api or (label and not api):
+            return f"kernel `{label}`" if label else "a kernel"
+        noun = next((noun for part, noun in _NODES if part in api), "")
+        return f"{noun} (`{api}`)" if noun else f"the graph node (`{api}`)" if api else "a node of the graph"
 
     def verb(self, operation: Operation | None) -> str:
         """Return what the work does to the memory: "reading", "writing", or "using" where that is not known."""
@@ -196,6 +213,13 @@ class Case:
             sites.append(self.allocation.site)
         return frozenset(self._place(number) for number in sites if self.names.site(number).line)
 
+    def memory_places(self) -> frozenset[Place]:
+        """Return the places where the fact's memory was made."""
+        sites = [operation.site for operation in self.all_of(RelatedRole.ALLOC)]
+        if self.allocation is not None:
+            sites.append(self.allocation.site)
+        return frozenset(self._place(number) for number in sites if self.names.site(number).line)
+
     # -- related lines --------------------------------------------------------------------------
 
     def related(self, role: RelatedRole, operation: Operation, message: str) -> Related:
@@ -227,13 +251,19 @@ class Case:
         """Return the line of a use."""
         if operation.kind is OperationKind.HOST_ACCESS:
             return self.related(role, operation, "used here, by the host")
+        if operation.kind is OperationKind.GRAPH_NODE:
+            return self.related(role, operation, "used here, by a node of the graph")
+        if operation.kind is OperationKind.GRAPH_LAUNCH:
+            return self.related(role, operation, f"launched here, in the order of {self.stream(operation)}")
         if operation.stream == 0:
             return self.related(role, operation, "used here")
         return self.related(role, operation, f"used here, in the order of {self.stream(operation)}")
 
     def freed(self, operation: Operation, why: str = "", role: RelatedRole = RelatedRole.FREE) -> Related:
         """Return the line of a free, with the reason that makes it wrong."""
-        where = f", in the order of {self.stream(operation)}" if operation.stream else ""
+        node = operation.kind is OperationKind.GRAPH_NODE
+        where = ", by a node of the graph" if node else f", in the order of {self.stream(operation)}"
+        where = where if operation.stream else ""
         return self.related(role, operation, f"freed here{where}" + (f": {why}" if why else ""))
 
     def callers(self, operation: Operation) -> list[Related]:
@@ -280,7 +310,18 @@ _WORK = {
     OperationKind.MEMSET: "the fill",
     OperationKind.PREFETCH: "the prefetch",
     OperationKind.STREAM_MEMORY_OP: "the stream memory operation",
+    OperationKind.GRAPH_LAUNCH: "the graph launch",
 }
+
+_NODES = (
+    ("Memcpy", "the copy"),
+    ("Memset", "the fill"),
+    ("Free", "the free"),
+    ("Alloc", "the allocation"),
+    ("HostNode", "the host function"),
+    ("HostFunc", "the host function"),
+)
+"""parts of the names of calls that make graph nodes, captured or not, and what the node does"""
 
 _PLAIN = {
     OperationKind.ALLOC: "the allocation",
@@ -296,6 +337,15 @@ _PLAIN = {
     OperationKind.STREAM_DESTROY: "the destruction of the stream",
     OperationKind.EVENT_DESTROY: "the destruction of the event",
     OperationKind.FORK: "the fork",
+    OperationKind.CAPTURE_BEGIN: "the begin of the capture",
+    OperationKind.CAPTURE_END: "the end of the capture",
+    OperationKind.GRAPH_INSTANTIATE: "the instantiation",
+    OperationKind.GRAPH_UPDATE: "the update of the graph",
+    OperationKind.GRAPH_NODE_UPDATE: "the update of the node",
+    OperationKind.GRAPH_CLONE: "the clone of the graph",
+    OperationKind.GRAPH_TRIM: "the trim",
+    OperationKind.HANDLE_DESTROY: "the destruction",
+    OperationKind.HANDLE_CREATE: "the creation",
     OperationKind.LAUNCH: "a kernel",
     OperationKind.COPY: "the copy",
     OperationKind.MEMSET: "the fill",
@@ -312,4 +362,5 @@ _MADE = {
     MemoryKind.MAPPED: "mapped here",
     MemoryKind.IPC: "opened here, another process's memory",
     MemoryKind.POOL_IMPORT: "imported here",
+    MemoryKind.GRAPH: "allocated here, by a node of the graph",
 }

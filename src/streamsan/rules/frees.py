@@ -39,6 +39,7 @@ _FREE_FOR = {
     MemoryKind.MAPPED: "cuMemUnmap",
     MemoryKind.IPC: "cudaIpcCloseMemHandle",
     MemoryKind.POOL_IMPORT: "cudaFreeAsync",
+    MemoryKind.GRAPH: "cudaFreeAsync",
 }
 
 
@@ -82,12 +83,16 @@ class DoubleFree(Rule):
             )
         label = case.names.site(owner.site).label if owner is not None else ""
         victim = f"`{label}`" if label else "another allocation"
+        # The fact's allocation may be the victim: what was freed first is where the address was handed out first.
+        made = case.first(RelatedRole.ALLOC)
+        old = case.names.site(made.site).label if made is not None else case.memory().strip("`")
+        memory = f"`{old}`" if old and old != ANONYMOUS else ANONYMOUS
         return Wording(
-            message=f"{case.memory()} was freed before: this frees {victim}, which has the address now",
+            message=f"{memory} was freed before: this frees {victim}, which has the address now",
             related=tuple(related),
             contract=DOUBLE_FREE,
             observed=Observed("the free succeeds and silently frees the new owner's memory", "W-03"),
-            witness=(f"{case.memory()} is freed", f"{victim} gets the same address", f"the second free takes {victim}"),
+            witness=(f"{memory} is freed", f"{victim} gets the same address", f"the second free takes {victim}"),
             fix=fix,
         )
 

@@ -23,6 +23,18 @@ _TYPE = {
     FactVariant.STALE_CONTEXT: "context",
 }
 
+_OTHER_TYPES = (
+    ("GraphExec", "executable graph"),
+    ("GraphLaunch", "executable graph"),
+    ("GraphUpload", "executable graph"),
+    ("Graph", "graph"),
+    ("MemPool", "pool"),
+    ("FromPool", "pool"),
+    ("Module", "module"),
+    ("Library", "library"),
+    ("UserObject", "user object"),
+)
+
 
 class StaleHandle(Rule):
     """SS205."""
@@ -41,10 +53,10 @@ class StaleHandle(Rule):
         use = case.operation
         death = case.first(RelatedRole.DESTROY, RelatedRole.RESET)
         created = case.first(RelatedRole.CREATE)
-        kind = _TYPE.get(case.fact.variant, "handle")
+        kind = _TYPE.get(case.fact.variant) or _other_type(case, use, death)
         label = case.names.site(created.site).label if created is not None else ""
         label = label or (case.stream_label(use) if kind == "stream" else "")
-        name = f"{kind} `{label}`" if label else f"a {kind}"
+        name = f"{kind} `{label}`" if label else f"an {kind}" if kind.startswith("e") else f"a {kind}"
         reset = death is not None and death.kind is OperationKind.DEVICE_RESET
         with_context = death is not None and death.kind is OperationKind.CONTEXT_DESTROY and kind != "context"
         how = "the reset destroyed it" if reset else "its context was destroyed" if with_context else "it was destroyed"
@@ -65,6 +77,12 @@ class StaleHandle(Rule):
             ),
             fix=f"move the call before line {line}, or drop it" if line else "use the handle before it is destroyed",
         )
+
+
+def _other_type(case: Case, use: Operation, death: Operation | None) -> str:
+    """Return what sort of handle it is that is no stream, event or context: what destroyed it says so."""
+    apis = [case.api(operation) for operation in (death, use) if operation is not None]
+    return next((noun for api in apis for part, noun in _OTHER_TYPES if part in api), "handle")
 
 
 def _death(death: Operation) -> str:

@@ -23,7 +23,7 @@ class UnbalancedAllocation(Rule):
 
     number = 305
     name = "unbalanced-allocation"
-    definition = "Each iteration of a loop drops the last pointer to memory that is still allocated."
+    definition = "A loop drops the last pointer to memory in each iteration, or a graph allocates what nothing frees."
     severities = "warning"
 
     def severity(self, fact: Fact) -> Severity:
@@ -44,6 +44,8 @@ class UnbalancedAllocation(Rule):
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the allocation in the loop, and where its pointer is lost."""
+        if case.fact.variant is FactVariant.NO_FREE:
+            return self._of_graph(case)
         lost = case.first(RelatedRole.OTHER) or case.operation
         memory = case.memory()
         stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
@@ -67,6 +69,28 @@ class UnbalancedAllocation(Rule):
                 "the memory is never freed",
             ),
             fix=_free(case, "at the end of each iteration"),
+        )
+
+    @staticmethod
+    def _of_graph(case: Case) -> Wording:
+        memory = case.memory() if case.memory() != ANONYMOUS else "memory"
+        related: list[Related] = [*case.allocated()]
+        for operation in case.all_of(RelatedRole.CREATE, RelatedRole.USE, RelatedRole.OTHER):
+            launched = operation.kind is OperationKind.GRAPH_LAUNCH
+            said = "(launched here)" if launched else f"({case.call(operation)})"
+            related.append(case.related(RelatedRole.OTHER, operation, said))
+        name = case.bare_memory()
+        return Wording(
+            message=f"the graph allocates {memory}, and nothing frees it, in the graph or after it",
+            related=tuple(related),
+            contract=LOOP_CONTRACT,
+            observed=Observed("the second launch of such a graph fails: cudaErrorInvalidValue", "G-01"),
+            witness=(
+                f"a launch allocates {memory}",
+                "nothing frees it",
+                "a second launch fails, and the memory outlives the graph (G-03)",
+            ),
+            fix=f"end the captured work with cudaFreeAsync({name}, stream); or after each launch, in its stream",
         )
 
 
@@ -119,7 +143,7 @@ def _free(case: Case, where: str) -> str:
     kind = case.allocation.kind if case.allocation is not None else MemoryKind.UNKNOWN
     if case.memory() == ANONYMOUS and kind is MemoryKind.UNKNOWN:
         return f"free the memory {where}"
-    if kind is MemoryKind.STREAM_ORDERED:
+    if kind in (MemoryKind.STREAM_ORDERED, MemoryKind.GRAPH):
         return f"{where}: cudaFreeAsync({name}, {case.stream_argument(case.first(RelatedRole.ALLOC))});"
     call = {
         MemoryKind.ARRAY: "cudaFreeArray",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsan.findings import Basis, Contract, Finding, Observed, Severity
+from streamsan.findings import Contract, Finding, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
@@ -35,8 +35,7 @@ class RedundantSync(Rule):
     def finding(self, case: Case) -> Finding:
         """Return the finding. A wait is one finding, whatever made it redundant in this path or that one."""
         found = super().finding(case)
-        basis = Basis(found.basis.operations, frozenset({found.location.place}))
-        return replace(found, basis=basis)
+        return replace(found, basis=replace(found.basis, causes=frozenset({found.location.place})))
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the wait, and why nothing changes without it."""

@@ -92,7 +92,12 @@ class Rule(ABC):
             witness=wording.witness,
             fix=Fix(wording.fix) if wording.fix else None,
             properties=self.properties(case),
-            basis=Basis(operations=case.operation_places(), causes=case.cause_places()),
+            basis=Basis(
+                operations=case.operation_places(),
+                causes=case.cause_places(),
+                memory=case.memory_places(),
+                status=fact.operation.status,
+            ),
         )
 
     def _doubt(self, fact: Fact) -> str:

@@ -1,0 +1,135 @@
+"""What every verb that reports has in common: which findings are kept, and how they are laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import IO, Any
+
+import click
+
+from streamsan import suppression_file
+from streamsan.analysis import Checked, merge_inputs, reason_of
+from streamsan.cli.quoted import quoted_sources
+from streamsan.cli.selection import Selection
+from streamsan.findings import Severity
+from streamsan.report import Problem, Report, json, text
+from streamsan.report.excerpt import printable
+from streamsan.rules import RULES
+from streamsan.suppression_file import FileSuppression, UnknownCodeError
+from streamsan.suppressions import Rejected, Suppressions
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """The values of the common options, read and checked."""
+
+    form: str
+    """text or json"""
+    selection: Selection
+    notes: bool
+    """text shows notes"""
+    suppressions: tuple[FileSuppression, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    """lines of files of suppressions that are none"""
+
+    @classmethod
+    def of(
+        cls, form: str, select: Sequence[str], ignore: Sequence[str], notes: bool, files: Sequence[str]
+    ) -> ReportOptions:
+        """Make options from the command line's words. Raises click.ClickException for what they may not be."""
+        selection = Selection.of(select, ignore, RULES)
+        entries: list[FileSuppression] = []
+        rejected: list[Rejected] = []
+        for file in dict.fromkeys(files):
+            try:
+                found, bad = suppression_file.read(file, RULES)
+            except UnknownCodeError as error:
+                raise click.UsageError(f"--suppressions: {printable(str(error))}") from error
+            except (OSError, ValueError) as error:
+                reason = reason_of(error) if isinstance(error, OSError) else str(error)
+                raise click.UsageError(f"--suppressions: {printable(file)}: {reason}") from error
+            entries += found
+            rejected += bad
+        return cls(form, selection, notes, tuple(entries), tuple(rejected))
+
+    def report(self, results: Sequence[Checked], problems: Sequence[Problem] = ()) -> Report:
+        """Return what is to be reported of checked inputs: without what is suppressed or not selected."""
+        inline = Suppressions(RULES)
+        sources: dict[str, str] = {}
+        for result in results:
+            sources.update(result.sources)
+            inline.add(result.sources)
+        found = merge_inputs(results)
+        # Both kinds see every finding, so that neither makes the other look unused.
+        kept_inline = {id(finding) for finding in inline.keep(found)}
+        kept_by_file = suppression_file.keep(self.suppressions, found)
+        kept = [finding for finding in kept_by_file if id(finding) in kept_inline]
+        findings = tuple(self.selection.keep(kept))
+        unused = [*inline.unused(), *(entry for entry in self.suppressions if entry.unused)]
+        rejected = [Problem(f"{entry.file}:{entry.line}", entry.reason) for entry in (*inline.rejected, *self.rejected)]
+        return Report(
+            findings=findings,
+            files=len(results),
+            operations=sum(result.operations for result in results),
+            sources=quoted_sources(findings, sources),
+            suppressed=len(self.selection.keep(found)) - len(findings),
+            unused_suppressions=tuple(unused),
+            problems=(*problems, *rejected),
+        )
+
+    def render(self, report: Report, stream: IO[str]) -> str:
+        """Return a report in the form that was asked for; text is laid out for the stream that it will go to."""
+        if self.form == "json":
+            return json.render(report) + "\n"
+        return text.render(report, stream, notes=self.notes)
+
+
+def say_problems(report: Report) -> None:
+    """Write what limits a report to standard error, a line each."""
+    for problem in report.problems:
+        click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
+
+
+def has_findings(report: Report) -> bool:
+    """Tell whether a report has a warning or an error."""
+    return any(finding.severity is not Severity.NOTE for finding in report.findings)
+
+
+_OPTIONS = (
+    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    click.option(
+        "--select", multiple=True, metavar="CODES", help="Report these codes only (SS102,SS2: a prefix is enough)."
+    ),
+    click.option("--ignore", multiple=True, metavar="CODES", help="Do not report these codes."),
+    click.option("--notes", is_flag=True, help="Show notes in text; else they are counted. JSON always has them."),
+    click.option(
+        "--suppressions",
+        multiple=True,
+        type=click.Path(path_type=str),
+        metavar="FILE",
+        help="Hide the findings that this file lists.",
+    ),
+)
+
+
+def report_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the common options, as one argument `reporting: ReportOptions`."""
+
+    @wraps(command)
+    def with_options(
+        *args: Any,
+        form: str,
+        select: Sequence[str],
+        ignore: Sequence[str],
+        notes: bool,
+        suppressions: Sequence[str],
+        **kwargs: Any,
+    ) -> int:
+        return command(*args, reporting=ReportOptions.of(form, select, ignore, notes, suppressions), **kwargs)
+
+    decorated: Callable[..., int] = with_options
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated

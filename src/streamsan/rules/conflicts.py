@@ -1,0 +1,104 @@
+"""SS109: two uses of the same memory, one of them a write, that nothing orders."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Severity
+from streamsan.order.facts import Fact, Operation
+from streamsan.rules.case import Case
+from streamsan.rules.lifetime import event_between, host_wait, short
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole, SlotFlag
+
+STREAMS = Contract(
+    "work of different streams runs in any order, or at the same time, unless an event or a wait orders it",
+    "CUDA Programming Guide, Streams",
+)
+NODES = Contract(
+    "nodes of a graph that no path of edges connects run in any order, or at the same time",
+    "CUDA Programming Guide, CUDA Graphs",
+)
+HOST = Contract(
+    "work that was issued is complete only once the host has waited for it", "CUDA Programming Guide, Streams"
+)
+
+
+class UnorderedConflict(Rule):
+    """SS109. An error needs both accesses to be known, and to touch the same bytes for sure."""
+
+    number = 109
+    name = "unordered-conflict"
+    definition = "Two uses of the same memory, at least one of them a write, are not ordered."
+    severities = "error when both accesses and their overlap are known, else note"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error where the overlap is sure, else note."""
+        return Severity.ERROR if overlap_is_sure(fact) else Severity.NOTE
+
+    def weak(self, fact: Fact) -> bool:
+        """Accesses that may be to different bytes are no more than possible."""
+        return super().weak(fact) or not overlap_is_sure(fact)
+
+    def decided_by_caller(self, fact: Fact) -> bool:
+        """Tell whether a caller decides. An overlap that is not sure says so in words of its own."""
+        return fact.may_be_equal or fact.unseen or (fact.assumed and overlap_is_sure(fact))
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: both uses, and what each does to the memory."""
+        later, earlier = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
+        memory, work, before = case.memory(), case.does(later), case.does(earlier)
+        nodes = later.kind is OperationKind.GRAPH_NODE
+        line = case.line(later)
+        sure = overlap_is_sure(case.fact)
+        may = "" if sure else ", where they touch the same bytes"
+        if nodes:
+            reason = f"no path of edges connects it with {short(case, earlier)}"
+            fix = f"make the node of line {line} depend on the other" if line else "add an edge between the two nodes"
+        elif later.stream:
+            reason = f"nothing orders {case.stream(later)} after {short(case, earlier)}"
+            fix = event_between(case, earlier, later, line)
+        else:
+            reason = f"nothing makes the host wait for {short(case, earlier)}"
+            fix = host_wait(case, earlier, line)
+        where = "" if nodes or not later.stream else f", in the order of {case.stream(later)}"
+        uses = [case.used(use) for use in case.all_of(RelatedRole.USE, RelatedRole.OTHER)]
+        one, other = _access(case, earlier), _access(case, later)
+        return Wording(
+            message=f"{work} {other} {memory} while {before} may still be {case.verb(earlier)} it{may}",
+            related=(
+                *case.allocated(),
+                *uses,
+                *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
+                case.related(RelatedRole.USE, later, f"used here{where}: {reason}"),
+            ),
+            contract=NODES if nodes else STREAMS if later.stream else HOST,
+            observed=_observed(case),
+            witness=(
+                f"{before} has not finished",
+                f"{work} {other} what it {one}",
+                "which of the two is seen depends on the run",
+            ),
+            fix=fix,
+        )
+
+
+def overlap_is_sure(fact: Fact) -> bool:
+    """Tell whether both modes are known, and both accesses surely touch a byte in common."""
+    uses = [operation for role, operation in fact.related if role in (RelatedRole.USE, RelatedRole.OTHER)]
+    return bool(uses) and all(_is_sure(operation) for operation in (fact.operation, uses[0]))
+
+
+def _is_sure(operation: Operation) -> bool:
+    return AccessMode(operation.flags & 3) is not AccessMode.OPAQUE and bool(operation.flags & SlotFlag.TOUCHES)
+
+
+def _access(case: Case, operation: Operation | None) -> str:
+    verb = case.verb(operation)
+    return {"reading": "reads", "writing": "writes"}.get(verb, "accesses")
+
+
+def _observed(case: Case) -> Observed | None:
+    if case.allocation is None or case.allocation.kind is not MemoryKind.GRAPH:
+        return None
+    if case.fact.variant is not FactVariant.CONFLICT_READ_WRITE:
+        return None
+    return Observed("memory of a graph, read without an order after the launch: every word was stale", "G-14")

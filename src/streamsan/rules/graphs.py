@@ -1,0 +1,150 @@
+"""SS301, SS303: what goes wrong when a graph is launched."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Related, Severity
+from streamsan.order.facts import Fact
+from streamsan.rules.case import ANONYMOUS, Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import FactVariant, MemoryKind, RelatedRole
+
+RELAUNCH = Contract(
+    "a graph must not be launched again while an allocation of its last launch is not freed, unless it was "
+    "instantiated with cudaGraphInstantiateFlagAutoFreeOnLaunch",
+    "CUDA Programming Guide, Graph Memory Nodes",
+)
+BAKED = Contract(
+    "a graph keeps the addresses it was made with: its memory must outlive every launch",
+    "CUDA Programming Guide, CUDA Graphs",
+)
+
+
+class GraphRelaunchUnfreed(Rule):
+    """SS301. Reported at the launch that fails."""
+
+    number = 301
+    name = "graph-relaunch-unfreed"
+    definition = "A graph is launched again while an allocation of its last launch is still alive."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: the allocation that nobody freed, and the launch before."""
+        launch, before = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
+        made = case.first(RelatedRole.CREATE)
+        memory = case.memory()
+        related = [*case.allocated()]
+        if made is not None:
+            related.append(case.related(RelatedRole.CREATE, made, "(instantiated here, without automatic free)"))
+        again = before is not None and before.site == launch.site
+        if before is not None and not again:
+            related.append(case.related(RelatedRole.USE, before, "launched here: the memory lives from here on"))
+        related.append(
+            case.related(
+                RelatedRole.USE,
+                launch,
+                f"launched here again and again, with {memory} still allocated"
+                if again
+                else f"launched here again, with {memory} still allocated",
+            )
+        )
+        name = case.bare_memory()
+        stream = case.stream_argument(launch)
+        return Wording(
+            message=f"the graph is launched again while {memory} of its last launch is still allocated",
+            related=tuple(related),
+            contract=RELAUNCH,
+            observed=Observed("the second launch fails: cudaErrorInvalidValue", "G-01"),
+            witness=(
+                f"a launch allocates {memory}",
+                "nothing frees it",
+                "the next launch cannot allocate it again, and fails",
+            ),
+            fix=f"end the captured work with cudaFreeAsync({name}, stream); or free it after each launch: "
+            f"cudaFreeAsync({name}, {stream}); or instantiate with cudaGraphInstantiateFlagAutoFreeOnLaunch",
+        )
+
+
+class GraphStalePointer(Rule):
+    """SS303. Reported at the launch."""
+
+    number = 303
+    name = "graph-stale-pointer"
+    definition = "A graph is launched with an address in it whose memory was freed, or belongs to someone else now."
+    severities = "error"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return error."""
+        return Severity.ERROR
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: what the graph uses, where that died, and whose the address is now."""
+        launch = case.operation
+        free = case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
+        use, owner = case.first(RelatedRole.USE), case.first(RelatedRole.OWNER)
+        variant = case.fact.variant
+        memory = case.memory()
+        gone = "was freed"
+        if variant is FactVariant.STALE_RESET:
+            gone = "went with its context"
+        elif variant is FactVariant.STALE_RECYCLED:
+            gone = f"was freed, and its address is {_owner(case)} now"
+        related: list[Related] = [*case.allocated()]
+        if use is not None:
+            related.append(case.related(RelatedRole.USE, use, "its address goes into the graph here"))
+        made = case.first(RelatedRole.CREATE)
+        if made is not None:
+            related.append(case.related(RelatedRole.CREATE, made, "(instantiated here)"))
+        if free is not None:
+            reset = variant is FactVariant.STALE_RESET
+            related.append(
+                case.related(RelatedRole.RESET, free, "the memory goes with its context here")
+                if reset
+                else case.freed(free)
+            )
+        if owner is not None:
+            related.append(case.related(RelatedRole.OWNER, owner, "the same address was handed out again here"))
+        related.append(case.related(RelatedRole.USE, launch, "launched here, with the old address"))
+        line = case.line(free)
+        verb = {"reading": "reads", "writing": "writes"}.get(case.verb(use), "uses")
+        return Wording(
+            message=f"the graph launch {verb} {memory}, which {gone}",
+            related=tuple(related),
+            contract=BAKED,
+            observed=Observed("the launch succeeds, and writes into the memory of the address's next owner", "G-13")
+            if variant is not FactVariant.STALE_RESET
+            else None,
+            witness=(
+                f"the graph is made with the address of {memory}",
+                f"{memory} {'goes with its context' if variant is FactVariant.STALE_RESET else 'is freed'}",
+                "the launch uses the address, whoever has it by then",
+            ),
+            fix=_fix(line, variant, memory),
+        )
+
+
+def _fix(line: int, variant: FactVariant, memory: str) -> str:
+    if variant is FactVariant.STALE_RESET:
+        return "make the graph anew after the reset, with memory allocated after it"
+    update = f"update the graph (cudaGraphExecUpdate) with the address that replaces {memory}"
+    return f"move the free of line {line} behind the last launch, or {update}" if line else update
+
+
+def _owner(case: Case) -> str:
+    owner = case.first(RelatedRole.OWNER)
+    label = case.names.site(owner.site).label if owner is not None else ""
+    return f"that of `{label}`" if label else "another allocation's"
+
+
+def is_graph_memory(case: Case) -> bool:
+    """Tell whether the case's memory is a graph's own."""
+    return case.allocation is not None and case.allocation.kind is MemoryKind.GRAPH
+
+
+def memory_of_graph(case: Case) -> str:
+    """Return the name of a graph's own memory."""
+    name = case.memory()
+    return "memory of the graph" if name == ANONYMOUS else name

@@ -1,0 +1,76 @@
+"""SS503: waits for more than what follows needs."""
+
+from __future__ import annotations
+
+from streamsan.findings import Contract, Observed, Severity
+from streamsan.order.facts import Fact, Operation
+from streamsan.rules.case import Case
+from streamsan.rules.rule import Rule, Wording
+from streamsan.vocabulary import OperationKind, RelatedRole
+
+WIDE = Contract(
+    "a wait for a device or a context covers all of its streams, a wait for a stream all that was issued to it",
+    "CUDA Runtime API, cudaDeviceSynchronize, cudaStreamSynchronize, cudaEventSynchronize",
+)
+COST = Observed("a wait in each of 2000 steps made them take 19.4 ms instead of 8.1 ms", "F-18")
+
+
+class WaitTooWide(Rule):
+    """SS503. Reported at the wait."""
+
+    number = 503
+    name = "wait-too-wide"
+    definition = "A wait covers pending work that nothing after it needs; a narrower one would do."
+    severities = "note"
+
+    def severity(self, fact: Fact) -> Severity:
+        """Return note."""
+        return Severity.NOTE
+
+    def wording(self, case: Case) -> Wording:
+        """Return what to say: what the wait covers for nothing, and what it is needed for."""
+        wait = case.operation
+        needless = case.all_of(RelatedRole.OTHER)
+        needed = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.RECORD)
+        call, line = case.call(wait), case.line(wait)
+        covers = _listed([case.does(operation) for operation in needless])
+        related = [
+            case.related(RelatedRole.OTHER, operation, f"pending, in the order of {case.stream(operation)}: not needed")
+            for operation in needless
+        ]
+        if needed is not None:
+            related.append(
+                case.related(RelatedRole.USE, needed, f"what follows needs this, in the order of {case.stream(needed)}")
+            )
+        waiter = case.stream(wait) if wait.kind is OperationKind.STREAM_WAIT_EVENT else "the host"
+        related.append(case.related(RelatedRole.SYNC, wait, f"{waiter} waits here for all of it"))
+        return Wording(
+            message=f"{call} also waits for {covers or 'work'}, which nothing after it needs",
+            related=tuple(related),
+            contract=WIDE,
+            observed=COST,
+            witness=(
+                f"{covers or 'the other work'} takes long",
+                f"{waiter} waits for it",
+                "what follows could have gone on",
+            ),
+            fix=_narrower(case, wait, needed, line),
+        )
+
+
+def _listed(names: list[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) <= 1:
+        return "".join(distinct)
+    return f"{', '.join(distinct[:-1])} and {distinct[-1]}" if len(distinct) < 4 else f"{distinct[0]} and other work"
+
+
+def _narrower(case: Case, wait: Operation, needed: Operation | None, line: int) -> str:
+    at = f"line {line}: " if line else ""
+    if needed is None:
+        return f"{at}wait for the stream or the event that what follows needs"
+    if case.fact.extra.get("exact", int(wait.kind is OperationKind.CONTEXT_SYNCHRONIZE)):
+        return f"{at}cudaStreamSynchronize({case.stream_argument(needed)});"
+    after = case.line(needed)
+    where = f"after line {after}" if after else "after the work that is needed"
+    return f"{where}: cudaEventRecord(event, {case.stream_argument(needed)}); {at}cudaEventSynchronize(event);"
