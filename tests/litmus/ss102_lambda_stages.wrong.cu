@@ -41,7 +41,7 @@ int main()
     CUDA_CHECK(cudaMallocAsync(&current, n * sizeof(float), solve));
     CUDA_CHECK(cudaMemsetAsync(current, 0, n * sizeof(float), solve));
     CUDA_CHECK(cudaMalloc(&total, sizeof(float)));
-    CUDA_CHECK(cudaMemset(total, 0, sizeof(float)));
+    CUDA_CHECK(cudaMemsetAsync(total, 0, sizeof(float), observe));
 
     auto advance = [&] {
         CUDA_CHECK(cudaMallocAsync(&next, n * sizeof(float), solve));

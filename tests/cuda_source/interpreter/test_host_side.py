@@ -141,3 +141,31 @@ for (int i = 0; i < 1000; i++) sum += h[i + 3];
 """
     sizes = [op.size for op in run_main(body, tmp_path) if op.kind == "HOST_ACCESS"]
     assert sizes == [4000, 0]
+
+
+FAILS = """  float* d; cudaMalloc(&d, 64); cudaFree(d); cudaStream_t s; cudaStreamCreate(&s);
+  {call}
+  fill<<<1, 1, 0, s>>>(0, 1);"""
+
+
+def asked(tmp_path, call, before=""):
+    ops = run_main(FAILS.replace("{call}", call), tmp_path, before)
+    failed = next(i for i, op in enumerate(ops) if op.kind == "FREE" and op.status)
+    launched = next(i for i, op in enumerate(ops) if op.kind == "LAUNCH")
+    return "CALL" in kinds(ops[failed:launched])
+
+
+def test_a_status_that_a_statement_throws_away_was_not_looked_at(tmp_path):
+    assert not asked(tmp_path, "cudaFree(d);")
+    assert not asked(tmp_path, "drop(d);", "cudaError_t drop(float* p) { return cudaFree(p); }")
+
+
+def test_a_status_that_is_tested_kept_or_given_away_was_looked_at(tmp_path):
+    assert asked(tmp_path, 'if (cudaFree(d) != cudaSuccess) puts("again");')
+    assert asked(tmp_path, 'cudaError_t e = cudaFree(d); if (e) puts("again");')
+    assert asked(
+        tmp_path,
+        "LOG(cudaFree(d));",
+        '#define LOG(x) do { cudaError_t e = (x); if (e) printf("%d", (int)e); } while (0)\n',
+    )
+    assert asked(tmp_path, "note(cudaFree(d));", 'void note(cudaError_t e) { if (e) puts("bad"); }')

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter import kernels
@@ -10,6 +12,7 @@ from streamsan.cuda_source.interpreter.host_memory import HostMemory
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.places import Places
 from streamsan.cuda_source.interpreter.program import last_name
+from streamsan.cuda_source.interpreter.structures import Fields, Structures
 from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -34,13 +37,35 @@ from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.state import HostThread, Lifetime
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
-from streamsan.vocabulary import AccessMode, FreeClass, LostKind, MemoryKind
+from streamsan.vocabulary import AccessMode, FreeClass, LostKind, MemoryKind, OperationKind
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
 NOT_READY = 600
+ASKS = "cudaPeekAtLastError"
+"""Stands in the trace for a look at a status."""
+MEM_ALLOC_NODE = 10
+"""cudaGraphNodeTypeMemAlloc"""
 _PLACEHOLDER = Pointer(1, 1, 0)
+_GETS_KERNEL = re.compile(r"Get(Function|Kernel)$|GetFuncBySymbol$|GetEntryPoint")
+
+
+@dataclass(slots=True)
+class Request:
+    """One call of the API, while its arguments are read."""
+
+    api: Api
+    signature: Signature
+    span: Span
+    arguments: list[model_values.Value] = field(default_factory=list)
+    structures: dict[str, Fields] = field(default_factory=dict)
+    kernel: kernels.Kernel = kernels.NO_KERNEL
+    kernel_value: Value = None
+    """the kernel of a node, as the program wrote it"""
+    kernel_arguments: kernels.KernelArguments | None = None
+    host_function: tuple[Value, Value] | None = None
+    """a host function and what it is given"""
 
 
 class Device:
@@ -50,11 +75,19 @@ class Device:
         self.model = model
         self.builder = model.builder
         self.thread: HostThread = model.main_thread
+        model.core.on_host_call = self._on_drivers_thread
         self.places = Places(model.builder, files)
         self.memory = HostMemory(self)
         self.machine: Machine
         self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
         """Results of queries that are not decided yet: the handle that was asked, and where."""
+        self.structures = Structures(self)
+        self.kernel_names: dict[Symbol | Handle, str] = {}
+        """Kernels that were got from a module, by the name that the program asked for."""
+        self._node_kernels: dict[Handle, Value] = {}
+        """Nodes of graphs -> the kernel that they were given."""
+        self._failed: tuple[Status, int] | None = None
+        """The status of the last call that failed, and where, while nobody knows whether the program looks at it."""
         self._terms: dict[Any, Symbol] = {}
 
     def attach(self, machine: Machine) -> None:
@@ -224,6 +257,7 @@ class Device:
 
     def call(self, name: str, node: Call, operands: list[Operand]) -> Operand:
         """Make an API call."""
+        self.go_on()
         api = EFFECTS.find(name)
         assert api is not None
         machine = self.machine
@@ -235,36 +269,104 @@ class Device:
                 reason = api.explain_mismatch(len(operands))
                 self.model.malformed(self.thread, self.site(span, reason), "", api.name)
             signature = api.best_guess(len(operands))
-        arguments: list[model_values.Value] = []
-        structures: dict[str, dict[str, model_values.Value]] = {}
-        kernel_arguments: list[tuple[model_values.Value, AccessMode]] | None = None
+        request = Request(api, signature, span)
         label = ""
-        kernel = self._kernel_of(signature, values)
-        callback: tuple[Value, Value] | None = None
         for position, value in enumerate(values):
             parameter = signature.parameter(position)
-            operand = operands[position]
             if parameter is None:
-                arguments.append(self.plain(value))
+                request.arguments.append(self.plain(value))
                 continue
             if parameter.role is Role.KERNEL_ARGUMENTS:
-                given = operands[position:] if parameter.variadic else None
-                kernel_arguments = kernels.packed_arguments(self, kernel, value, given, span)
-                arguments.append(1)
+                self._launched(request, parameter, values, operands[position:], position)
                 if parameter.variadic:
                     break
                 continue
-            if parameter.is_out and not label:
+            if parameter.is_out and not label and not machine.objects.is_null(value):
                 label = self.places.label(value, node.arguments[position] if position < len(node.arguments) else None)
-            arguments.append(self._argument(parameter, value, operand, structures, span))
-            if parameter.role is Role.FUNCTION and not kernel:
-                callback = (value, self._user_data(signature, values))
-        if kernel is not None and not label:
-            label = kernel
-        site = self.site(span, label)
-        outcome = self._issue(api, arguments, site, signature, kernel_arguments, structures, callback, span)
-        self._write_outputs(outcome, signature, values, span)
+            if parameter.role is Role.STRUCTURE:
+                label = self._functions_inside(request, value) or self._memory_inside(api, value) or label
+            if parameter.role is Role.FUNCTION and signature.first(Role.KERNEL_ARGUMENTS) is None:
+                request.host_function = (value, self._user_data(signature, values))
+            request.arguments.append(self._argument(request, parameter, position, values, operands[position]))
+        site = self.site(span, request.kernel.name or label)
+        outcome = self._issue(request, site)
+        self._remember(request, values, outcome)
+        self.structures.write_outputs(outcome, signature, values, span)
+        self._give_back(request, values, span)
         return Operand(self._result(outcome, signature, values, site))
+
+    def _launched(
+        self, request: Request, parameter: Parameter, values: list[Value], given: list[Operand], position: int
+    ) -> None:
+        """The arguments of a launch: a pack of them, or an array of their addresses."""
+        for other, described in enumerate(request.signature.parameters):
+            if other >= len(values) or described.handle == "stream":
+                continue
+            if described.role is Role.FUNCTION or (described.role is Role.HANDLE and described.handle == "other"):
+                request.kernel = kernels.kernel_of(self, values[other])
+                break
+        if parameter.variadic:
+            function = request.kernel.taking(len(given))
+            request.kernel_arguments = kernels.bound_arguments(self, function, given, request.span)
+        else:
+            found = kernels.packed_arguments(self, request.kernel, values[position], request.span)
+            request.kernel_arguments = found or []
+        request.arguments.append(1)
+
+    def _functions_inside(self, request: Request, value: Value) -> str:
+        """A structure that describes a node may hold a kernel with its arguments, or a host function."""
+        held = self.structures.object_of(value)
+        if held is None:
+            return ""
+        body = self.structures.member(held, "fn")
+        if body != 0:
+            request.host_function = (body, self.structures.member(held, "userData"))
+            return body.name if isinstance(body, FunctionValue) else ""
+        kernel = self.structures.member(held, "func", "function", "kern")
+        if kernel == 0:
+            return ""
+        request.kernel = kernels.kernel_of(self, kernel)
+        request.kernel_value = kernel
+        packed = self.structures.member(held, "kernelParams", "args")
+        request.kernel_arguments = kernels.packed_arguments(self, request.kernel, packed, request.span)
+        return ""
+
+    def _memory_inside(self, api: Api, value: Value) -> str:
+        """A structure that describes an allocation node receives its address: memory is named after that."""
+        held = self.structures.object_of(value)
+        name = self.places.label(value, None)
+        if held is None or not name:
+            return ""
+        if "MemAllocNode" in api.name:
+            return f"{name}.dptr"
+        kind = held.fields.get("type")
+        in_any_node = api.name.endswith("GraphAddNode") and kind is not None and kind.value == MEM_ALLOC_NODE
+        return f"{name}.alloc.dptr" if in_any_node else ""
+
+    def _remember(self, request: Request, values: list[Value], outcome: Outcome) -> None:
+        """Note what later calls ask for by handle: kernels got by name, and the kernels of nodes."""
+        if request.kernel_value is not None:
+            for parameter, value in zip(request.signature.parameters, values, strict=False):
+                made = outcome.outputs.get(parameter.name) if parameter.is_out else value
+                if isinstance(made, Handle) and made.type == "node":
+                    self._node_kernels[made] = request.kernel_value
+                    break
+        elif _GETS_KERNEL.search(request.api.name):
+            name = next((value for value in values if isinstance(value, str)), "")
+            for made in outcome.outputs.values():
+                if name and isinstance(made, Symbol | Handle):
+                    self.kernel_names[made] = name
+
+    def _give_back(self, request: Request, values: list[Value], span: Span) -> None:
+        """The parameters of a kernel's node, read back, hold the kernel that the program put there."""
+        if "KernelNodeGetParams" not in request.api.name or len(values) < 2:
+            return
+        node = self.plain(values[0])
+        held = self.structures.object_of(values[1])
+        cell = self.machine.objects.field(held, "func") if held is not None else None
+        kernel = self._node_kernels.get(node) if isinstance(node, Handle) else None
+        if cell is not None and kernel is not None:
+            cell.value = kernel
 
     def _is_symbol(self, operand: Operand) -> bool:
         cell = operand.cell
@@ -275,41 +377,34 @@ class Device:
             return _PLACEHOLDER
         return value if isinstance(value, int | float | Handle | Symbol) else None
 
-    def _issue(
-        self,
-        api: Api,
-        arguments: list[model_values.Value],
-        site: int,
-        signature: Signature,
-        kernel_arguments: list[tuple[model_values.Value, AccessMode]] | None,
-        structures: dict[str, dict[str, model_values.Value]],
-        callback: tuple[Value, Value] | None,
-        span: Span,
-    ) -> Outcome:
-        machine = self.machine
-        if callback is not None and isinstance(callback[0], FunctionValue | Closure | Native):
-            function, data = callback
+    def _issue(self, request: Request, site: int) -> Outcome:
+        body = None if request.host_function is None else self._host_body(*request.host_function, request.span)
+        return self.model.call(
+            self.thread,
+            request.api.name,
+            request.arguments,
+            site,
+            signature=request.signature,
+            kernel_arguments=request.kernel_arguments,
+            structures=request.structures,
+            payload=body,
+        )
 
-            def body(worker: HostThread, unused: model_values.Value, also_unused: model_values.Value) -> None:
-                with_thread, self.thread = self.thread, worker
-                try:
-                    machine.functions.call_value(function, self._callback_operands(function, data), span)
-                finally:
-                    self.thread = with_thread
+    def _host_body(self, function: Value, data: Value, span: Span) -> Callable[[], None] | None:
+        """Return what runs the body of a host function; None: it is not in view."""
+        if not isinstance(function, FunctionValue | Closure | Native):
+            return None
+        return lambda: self._call_host_function(function, data, span)
 
-            self.model.on_host_function = body
+    def _call_host_function(self, function: Value, data: Value, span: Span) -> None:
+        self.machine.functions.call_value(function, self._callback_operands(function, data), span)
+
+    def _on_drivers_thread(self, worker: HostThread, body: Callable[[], None]) -> None:
+        with_thread, self.thread = self.thread, worker
         try:
-            return self.model.call(
-                self.thread,
-                api.name,
-                arguments,
-                site,
-                signature=signature,
-                kernel_arguments=kernel_arguments,
-                structures=structures,
-            )
+            body()
         finally:
-            self.model.on_host_function = None
+            self.thread = with_thread
 
     def _callback_operands(self, function: Value, data: Value) -> list[Operand]:
         count = 1
@@ -326,33 +421,25 @@ class Device:
                 return values[position]
         return 0
 
-    def _kernel_of(self, signature: Signature, values: list[Value]) -> str | None:
-        """Return the name of the kernel that a launching API is given."""
-        if signature.first(Role.KERNEL_ARGUMENTS) is None:
-            return None
-        for position, parameter in enumerate(signature.parameters):
-            if position < len(values) and parameter.role in (Role.FUNCTION, Role.HANDLE):
-                value = values[position]
-                if isinstance(value, FunctionValue):
-                    return value.name
-                if isinstance(value, Symbol) and parameter.handle != "stream":
-                    return value.name
-        return ""
-
     def _argument(
-        self,
-        parameter: Parameter,
-        value: Value,
-        operand: Operand,
-        structures: dict[str, dict[str, model_values.Value]],
-        span: Span,
+        self, request: Request, parameter: Parameter, position: int, values: list[Value], operand: Operand
     ) -> model_values.Value:
         machine = self.machine
         role = parameter.role
-        if isinstance(value, StructObject) and role is not Role.STRUCTURE:
-            fields = self._fields(value)
+        span = request.span
+        value = values[position]
+        if role is Role.STRUCTURE:
+            if isinstance(value, LibraryObject):
+                value = _first_part(value)
+            request.structures[parameter.name] = self.structures.fields(value, span)
+            return 0 if machine.objects.is_null(value) else 1
+        if role is Role.LIST:
+            count = self.structures.list_count(request.signature, position, values)
+            request.structures[parameter.name] = self.structures.items(value, count, span)
+            return 0 if machine.objects.is_null(value) else 1
+        if isinstance(value, StructObject):
             if role in (Role.EXTENT, Role.PITCHED):
-                structures[parameter.name] = fields
+                request.structures[parameter.name] = self.structures.fields(value, span)
             wanted = (
                 CType("void", pointers=1)
                 if role in POINTER_ROLES or parameter.is_out
@@ -360,12 +447,11 @@ class Device:
             )
             value = machine.calls.convert_object(value, wanted, span)
         if isinstance(value, LibraryObject):
-            value = next((part for part in value.parts() if not isinstance(part, Cell | ArrayObject)), None)
+            value = _first_part(value)
+        if role is Role.IN_OUT:
+            request.structures[parameter.name] = self.structures.fields(value, span)
         if parameter.is_out:
-            return 0 if machine.objects.is_null(value) else 1
-        if role is Role.STRUCTURE:
-            structures[parameter.name] = self._structure(value)
-            return 0 if machine.objects.is_null(value) else 1
+            return 0 if machine.objects.is_null(value) else self.structures.capacity(parameter, value)
         if role in POINTER_ROLES:
             if self._is_symbol(operand) and operand.cell is not None:
                 value = CellPointer(operand.cell)
@@ -373,29 +459,6 @@ class Device:
                 machine.reach.copied_from(value)
             return self.address(value, span)
         return self.plain(value)
-
-    def _structure(self, value: Value) -> dict[str, model_values.Value]:
-        if isinstance(value, CellPointer):
-            value = value.cell.value
-        elif isinstance(value, ElementPointer):
-            value = self.machine.objects.element(value.array, value.index).value
-        return self._fields(value) if isinstance(value, StructObject) else {}
-
-    def _fields(self, object: StructObject, prefix: str = "", depth: int = 0) -> dict[str, model_values.Value]:
-        found: dict[str, model_values.Value] = {}
-        for name, cell in object.fields.items():
-            if isinstance(cell.value, StructObject) and depth < 4:
-                found.update(self._fields(cell.value, f"{prefix}{name}.", depth + 1))
-            elif is_pointer(cell.value):
-                found[prefix + name] = self.address(cell.value, cell.span or _NOWHERE)
-            elif not isinstance(cell.value, ArrayObject | LibraryObject):
-                found[prefix + name] = self.plain(cell.value)
-        return found
-
-    def _write_outputs(self, outcome: Outcome, signature: Signature, values: list[Value], span: Span) -> None:
-        for position, parameter in enumerate(signature.parameters):
-            if parameter.name in outcome.outputs and position < len(values):
-                self.write(values[position], outcome.outputs[parameter.name], span)
 
     def write(self, target: Value, result: model_values.Value, span: Span) -> None:
         """Store a result of the API where an out-argument points."""
@@ -430,7 +493,26 @@ class Device:
             handle = self.plain(values[0]) if values else 0
             self.queries[status] = (handle, site)
             return status
-        return Status(status) if isinstance(status, int) else self.machine.fresh("status", "opaque")
+        if not isinstance(status, int):
+            return self.machine.fresh("status", "opaque")
+        made = Status(status)
+        if status > 0:
+            self._failed = made, site
+        return made
+
+    # -- statuses ----------------------------------------------------------------------------------
+
+    def discarded(self, value: Value) -> None:
+        """A statement ends, and nothing takes the value of its expression."""
+        if self._failed is not None and value is self._failed[0]:
+            self._failed = None
+
+    def go_on(self) -> None:
+        """The program goes on to a next call; a status that a statement did not throw away has been looked at."""
+        if self._failed is not None:
+            _, site = self._failed
+            self._failed = None
+            self.model.core.emit(OperationKind.CALL, self.thread, site, ASKS)
 
     # -- queries -----------------------------------------------------------------------------------
 
@@ -456,6 +538,7 @@ class Device:
 
     def launch(self, node: Launch) -> Operand:
         """Launch a kernel by triple chevrons."""
+        self.go_on()
         return kernels.launch(self, node)
 
     def opaque_call(self, name: str, reached: list[Value], span: Span) -> None:
@@ -475,7 +558,9 @@ class Device:
         self.model.opaque_call(self.thread, values, self.site(span), name)
 
 
-_NOWHERE = Span("", 0, 0, 0, 0)
+def _first_part(value: LibraryObject) -> Value:
+    """Return what a library object stands for where the API takes a pointer or a handle."""
+    return next((part for part in value.parts() if not isinstance(part, Cell | ArrayObject)), None)
 
 
 def _handle_type(parameter: Parameter) -> str:

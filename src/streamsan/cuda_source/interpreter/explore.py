@@ -13,6 +13,7 @@ from streamsan.cuda_source.interpreter.decisions import Decisions
 from streamsan.cuda_source.interpreter.device import Device
 from streamsan.cuda_source.interpreter.entries import Entry, entries_of
 from streamsan.cuda_source.interpreter.frame import Exited, PathEnds, Thrown
+from streamsan.cuda_source.interpreter.host_functions import HostFunctionsRun
 from streamsan.cuda_source.interpreter.machine import Limits, Machine
 from streamsan.cuda_source.interpreter.program import Program
 from streamsan.cuda_source.interpreter.statements import end_of
@@ -126,7 +127,7 @@ class Path_:  # noqa: N801 - `Path` is the file system's
         self.decisions = Decisions(prefix)
         self.builder = TraceBuilder(unit.file, origin="source")
         per_thread = PER_THREAD_MACRO in unit.defines or PER_THREAD_MACRO in unit.macros
-        self.model = DeviceModel(self.builder, per_thread_default=per_thread)
+        self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=HostFunctionsRun())
         self.device = Device(self.model, unit.files)
         self.machine = Machine(program, self.device, self.decisions, limits, strict)
         self.machine.known_main = entry.is_main or entry.is_fragment

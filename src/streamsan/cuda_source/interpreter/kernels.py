@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamsan.cuda_source.interpreter.machine import Operand
@@ -22,14 +23,16 @@ from streamsan.cuda_source.interpreter.values import (
 )
 from streamsan.cuda_source.syntax.tree import Expression, Function, Launch, Name, Parameter, Span
 from streamsan.model import values as model_values
-from streamsan.model.values import Symbol
-from streamsan.vocabulary import AccessMode, MemoryKind
+from streamsan.model.call import KernelArgument
+from streamsan.model.values import Handle, Pointer, Symbol
+from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.device import Device
 
-KernelArguments = list[tuple[model_values.Value, AccessMode]]
+KernelArguments = list[KernelArgument]
 DEEPEST_STRUCTURE = 6
+MOST_ARGUMENTS = 256
 
 
 def launch(device: Device, node: Launch) -> Operand:
@@ -67,15 +70,37 @@ def _kernel(device: Device, callee: Expression, operands: list[Operand]) -> tupl
     return None, name
 
 
-def kernel_function(device: Device, name: str | None, count: int | None) -> Function | None:
-    """Return the kernel of a name, preferring one that takes as many arguments."""
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What a launching API is told to run: a name for messages, and the functions that it may be."""
+
+    name: str
+    functions: tuple[Function, ...] = ()
+
+    def taking(self, count: int | None) -> Function | None:
+        """Return the function that takes so many arguments, else the first one."""
+        for function in self.functions:
+            if count is None or len(function.parameters) == count:
+                return function
+        return self.functions[0] if self.functions else None
+
+
+NO_KERNEL = Kernel("")
+
+
+def kernel_of(device: Device, value: Value) -> Kernel:
+    """Return the kernel that a value stands for: a function, or a handle that was got by name."""
+    if isinstance(value, FunctionValue):
+        functions = value.functions or device.machine.program.find_functions(value.name, device.machine.frame)
+        return Kernel(last_name(value.name), tuple(functions))
+    name = device.kernel_names.get(value, "") if isinstance(value, Symbol | Handle) else ""
+    if not name and isinstance(value, SymbolPointer):
+        name = value.symbol.name
+    if not name and isinstance(value, Symbol):
+        name = value.name
     if not name:
-        return None
-    functions = device.machine.program.find_functions(last_name(name), device.machine.frame)
-    for function in functions:
-        if count is None or len(function.parameters) == count:
-            return function
-    return functions[0] if functions else None
+        return NO_KERNEL
+    return Kernel(last_name(name), tuple(device.machine.program.find_functions(last_name(name), device.machine.frame)))
 
 
 def modes_of(device: Device, function: Function | None) -> dict[str, AccessMode]:
@@ -83,19 +108,35 @@ def modes_of(device: Device, function: Function | None) -> dict[str, AccessMode]
     return device.machine.loops.relevance.kernel_modes(function) if function is not None else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How a kernel's body uses the memory behind a parameter."""
+
+    mode: AccessMode
+    flags: int = 0
+    """SlotFlag.TOUCHES, SlotFlag.ATOMIC"""
+
+    def of(self, value: model_values.Value) -> KernelArgument:
+        """Return an argument so used; an address that is not known exactly says nothing of its first element."""
+        known = value.exact if isinstance(value, Pointer) else isinstance(value, Symbol)
+        flags = self.flags if known else self.flags & ~SlotFlag.TOUCHES
+        return (value, self.mode, flags) if flags else (value, self.mode)
+
+
 def bound_arguments(device: Device, function: Function | None, operands: list[Operand], span: Span) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes."""
     modes = modes_of(device, function)
+    flags = device.machine.loops.relevance.kernel_flags(function) if function is not None else {}
     arguments: KernelArguments = []
     parameters: list[Parameter | None] = list(function.parameters) if function is not None else []
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
-        mode = _mode(parameter, modes)
+        known = Usage(_mode(parameter, modes), flags.get(parameter.name, 0) if parameter is not None else 0)
         value = operand.cell.value if operand.cell is not None else operand.value
         if isinstance(value, StructObject) and parameter is not None and parameter.type.pointers:
             type = device.machine.resolve(parameter.type)
             value = device.machine.calls.convert_object(value, type, span)
-        _flatten(device, value, mode, parameter, arguments, span, 0)
+        _flatten(device, value, known, parameter, arguments, span, 0)
     return arguments
 
 
@@ -111,7 +152,7 @@ def _mode(parameter: Parameter | None, modes: dict[str, AccessMode]) -> AccessMo
 def _flatten(
     device: Device,
     value: Value,
-    mode: AccessMode,
+    usage: Usage,
     parameter: Parameter | None,
     arguments: KernelArguments,
     span: Span,
@@ -120,56 +161,62 @@ def _flatten(
     if depth > DEEPEST_STRUCTURE:
         return
     if isinstance(value, DevicePointer):
-        arguments.append((value.pointer, mode))
+        arguments.append(usage.of(value.pointer))
     elif isinstance(value, SymbolPointer):
-        arguments.append((device.address(value, span), mode))
+        arguments.append(usage.of(device.address(value, span)))
     elif isinstance(value, Symbol):
         scalar = (
             parameter is not None and not parameter.type.pointers and device.machine.resolve(parameter.type).name != ""
         )
         if value.origin != "uninitialised" and (not scalar) and value.number in device.machine.live_handles:
-            arguments.append((value, mode))
+            arguments.append(usage.of(value))
     elif isinstance(value, ElementPointer | CellPointer):
         storage = value.array if isinstance(value, ElementPointer) else value.cell
         if storage.host is not None or storage.kind == MemoryKind.MANAGED:
-            arguments.append((device.address(value, span), mode))
+            arguments.append(usage.of(device.address(value, span)))
     elif isinstance(value, StructObject):
         if value.cls is not None:
             for field, _ in device.machine.objects.all_fields(value.cls):
                 device.machine.objects.field(value, field.name)
         for cell in value.fields.values():
             inner = AccessMode.READ if cell.type.const and cell.type.pointers == 1 else AccessMode.OPAQUE
-            if mode is AccessMode.READ:
-                inner = mode
-            _flatten(device, cell.value, inner, None, arguments, span, depth + 1)
+            if usage.mode is AccessMode.READ:
+                inner = usage.mode
+            _flatten(device, cell.value, Usage(inner), None, arguments, span, depth + 1)
     elif isinstance(value, ArrayObject):
-        for cell in list(value.cells.values())[:256]:
-            _flatten(device, cell.value, mode, None, arguments, span, depth + 1)
+        for cell in list(value.cells.values())[:MOST_ARGUMENTS]:
+            _flatten(device, cell.value, Usage(usage.mode), None, arguments, span, depth + 1)
     elif isinstance(value, LibraryObject):
         for part in value.parts():
             inner_value = part.value if isinstance(part, Cell) else part
-            _flatten(device, inner_value, mode, None, arguments, span, depth + 1)
+            _flatten(device, inner_value, Usage(usage.mode), None, arguments, span, depth + 1)
 
 
-def packed_arguments(
-    device: Device, kernel: str | None, value: Value, given: list[Operand] | None, span: Span
-) -> KernelArguments:
-    """Return the memory behind a launching API's arguments: `void*[]` of addresses of variables, or a pack."""
+def packed_arguments(device: Device, kernel: Kernel, value: Value, span: Span) -> KernelArguments | None:
+    """Return the memory behind a `void*[]` of addresses of variables; None if it is not an array that is known."""
     machine = device.machine
-    if given is not None:
-        return bound_arguments(device, kernel_function(device, kernel, len(given)), given, span)
-    if not isinstance(value, ElementPointer):
-        return []
-    function = kernel_function(device, kernel, None)
-    count = len(function.parameters) if function is not None else len(value.array.cells)
+    function = kernel.taking(None)
+    held: list[Cell] = []
+    if isinstance(value, CellPointer) and not isinstance(value.cell.value, ArrayObject | StructObject | LibraryObject):
+        held = [value.cell]
+    elif isinstance(value, ElementPointer) and isinstance(value.index, int):
+        last = max((key for key in value.array.cells if isinstance(key, int)), default=-1)
+        count = last - value.index + 1
+        function = kernel.taking(count)
+        if function is not None and not any(parameter.pack for parameter in function.parameters):
+            count = min(count, len(function.parameters))
+        for index in range(min(count, MOST_ARGUMENTS)):
+            cell = value.array.cells.get(value.index + index)
+            if cell is None:
+                break
+            held.append(cell)
+    elif not (isinstance(value, int) and value == 0):
+        return None
     operands: list[Operand] = []
-    for index in range(min(count, 256)):
-        cell = value.array.cells.get(index)
-        if cell is None:
-            break
-        held = cell.value
-        if isinstance(held, CellPointer | ElementPointer | SymbolPointer | DevicePointer):
-            operands.append(machine.expressions.dereference(held, span))
+    for cell in held:
+        inner = cell.value
+        if isinstance(inner, CellPointer | ElementPointer | SymbolPointer | DevicePointer):
+            operands.append(machine.expressions.dereference(inner, span))
         else:
-            operands.append(Operand(held))
+            operands.append(Operand(inner))
     return bound_arguments(device, function, operands, span)

@@ -648,6 +648,10 @@ class Objects:
             )
             self.adopt(member)
             self._construct_elements(member, field.span)
+        elif value_initialise and self._zeroing < DEEPEST_CLASS and self._zeroed_by_braces(plain):
+            self._zeroing += 1
+            self.initialise_list(member, plain, InitList(field.span, None, [], []))
+            self._zeroing -= 1
         elif self.is_class(plain):
             self.construct(member, plain, [], field.span, default=not value_initialise)
         elif value_initialise:
@@ -658,6 +662,10 @@ class Objects:
                 self._opaque_object(member, plain, [], field.span)
         self.adopt(member)
         return member
+
+    def _zeroed_by_braces(self, type: CType) -> bool:
+        cls = None if type.pointers or type.array else self.machine.program.class_of(type, self.machine.frame)
+        return cls is not None and self.is_aggregate(cls)
 
     def _initialise_array(self, cell: Cell, type: CType, node: InitList) -> None:
         machine = self.machine

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+from streamsan.cuda_source.interpreter.header_structures import header_aliases, header_structures
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType, canonical_name
 from streamsan.cuda_source.syntax.tree import (
     Alias,
@@ -123,6 +124,11 @@ class Program:
         self._members: dict[str, list[Function]] = {}
         self._class_cache: dict[tuple[str, tuple[Any, ...]], ClassInfo | None] = {}
         self._index(unit.declarations, "")
+        for name, node in header_structures().items():
+            self.classes.setdefault(name, node)
+        for name, alias in header_aliases().items():
+            if name not in self.classes:
+                self.aliases.setdefault(name, alias)
         self._attach_members()
 
     # -- indexing ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.program import Program, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
-from streamsan.cuda_source.syntax.access import kernel_access
+from streamsan.cuda_source.syntax.access import kernel_access, kernel_atomics, kernel_touches
 from streamsan.cuda_source.syntax.tree import (
     Assign,
     Block,
@@ -36,7 +36,7 @@ from streamsan.cuda_source.syntax.tree import (
     Unparsed,
     Variable,
 )
-from streamsan.vocabulary import AccessMode
+from streamsan.vocabulary import AccessMode, SlotFlag
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
 CUDA_NAME = re.compile(r"(?:cuda|cu|CU|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)")
@@ -247,6 +247,17 @@ class Relevance:
         found: dict[str, AccessMode] = self._once(
             "access", function, lambda: kernel_access(function, self.program.unit)
         )
+        return found
+
+    def kernel_flags(self, function: Function) -> dict[str, int]:
+        """Return what is known beyond the mode of each pointer parameter: SlotFlag.TOUCHES, SlotFlag.ATOMIC."""
+        found: dict[str, int] = self._once("flags", function, lambda: self._kernel_flags(function))
+        return found
+
+    def _kernel_flags(self, function: Function) -> dict[str, int]:
+        found = dict.fromkeys(kernel_touches(function, self.program.unit), int(SlotFlag.TOUCHES))
+        for name in kernel_atomics(function, self.program.unit):
+            found[name] = found.get(name, 0) | SlotFlag.ATOMIC
         return found
 
     def body_acts(self, function: Function) -> bool:

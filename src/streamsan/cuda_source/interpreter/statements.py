@@ -136,7 +136,7 @@ class Statements:
 
     def _expression(self, node: ExpressionStatement) -> Completion | None:
         machine = self.machine
-        machine.expressions.operand(node.expression)
+        machine.device.discarded(machine.expressions.operand(node.expression).value)
         completion, machine.pending_completion = machine.pending_completion, None
         self.end_full_expression(node.span)
         return completion

@@ -15,6 +15,8 @@ SCALAR_SIZES = {
     "long double": 16,
     "cudaStream_t": 8, "CUstream": 8, "cudaEvent_t": 8, "CUevent": 8, "CUcontext": 8, "cudaGraph_t": 8,
     "cudaGraphExec_t": 8, "cudaMemPool_t": 8, "CUmemoryPool": 8, "CUmodule": 8, "CUfunction": 8, "cudaArray_t": 8,
+    "cudaIpcMemHandle_t": 64, "CUipcMemHandle": 64, "cudaIpcEventHandle_t": 64, "CUipcEventHandle": 64,
+    "cudaMemPoolPtrExportData": 64, "CUmemPoolPtrExportData": 64, "cudaMemFabricHandle_t": 64, "CUmemFabricHandle": 64,
     "char2": 2, "uchar2": 2, "char4": 4, "uchar4": 4, "short2": 4, "ushort2": 4, "short4": 8, "ushort4": 8,
     "int2": 8, "uint2": 8, "float2": 8, "int3": 12, "uint3": 12, "float3": 12, "dim3": 12,
     "int4": 16, "uint4": 16, "float4": 16, "double2": 16, "longlong2": 16, "ulonglong2": 16, "double3": 24,
@@ -36,7 +38,12 @@ FLOATING = {"float", "double", "long double", "__half", "half"}
 HANDLE_TYPES = {
     "cudaStream_t", "CUstream", "cudaEvent_t", "CUevent", "CUcontext", "cudaGraph_t", "cudaGraphExec_t",
     "cudaMemPool_t", "CUmemoryPool", "cudaArray_t", "CUarray", "CUdeviceptr", "cudaGraphNode_t", "CUgraph",
-    "CUgraphExec",
+    "CUgraphExec", "CUgraphNode", "cudaGraphConditionalHandle", "CUgraphConditionalHandle", "cudaGraphDeviceNode_t",
+    "cudaUserObject_t", "CUuserObject", "CUmodule", "CUfunction", "CUkernel", "CUlibrary", "cudaFunction_t",
+    "cudaKernel_t", "cudaLibrary_t", "cudaMipmappedArray_t", "cudaArray_const_t", "CUmipmappedArray",
+    "CUmemGenericAllocationHandle", "cudaExternalMemory_t", "CUexternalMemory", "cudaExternalSemaphore_t",
+    "CUexternalSemaphore", "cudaIpcMemHandle_t", "CUipcMemHandle", "cudaIpcEventHandle_t", "CUipcEventHandle",
+    "cudaMemPoolPtrExportData", "CUmemPoolPtrExportData", "cudaMemFabricHandle_t", "CUmemFabricHandle", "CUgreenCtx",
 }  # fmt: skip
 """Types whose values the device model gives out."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from typing import Final
 
+from streamsan.cuda_source.syntax.first_thread import surely_touched
 from streamsan.cuda_source.syntax.tree import (
     Assign,
     Binary,
@@ -16,13 +15,12 @@ from streamsan.cuda_source.syntax.tree import (
     Expression,
     Function,
     Index,
+    InitList,
     Lambda,
     Launch,
     Member,
     Name,
     SizeOf,
-    Span,
-    Statement,
     Type,
     Unary,
     Unit,
@@ -30,6 +28,7 @@ from streamsan.cuda_source.syntax.tree import (
     UnparsedStatement,
     Variable,
 )
+from streamsan.cuda_source.syntax.walk import nodes, parts
 from streamsan.vocabulary import AccessMode
 
 _READ, _WRITE, _ESCAPE, _ATOMIC = 1, 2, 4, 8
@@ -38,6 +37,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _LOADS = re.compile(r"__ld(?:g|cg|ca|cs|lu|cv)|__builtin_nontemporal_load")
 _STORES = re.compile(r"__st(?:cg|wb|cs|wt)")
 _ATOMICS = re.compile(r"atomic[A-Z]\w*|__nv_atomic_\w+")
+_ATOMIC_REFERENCES: Final = frozenset(("cuda::atomic_ref", "cuda::std::atomic_ref", "atomic_ref"))
+_ATOMIC_TYPES: Final = frozenset(("cuda::atomic", "cuda::std::atomic"))
 _BY_VALUE = re.compile(r"_{0,2}[a-z][a-z0-9_]*")
 _BY_REFERENCE: Final = frozenset(("swap", "exchange", "sincos", "sincosf", "modf", "frexp", "iter_swap"))
 _INERT: Final = frozenset(("printf", "assert", "__syncthreads", "__isGlobal", "__builtin_assume", "__prefetch"))
@@ -47,18 +48,33 @@ def kernel_access(function: Function, unit: Unit | None = None) -> dict[str, Acc
     """The access mode of each pointer parameter of a kernel, by parameter name.
 
     READ where the pointee is const and the body does not cast that away, or the visible body only reads; WRITE where
-    it only writes; OPAQUE where the pointer escapes, is used by atomics only (see kernel_atomics), or there is no
-    body to read. Functions of `unit` that the kernel calls are followed a few levels.
+    it only writes; READ_WRITE also where every access is atomic (see kernel_atomics); OPAQUE where the pointer escapes,
+    is used by atomics among other accesses, or there is no body to read. Functions of `unit` that the kernel calls are
+    followed a few levels.
     """
     return {name: _mode(found) for name, found in _uses(function, unit).items()}
 
 
 def kernel_atomics(function: Function, unit: Unit | None = None) -> set[str]:
-    """The pointer parameters whose every write in a kernel is an atomic operation (and there is one)."""
-    return {name for name, found in _uses(function, unit).items() if found & _ATOMIC and not found & (_WRITE | _ESCAPE)}
+    """The pointer parameters whose every access in a kernel is an atomic operation (and there is one)."""
+    return {name for name, found in _uses(function, unit).items() if found == _ATOMIC}
+
+
+def kernel_touches(function: Function, unit: Unit | None = None) -> set[str]:
+    """The pointer parameters whose first element every launch surely accesses, and writes if the kernel ever writes.
+
+    So two launches that are given the same address, one of which writes, surely meet in that element.
+    """
+    found = surely_touched(function, unit)
+    modes = kernel_access(function, unit)
+    return {name for name in found.reads if modes.get(name) is AccessMode.READ} | {
+        name for name in found.writes if modes.get(name) in (AccessMode.WRITE, AccessMode.READ_WRITE)
+    }
 
 
 def _mode(found: int) -> AccessMode:
+    if found == _ATOMIC:
+        return AccessMode.READ_WRITE
     if found & (_ESCAPE | _ATOMIC):
         return AccessMode.OPAQUE
     return AccessMode(found & 3) if found & 3 else AccessMode.READ
@@ -95,6 +111,7 @@ class _Walk:
         self.cast_away: set[str] = set()
         self.aliases: dict[str, set[str]] = {p.name: {p.name} for p in tracked}
         self.deep = {p.name for p in tracked if p.type.pointers > 1}
+        self.atomic = {p.name for p in tracked if p.type.name in _ATOMIC_TYPES}
 
     def run(self) -> dict[str, int]:
         body = self.function.body
@@ -102,7 +119,7 @@ class _Walk:
             return {name: _READ if name in self.constant else _ESCAPE for name in self.uses}
         for _ in range(4):  # aliases of aliases
             before = sum(len(found) for found in self.aliases.values())
-            for node in _nodes(body):
+            for node in nodes(body):
                 self._alias(node)
             if before == sum(len(found) for found in self.aliases.values()):
                 break
@@ -111,6 +128,9 @@ class _Walk:
             self.uses[name] = _READ
         for name in self.deep & set(self.uses):
             self.uses[name] |= _ESCAPE
+        for name in self.atomic & set(self.uses):
+            if self.uses[name] & (_READ | _WRITE) and not self.uses[name] & _ESCAPE:
+                self.uses[name] = _ATOMIC
         return self.uses
 
     def _alias(self, node: object) -> None:
@@ -218,7 +238,7 @@ class _Walk:
         found: set[str] | None = getattr(self, "_bound", None)
         if found is None:
             body = self.function.body
-            found = {n.name for n in _nodes(body) if isinstance(n, Variable) and n.type.reference} if body else set()
+            found = {n.name for n in nodes(body) if isinstance(n, Variable) and n.type.reference} if body else set()
             self._bound = found
         return found
 
@@ -246,6 +266,13 @@ class _Walk:
             self._visit(node)
 
     def _variable(self, node: Variable) -> None:
+        if node.type.name in _ATOMIC_REFERENCES:
+            made = node.initializer.items if isinstance(node.initializer, InitList) else [node.initializer]
+            for argument in [*(node.arguments or ()), *made]:
+                if argument is not None:
+                    self._note(self._place(argument), _ATOMIC)
+                    self._visit_place(argument)
+            return
         for argument in node.arguments or ():
             self._note(self._roots(argument), _ESCAPE)
             self._visit(argument)
@@ -289,6 +316,8 @@ class _Walk:
             return _ESCAPE
         if name in self.macros:
             return _ESCAPE
+        if name == "atomic_ref":
+            return _ATOMIC
         if _ATOMICS.fullmatch(name):
             return (_ATOMIC if position == 0 else _READ) if pointer else _READ
         if _LOADS.fullmatch(name) and pointer:
@@ -311,7 +340,7 @@ class _Walk:
                 self._visit(value)
             self._visit(node.body)
             return
-        for child in _parts(node):
+        for child in parts(node):
             if isinstance(child, Expression) and not isinstance(node, Binary | Conditional | Cast | Assign | Unary):
                 self._escape_of(node, child)
             self._visit(child)
@@ -320,44 +349,3 @@ class _Walk:
         """A pointer that is returned or put into an object is no longer followed."""
         if type(parent).__name__ in ("Return", "InitList", "New"):
             self._note(self._roots(child), _ESCAPE)
-
-
-def _parts(node: object) -> Iterator[object]:
-    """The nodes directly inside a node."""
-    if isinstance(node, list | tuple) and not isinstance(node, Span):
-        yield from node
-    elif is_dataclass(node) and not isinstance(node, type | Type):
-        for name in _names(type(node)):
-            value = getattr(node, name)
-            if isinstance(value, list | tuple):
-                yield from _flat(value)
-            elif isinstance(value, Expression | Statement):
-                yield value
-
-
-def _flat(values: list[object] | tuple[object, ...]) -> Iterator[object]:
-    for value in values:
-        if isinstance(value, Expression | Statement):
-            yield value
-        elif isinstance(value, list | tuple) and not isinstance(value, Span):
-            yield from _flat(value)
-
-
-_FIELDS: dict[type, tuple[str, ...]] = {}
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    found = _FIELDS.get(kind)
-    if found is None:
-        found = tuple(f.name for f in fields(kind) if f.name not in ("span", "_lower"))
-        _FIELDS[kind] = found
-    return found
-
-
-def _nodes(root: object) -> Iterator[object]:
-    """All nodes under a node, itself included."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(_parts(node))

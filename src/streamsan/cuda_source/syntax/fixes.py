@@ -13,7 +13,7 @@ from streamsan.cuda_source.syntax.source import Code
 _HOLE = re.compile(r"(?<=[(,<{=])(\s*)\.\.\.(?=\s*[),;>}])")
 _RETURN_HOLE = re.compile(r"(?<=return)(\s+)\.\.\.(?=\s*;)")
 _TYPE_ARGUMENT = re.compile(
-    r"(?<=[(,])(?P<lead>\s*)(?P<type>(?:(?:const|struct|volatile)\s+)*"
+    r"(?:(?<=[\w>]\()|(?<=,))(?P<lead>\s*)(?P<type>(?:(?:const|struct|volatile)\s+)*"
     r"(?:(?:unsigned|signed|void|bool|char|short|int|long|float|double)\b(?:\s+(?:long|int|double|char|short)\b)*"
     r"|[^\W\d][\w:]*(?=\s*\*))(?:\s*\*)*)(?=\s*[,)])"
 )
@@ -30,7 +30,8 @@ _WORD = re.compile(rf"{STRING}|(?P<word>[^\W\d]\w*)")
 _SPELLING = re.compile(
     r"\b(?:__align__|__builtin_align__|_Alignas|alignas)\s*\([^()]*\)|(?<=\benum)\s*:\s*\w[\w:\s]*(?=\{)"
     r"|(?<=[=(,?:{])\s*\btypename\b|(?<=\breturn)\s+typename\b|(?<=\busing)\s+typename\b"
-    r"|\b_[A-Z][a-z]\w*_\b(?:\s*\([^()]*\))?|(?<=\()\s*(?:WINAPI|CALLBACK|APIENTRY|CUDARTAPI|CUDAAPI)\b"
+    r"|\b_[A-Z][a-z]\w*_\b(?:\s*\([^()]*\))?|(?<=\()\s*(?:WINAPI|CALLBACK|APIENTRY)\b"
+    r"|\b(?:CUDART_CB|CUDA_CB|CUDARTAPI|CUDARTAPI_CDECL|CUDAAPI|CUDART_DEVICE)\b(?!\s*[();,=])"
     r"|\b__(?:host|device|inline|forceinline|noinline|volatile|const|cdecl|stdcall|unused)(?:__)?\b(?!\s*\()"
     r"|\b(?:override|final)\b(?=\s*[{;])"
 )
@@ -76,7 +77,7 @@ def spellings(text: str) -> str:
     return _SPELLING.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
 
 
-SAME_LENGTH: Final[tuple[Callable[[str], str], ...]] = (holes, type_arguments, spellings)
+SAME_LENGTH: Final[tuple[Callable[[str], str], ...]] = (holes, spellings, type_arguments)
 
 
 def empty_arguments(code: Code) -> Code:

@@ -86,7 +86,7 @@ harmless(
     "FILE", "stat", "sigaction", "sigset_t", "pthread_attr_t", "rusage",
     "struct timeval", "struct timespec", "struct stat", "struct option", "option", "cpu_set_t", "LARGE_INTEGER",
     "dirent",
-    "div_t", "va_list", "jmp_buf", "utsname", "sockaddr_in", "isOpen", "get_future_status",
+    "div_t", "clock_t", "time_t", "va_list", "jmp_buf", "utsname", "sockaddr_in", "isOpen", "get_future_status",
     "sdkCreateTimer", "sdkDeleteTimer", "sdkStartTimer", "sdkStopTimer", "sdkResetTimer", "sdkGetTimerValue",
     "sdkGetAverageTimerValue", "checkCmdLineFlag", "getCmdLineArgumentInt", "getCmdLineArgumentFloat",
     "sdkFindFilePath",

@@ -1,0 +1,43 @@
+// A buffer is filled on one stream, and halves of it are scaled on two others that wait for the fill.
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+
+#define CHECK(call)                                                                        \
+    do {                                                                                   \
+        const cudaError_t status_ = (call);                                                \
+        if (status_ != cudaSuccess) {                                                      \
+            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status_)); \
+            std::exit(EXIT_FAILURE);                                                       \
+        }                                                                                  \
+    } while (0)
+
+__global__ void scale(float *data, float factor, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) data[i] *= factor;
+}
+
+int main()
+{
+    const int n = 1 << 20;
+    float *data;
+    CHECK(cudaMalloc(&data, n * sizeof(float)));
+    cudaStream_t streams[2];
+    for (cudaStream_t &stream : streams) CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    cudaEvent_t filled;
+    CHECK(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming));
+
+    CHECK(cudaMemsetAsync(data, 0, n * sizeof(float), streams[0]));
+    CHECK(cudaEventRecord(filled, streams[0]));
+    CHECK(cudaStreamWaitEvent(streams[1], filled, 0));
+    for (int half = 0; half < 2; ++half) {
+        scale<<<n / 512, 256, 0, streams[half]>>>(data + half * (n / 2), 0.5f, n / 2);
+    }
+
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaEventDestroy(filled));
+    for (cudaStream_t stream : streams) CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFree(data));
+    return 0;
+}
