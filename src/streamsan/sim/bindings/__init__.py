@@ -1,0 +1,1 @@
+"""Modules with the names, arguments and results of `cuda.bindings`."""

@@ -1,0 +1,171 @@
+"""Attributes whose value has a type of its own for each attribute: `void *` in C, one Python type or another here.
+
+A setter passes the value to the model as `structures["value"] = {"value": number}`; a getter's result comes as the
+out-parameter's own output, a list as `data.0`, `data.1`, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+from streamsan.model.values import Outcome, Value
+from streamsan.sim.bindings.arguments import PRESENT
+from streamsan.sim.bindings.calls import Prepared, error, make, prepare, results
+from streamsan.sim.bindings.classes import find
+from streamsan.sim.bindings.handles import model_handle
+from streamsan.sim.bindings.outputs import IDENTITY, convert, plain
+from streamsan.sim.bindings.plans import Plan
+from streamsan.sim.bindings.pointers import number_of
+from streamsan.sim.bindings.structures import Structure
+
+POOL_COUNTERS = frozenset({4, 5, 6, 7, 8})
+"""Attributes of pools that are cuuint64_t; the others are int. `MAX_POOL_SIZE` has a number of its own by version."""
+
+POINTER_CLASSES = {
+    "CU_POINTER_ATTRIBUTE_CONTEXT": "CUcontext",
+    "CU_POINTER_ATTRIBUTE_DEVICE_POINTER": "CUdeviceptr",
+    "CU_POINTER_ATTRIBUTE_RANGE_START_ADDR": "CUdeviceptr",
+    "CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR": "CUdeviceptr",
+    "CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE": "CUmemoryPool",
+    "CU_POINTER_ATTRIBUTE_P2P_TOKENS": "CUDA_POINTER_ATTRIBUTE_P2P_TOKENS",
+}
+POINTER_FLAGS = frozenset(
+    {
+        "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS",
+        "CU_POINTER_ATTRIBUTE_IS_MANAGED",
+        "CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE",
+        "CU_POINTER_ATTRIBUTE_MAPPED",
+        "CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE",
+    }
+)
+ACCESSED_BY = 3
+"""the attribute of a memory range that is a list of devices"""
+
+
+def _is_counter(attribute: object) -> bool:
+    name = attribute.name if isinstance(attribute, IntEnum) else ""
+    return int(attribute) in POOL_COUNTERS or name.lower().endswith(("max_pool_size", "maxpoolsize"))  # type: ignore[call-overload]
+
+
+def _set(plan: Plan, arguments: Sequence[object], value: Value) -> tuple[object, ...]:
+    shortened = list(arguments)
+    at = plan.position("value")
+    shortened[at] = None
+    prepared = prepare(plan, shortened)
+    for index, slot in enumerate(plan.slots):
+        if slot.argument == at:
+            prepared.values[index] = PRESENT
+            prepared.structures[slot.name] = {"value": value}
+    return results(plan, make(plan, prepared), shortened)
+
+
+def set_pool(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaMemPoolSetAttribute(memPool, attr, value)`, `cuMemPoolSetAttribute`."""
+    attribute, value = arguments[plan.position("attr")], arguments[plan.position("value")]
+    return _set(plan, arguments, _typed_number(value) if _is_counter(attribute) else number_of(value))
+
+
+def set_graph_memory(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaDeviceSetGraphMemAttribute(device, attr, value)`, `cuDeviceSetGraphMemAttribute`."""
+    return _set(plan, arguments, _typed_number(arguments[plan.position("value")]))
+
+
+def _typed_number(value: Any) -> int:
+    """Return the number in a cuuint64_t. As in cuda.bindings a plain int is refused: it has no `getPtr`."""
+    value.getPtr()
+    return number_of(value)
+
+
+def set_pointer(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cuPointerSetAttribute(value, attribute, ptr)`."""
+    value = arguments[plan.position("value")]
+    return _set(plan, arguments, number_of(value) if hasattr(type(value), "__int__") else PRESENT)
+
+
+def _single(plan: Plan, arguments: Sequence[object], kind: str | type | None) -> tuple[object, ...]:
+    """Make the call and give its one result a class."""
+    outcome = make(plan, prepare(plan, arguments))
+    if outcome.status != 0:
+        return error(plan.module, outcome.status), None
+    return error(plan.module, 0), _classed(plan, kind, outcome.outputs.get(plan.returned[0][1]))
+
+
+def _classed(plan: Plan, kind: str | type | None, value: Value) -> object:
+    if isinstance(kind, str):
+        return convert(find(plan.module, kind), value)
+    return kind(plain(value)) if kind is not None else plain(value)
+
+
+def get_pool(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaMemPoolGetAttribute(memPool, attr)`, `cuMemPoolGetAttribute`."""
+    return _single(plan, arguments, "cuuint64_t" if _is_counter(arguments[plan.position("attr")]) else None)
+
+
+def get_graph_memory(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaDeviceGetGraphMemAttribute(device, attr)`, `cuDeviceGetGraphMemAttribute`."""
+    return _single(plan, arguments, "cuuint64_t")
+
+
+def get_pointer(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cuPointerGetAttribute(attribute, ptr)`."""
+    return _single(plan, arguments, _pointer_kind(arguments[plan.position("attribute")]))
+
+
+def _pointer_kind(attribute: object) -> str | type | None:
+    kind: Any = find("driver", "CUpointer_attribute")
+    name = kind(int(attribute)).name  # type: ignore[call-overload]
+    return bool if name in POINTER_FLAGS else POINTER_CLASSES.get(name)
+
+
+def get_pointers(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cuPointerGetAttributes(numAttributes, attributes, ptr)`."""
+    asked: Any = arguments[plan.position("attributes")] or []
+    outcome = make(plan, prepare(plan, arguments))
+    if outcome.status != 0:
+        return error(plan.module, outcome.status), None
+    count: Any = arguments[plan.position("numAttributes")]
+    return error(plan.module, 0), [
+        _classed(plan, _pointer_kind(attribute), outcome.outputs.get(f"data.{index}"))
+        for index, attribute in enumerate(asked[: int(count)])
+    ]
+
+
+def get_range(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaMemRangeGetAttribute(dataSize, attribute, devPtr, count)`, `cuMemRangeGetAttribute`."""
+    outcome = make(plan, prepare(plan, arguments))
+    if outcome.status != 0:
+        return error(plan.module, outcome.status), None
+    size: Any = arguments[plan.position("dataSize")]
+    attribute: Any = arguments[plan.position("attribute")]
+    return error(plan.module, 0), _range(outcome, "data", int(attribute), int(size))
+
+
+def get_ranges(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaMemRangeGetAttributes(dataSizes, attributes, numAttributes, devPtr, count)`, `cuMemRangeGetAttributes`."""
+    sizes: Any = arguments[plan.position("dataSizes")]
+    asked: Any = arguments[plan.position("attributes")] or []
+    outcome = make(plan, prepare(plan, arguments))
+    if outcome.status != 0:
+        return error(plan.module, outcome.status), None
+    return error(plan.module, 0), [
+        _range(outcome, f"data.{index}", int(attribute), int(sizes[index])) for index, attribute in enumerate(asked)
+    ]
+
+
+def _range(outcome: Outcome, name: str, attribute: int, size: int) -> object:
+    if attribute != ACCESSED_BY:
+        return plain(outcome.outputs.get(name))
+    return [plain(outcome.outputs.get(f"{name}.{index}", -2)) for index in range(size // 4)]
+
+
+def ipc_handle(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """The calls that take an IPC handle by value: a structure here, a handle to the model."""
+    prepared: Prepared = prepare(plan, arguments)
+    for index, slot in enumerate(plan.slots):
+        given = arguments[slot.argument] if slot.argument is not None else None
+        if isinstance(given, Structure):
+            identity = given._values.get(IDENTITY, 0)
+            prepared.values[index] = model_handle(identity if isinstance(identity, int) else 0, "ipc")
+    return results(plan, make(plan, prepared), arguments)

@@ -1,0 +1,138 @@
+"""The classes of both modules by name, made when they are first asked for."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cache, partial
+from threading import RLock
+from typing import Any
+
+from streamsan.sim.bindings.catalogue import Catalogue, ModuleName, catalogue
+from streamsan.sim.bindings.enums import enumeration, member
+from streamsan.sim.bindings.handles import Opaque, handle_class
+from streamsan.sim.bindings.pointers import address_of
+from streamsan.sim.bindings.structures import (
+    Address,
+    Converted,
+    Field,
+    Many,
+    Nested,
+    Number,
+    Real,
+    Structure,
+    Text,
+    is_integer_word,
+    structure_class,
+)
+
+Kind = type[IntEnum] | type[Opaque] | type[Structure]
+
+UNIONS = ("anon_union", "cudaGraphNodeParams", "CUgraphNodeParams", "AttributeValue", "AttrValue", "BatchMemOpParams")
+_ALIASES = {"char": "unsigned char", "unsigned": "unsigned int", "uint64_t": "size_t"}
+KERNEL_PARAMETERS = "kernelParams"
+_LOCK = RLock()
+
+
+class KeptParameters(int):
+    """The `kernelParams` of a structure that GetParams returned: an address inside the driver."""
+
+
+@cache
+def find(module: ModuleName, name: str) -> Kind | None:
+    """Return the class of a name, in this module or in the other one; None if there is none."""
+    other: ModuleName = "driver" if module == "runtime" else "runtime"
+    for place in (module,) if name.startswith("anon_") else (module, other):
+        kind = own(place, name)
+        if kind is not None:
+            return kind
+    return None
+
+
+def own(module: ModuleName, name: str) -> Kind | None:
+    """Return the class of a name in this module; None if it has none."""
+    # Two threads that ask at once must get the same class.
+    with _LOCK:
+        return _own(module, name)
+
+
+@cache
+def _own(module: ModuleName, name: str) -> Kind | None:
+    entries = catalogue(module)
+    if name in entries.enums:
+        return enumeration(module, name, entries.enums[name], entries.major)
+    if name in entries.handles:
+        base, style = entries.handles[name]
+        return handle_class(module, name, _opaque(module, base), style == "x")
+    if name in entries.structures:
+        return _structure(entries, name)
+    return None
+
+
+def _opaque(module: ModuleName, base: str) -> type[Opaque] | None:
+    kind = find(module, base) if base else None
+    return kind if isinstance(kind, type) and issubclass(kind, Opaque) else None
+
+
+def _structure(entries: Catalogue, name: str) -> type[Structure]:
+    base_name, attributes = entries.structures[name]
+    base = find(entries.module, base_name) if base_name else None
+    fields = {entry[0]: _field(entries, *entry) for entry in attributes}
+    above = base if isinstance(base, type) and issubclass(base, Structure) else None
+    union = any(word in name for word in UNIONS)
+    size = entries.sizes.get(name, 0)
+    return structure_class(entries.module, name, above, above._fields if above else fields, union, size)
+
+
+def _field(entries: Catalogue, name: str, word: str, shape: str = "") -> Field:
+    if name == KERNEL_PARAMETERS:
+        return Address(lambda value: value, _shown_parameters, _no_number, 8)
+    if shape == "@":
+        return Address(address_of, lambda value: value, int, 8)
+    if shape.startswith("="):
+        return Number(word, int(shape[1:]))
+    if shape.startswith("b["):
+        return Text(int(shape[2:-1]))
+    inner = word.removeprefix("list[").removesuffix("]")
+    if shape == "*":
+        return Many(_single(entries, inner), None)
+    if shape:
+        return Many(_single(entries, inner), int(shape[1:-1]))
+    return _single(entries, "unsigned char" if word == "bytes" else word)
+
+
+def _single(entries: Catalogue, word: str) -> Field:
+    word = _ALIASES.get(word, word)
+    if is_integer_word(word):
+        return Number(word)
+    if word == "float":
+        return Real()
+    if word in entries.structures or word.startswith(("anon_", "CUstreamMemOp")):
+        return Nested(partial(_nested, entries.module, word))
+    kind = find(entries.module, word) if word != "Any" else None
+    if isinstance(kind, type) and issubclass(kind, IntEnum):
+        return Converted(int, partial(member, kind), int, 4)  # type: ignore[arg-type]
+    if isinstance(kind, type) and issubclass(kind, Opaque):
+        accept: Any = partial(_as_handle, kind)
+        return Converted(accept, lambda value: value, int, entries.sizes.get(word, 8))
+    if isinstance(kind, type) and issubclass(kind, Structure):
+        return Nested(partial(_nested, entries.module, word))
+    return Address(address_of, lambda value: value, int, 8)
+
+
+def _nested(module: ModuleName, word: str) -> type[Structure]:
+    kind = find(module, word)
+    assert isinstance(kind, type)
+    assert issubclass(kind, Structure)
+    return kind
+
+
+def _as_handle(kind: type[Opaque], value: object) -> Opaque:
+    return kind(0 if value is None else value)
+
+
+def _shown_parameters(value: object) -> object:
+    return value if isinstance(value, int) else 0 if value is None else id(value)
+
+
+def _no_number(value: object) -> int:
+    return value if isinstance(value, int) else 0

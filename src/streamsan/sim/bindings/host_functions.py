@@ -1,0 +1,100 @@
+"""Functions of the host that streams and graphs call: C function pointers, as ctypes makes them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from streamsan.sim.bindings.calls import Prepared, make, prepare, refused, results
+from streamsan.sim.bindings.launches import attach_node
+from streamsan.sim.bindings.plans import Plan
+from streamsan.sim.bindings.pointers import address_of, number_of
+from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.executor.host_bytes import is_mapped
+
+INVALID_VALUE = 1
+_HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+KERNEL_NODE, HOST_NODE = 0, 3
+
+
+def host_body(function: object, data: object) -> Callable[[], None] | None:
+    """Return what calls a host function; None if there is no code at its address.
+
+    The objects that the program gave live as long as the body does, as far as it does not free the code itself.
+    """
+    address = number_of(0 if function is None else function)
+    if not is_mapped(address, 1):
+        return None
+    argument = address_of(data)
+
+    def body(owners: tuple[object, object] = (function, data)) -> None:
+        _HOST_FUNCTION(address)(argument)
+
+    return body
+
+
+def _callback_body(function: object, stream: int, data: object) -> Callable[[], None] | None:
+    address = number_of(0 if function is None else function)
+    if not is_mapped(address, 1):
+        return None
+    argument = address_of(data)
+
+    def body(owners: tuple[object, object] = (function, data)) -> None:
+        _CALLBACK(address)(stream, 0, argument)
+
+    return body
+
+
+def host_function(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaLaunchHostFunc(stream, fn, userData)`, `cuLaunchHostFunc`."""
+    body = host_body(arguments[1], arguments[2])
+    return _finish(plan, prepare(plan, arguments), arguments, body)
+
+
+def stream_callback(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaStreamAddCallback(stream, callback, userData, flags)`, `cuStreamAddCallback`."""
+    stream = number_of(0 if arguments[0] is None else arguments[0])
+    body = _callback_body(arguments[1], int(stream), arguments[2])
+    return _finish(plan, prepare(plan, arguments), arguments, body)
+
+
+def user_object(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaUserObjectCreate(ptr, destroy, initialRefcount, flags)`: `destroy` is called with `ptr` at the end."""
+    body = host_body(arguments[1], arguments[0])
+    return _finish(plan, prepare(plan, arguments), arguments, body)
+
+
+def host_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """Add a host node, or set its parameters, in a graph or an executable graph."""
+    prepared = prepare(plan, arguments)
+    given = next((one for one in arguments if isinstance(one, Structure)), None)
+    if given is None:
+        return results(plan, make(plan, prepared), arguments)
+    return _finish(plan, prepared, arguments, _node_body(given))
+
+
+def any_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaGraphAddNode` and its like: the parameters of a node of any type."""
+    prepared = prepare(plan, arguments)
+    given: Any = next((one for one in arguments if isinstance(one, Structure) and "kernel" in one._fields), None)
+    kind = int(given.type) if given is not None else -1
+    if kind == KERNEL_NODE and (status := attach_node(prepared, given.kernel)):
+        return refused(plan, status)
+    if kind == HOST_NODE:
+        return _finish(plan, prepared, arguments, _node_body(given.host))
+    return results(plan, make(plan, prepared), arguments)
+
+
+def _node_body(parameters: Any) -> Callable[[], None] | None:
+    return host_body(parameters.fn, parameters.userData)
+
+
+def _finish(
+    plan: Plan, prepared: Prepared, arguments: Sequence[object], body: Callable[[], None] | None
+) -> tuple[object, ...]:
+    if body is None:
+        return refused(plan, INVALID_VALUE)
+    prepared.payload = body
+    return results(plan, make(plan, prepared), arguments)

@@ -1,0 +1,1 @@
+"""Bytes, schedules and recycling: what really happens on the simulated device."""

@@ -1,0 +1,368 @@
+"""The simulated device: implements the model's executor with bytes, a schedule and recycled addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from streamsan.model.work import CopyWork, Work
+from streamsan.sim.executor.graph_launch import GraphLaunches
+from streamsan.sim.executor.memory import Block, SimulatedMemory
+from streamsan.sim.executor.poison import Poison
+from streamsan.sim.executor.recycling import Pool
+from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS, LAUNCH_FAILURE, Scheduler
+from streamsan.sim.executor.schedules import DeadlockError, Lazy, policy_of
+from streamsan.sim.executor.storage import Storage
+from streamsan.sim.executor.tasks import Body, Task
+from streamsan.sim.executor.timelines import Timelines
+from streamsan.sim.executor.works import body_of, condition_of, label_of, staged_body
+from streamsan.sim.options import Driver, SimulationOptions
+from streamsan.sim.payloads import IllegalAddressError, LaunchFailedError
+from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
+
+if TYPE_CHECKING:
+    from streamsan.model.graphs.state import GraphExec
+    from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Stream
+    from streamsan.model.values import Symbol, Value
+
+SUCCESS = 0
+NOT_READY = 600
+MOST_FAULTS = 100
+"""messages kept"""
+
+_POOLED = frozenset({MemoryKind.STREAM_ORDERED, MemoryKind.POOL_IMPORT, MemoryKind.GRAPH})
+"""Memory whose cudaFree does not wait (F-03)."""
+_HOST_FREES = frozenset({FreeClass.HOST_HEAP, FreeClass.HOST_SCOPE, FreeClass.POOL_BLOCK, FreeClass.GRAPH_NODE})
+"""Frees of memory that is not the device's to take back, or (a graph's node) not yet."""
+
+
+class SimulatedDevice:
+    """Implements `streamsan.model.executor.Executor`. Not thread-safe: the session holds one lock around every call.
+
+    Waits raise DeadlockError where the host would hang.
+    """
+
+    unknown_is_pageable = True
+
+    def __init__(self, options: SimulationOptions) -> None:
+        self.options = options
+        seed = options.schedule if isinstance(options.schedule, int) else 0
+        self._policy = policy_of(options.schedule)
+        self._waits = options.driver is Driver.H200
+        """whether frees, resets and unregistrations wait as measured"""
+        self.memory = SimulatedMemory(Poison(seed))
+        self.faults: list[str] = []
+        """What work touched memory that was not there, one line each."""
+        self.on_fault: Callable[[str, int], None] | None = None
+        """Called with the line and the site of the call that issued the work."""
+        self._scheduler = Scheduler(self._policy, self._run)
+        self._timelines = Timelines()
+        self._storage = Storage(self.memory, self._policy, contract=not self._waits)
+        self._graphs = GraphLaunches(self.memory, self._storage, self._scheduler, self._timelines)
+
+    # -- for the session and tests ----------------------------------------------------------------
+    def on_stuck(self, let_others_run: Callable[[], bool]) -> None:
+        """Say how other host threads can go on while one waits for what only they can bring about.
+
+        Called, again and again, when the host waits and nothing can run (a stream waits for a value): it gives the
+        session's lock to other threads for a moment and returns True; False when no other thread is there (or has done
+        anything for long): then the wait raises DeadlockError. Without it every such wait does.
+        """
+        self._scheduler.let_others_run = let_others_run
+
+    @property
+    def site(self) -> int:
+        """The site of the call that is being made."""
+        return self._scheduler.site
+
+    @site.setter
+    def site(self, site: int) -> None:
+        self._scheduler.site = site
+
+    def drain(self) -> None:
+        """Run all that is pending, as a normal exit of the program may. What waits for ever stays."""
+        self._scheduler.let_others_run = None
+        for work in self._timelines.works():
+            with suppress(DeadlockError):
+                self._scheduler.wait(work.tails())
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return bytes as they are now, without waiting. Raises IllegalAddressError."""
+        return bytes(self.memory.view(address, size)) if size else b""
+
+    # -- memory -----------------------------------------------------------------------------------
+    def place(
+        self,
+        size: int,
+        kind: MemoryKind,
+        context: Context | None,
+        stream: Stream | None,
+        pool: OtherHandle | None,
+        wanted: int = 0,
+        thread: HostThread | None = None,
+    ) -> int | None:
+        """Return the address of a new allocation; None: out of memory."""
+        try:
+            address = self._place(size, kind, context, stream, pool, wanted, thread)
+        except MemoryError:
+            address = None
+        self._scheduler.after_call()
+        return address
+
+    def _place(
+        self,
+        size: int,
+        kind: MemoryKind,
+        context: Context | None,
+        stream: Stream | None,
+        pool: OtherHandle | None,
+        wanted: int,
+        thread: HostThread | None,
+    ) -> int | None:
+        if kind is MemoryKind.MAPPED:
+            return self._storage.map(wanted, size, context, pool) if wanted else self._storage.reserve(size)
+        if kind is MemoryKind.REGISTERED and wanted:
+            return self._storage.register(wanted, size, context)
+        if wanted:
+            return wanted
+        if kind is MemoryKind.STREAM_ORDERED and stream is not None:
+            return self._place_in_stream(size, context or stream.context, stream, pool, thread)
+        return self._storage.allocate(size, kind, context)
+
+    def _place_in_stream(
+        self,
+        size: int,
+        context: Context | None,
+        stream: Stream,
+        pool: OtherHandle | None,
+        thread: HostThread | None,
+    ) -> int | None:
+        timeline = self._timelines.of(thread, stream, context)
+        timeline.join_neighbours()
+        given = self._storage.allocate_in_stream(size, context, pool, timeline)
+        if given is None:
+            return None
+        after = [] if given.after is None else [given.after]
+        block = given.block
+        # The contract: nothing may touch the memory before the allocation has happened in the stream's order. So what
+        # an unordered use wrote may be lost. The driver makes it usable at once (A-01).
+        poison = None if self._waits else self.memory.poison
+        target = block.bytes
+
+        def happen() -> None:
+            block.size = size
+            if poison is not None:
+                poison.fill(target, poison.fresh)
+
+        if poison is not None or given.is_pending:
+            self._scheduler.follow(timeline, "an allocation", happen, after).essential = True
+        return block.start
+
+    def free(self, thread: HostThread, allocation: Allocation, family: FreeClass, stream: Stream | None) -> None:
+        """Release memory: in stream order, or now."""
+        block = None if family in _HOST_FREES else self.memory.at(allocation.address)
+        # Imported memory lies where the exporter's does: closing it leaves the exporter's block alone.
+        if block is not None and block.kind is allocation.kind:
+            if family is FreeClass.ASYNC and stream is not None:
+                self._free_in_stream(thread, block, stream)
+            else:
+                self._free_now(thread, allocation, block, family)
+        self._scheduler.after_call()
+
+    def _free_now(self, thread: HostThread, allocation: Allocation, block: Block, family: FreeClass) -> None:
+        if self._waits:
+            if family in (FreeClass.PINNED, FreeClass.UNREGISTER):
+                self._wait_for_all()  # F-11, F-12
+            elif family in (FreeClass.DEVICE, FreeClass.ARRAY) and allocation.kind not in _POOLED:
+                # F-01, F-10; the pointer's own context, whichever is current (F-15)
+                self._wait_for_context(allocation.context or (thread.stack[-1] if thread.stack else None))
+        self._storage.discard(block)
+
+    def _free_in_stream(self, thread: HostThread, block: Block, stream: Stream) -> None:
+        timeline = self._timelines.of(thread, stream)
+        storage = self._storage
+        if isinstance(block.pool, Pool):
+            # The bytes as they are now: by the time the free runs the block may be split, or someone else's.
+            target = block.bytes
+            poison = self.memory.poison
+            freed = self._scheduler.follow(timeline, "a free", lambda: poison.fill(target, poison.freed))
+            storage.discard_in_stream(block, freed, timeline)
+        else:
+            freed = self._scheduler.follow(timeline, "a free", lambda: storage.discard(block))
+        freed.essential = True
+
+    # -- order ------------------------------------------------------------------------------------
+    def enqueue(self, thread: HostThread, stream: Stream, work: Work, wait: WaitClass) -> None:
+        """Issue work to a stream; the host waits as `wait` says."""
+        timeline = self._timelines.of(thread, stream)
+        if wait is WaitClass.BEFORE:
+            self._scheduler.wait(timeline.awaited())
+        staged = False
+        if isinstance(work, CopyWork):
+            to_host = self.memory.is_pageable(work.to.address)
+            staged = not to_host and self.memory.is_pageable(work.source.address)
+            if to_host:
+                # Python may free or move what it gave after the call: pageable memory is touched during it only.
+                wait = WaitClass.COMPLETE
+        if staged and isinstance(work, CopyWork):
+            body: Body | None = staged_body(self.memory, work)
+        else:
+            body = body_of(self.memory, work, timeline.work.context)
+        task = self._scheduler.follow(timeline, label_of(work), body, (), condition_of(self.memory, work))
+        if wait is WaitClass.COMPLETE or (wait is WaitClass.MAYBE_COMPLETE and not self._policy.chance(0.6)):
+            self._scheduler.wait([task])
+        self._scheduler.after_call()
+
+    def run_now(self, thread: HostThread, work: Work) -> None:
+        """Work that the host does itself during the call. What it cannot reach is a fault of no context."""
+        body = body_of(self.memory, work, None)
+        if body is not None:
+            try:
+                body()
+            except (IllegalAddressError, LaunchFailedError) as error:
+                self._note(f"{label_of(work)}: {error}", self.site)
+
+    def record(self, thread: HostThread, stream: Stream, event: Event) -> None:
+        """The event captures the stream as it is now."""
+        timeline = self._timelines.of(thread, stream)
+        task = self._scheduler.follow(timeline, "an event", None)
+        self._timelines.record(event, task, timeline)
+        self._scheduler.after_call()
+
+    def wait_event(self, thread: HostThread, stream: Stream, event: Event) -> None:
+        """What is issued to the stream from here on waits for the event's latest record; none: for nothing (A-06)."""
+        record = self._timelines.recorded(event)
+        if record is not None:
+            timeline = self._timelines.of(thread, stream)
+            timeline.join(record.timeline, record.position, record.clock)
+            if not record.task.done:
+                self._scheduler.follow(timeline, "a wait for an event", None, (record.task,))
+        self._scheduler.after_call()
+
+    def synchronize_stream(self, thread: HostThread, stream: Stream) -> None:
+        """The host waits for a stream, and what the default stream's rules put before its end."""
+        self._scheduler.wait(self._timelines.of(thread, stream).awaited())
+        self._scheduler.after_call()
+
+    def synchronize_event(self, thread: HostThread, event: Event) -> None:
+        """The host waits for the event's latest record."""
+        record = self._timelines.recorded(event)
+        if record is not None:
+            self._scheduler.wait([record.task])
+        self._scheduler.after_call()
+
+    def synchronize_context(self, thread: HostThread, context: Context) -> None:
+        """The host waits for a context."""
+        self._wait_for_context(context)
+        self._scheduler.after_call()
+
+    def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> Value:
+        """Return 0 (complete) or 600 (not ready)."""
+        return self._query(self._timelines.of(thread, stream).awaited())
+
+    def query_event(self, thread: HostThread, event: Event, fresh: Symbol) -> Value:
+        """Return 0 (complete, or never recorded) or 600 (not ready)."""
+        record = self._timelines.recorded(event)
+        return self._query([] if record is None else [record.task])
+
+    def elapsed(self, start: Event, end: Event, fresh: Symbol) -> Value:
+        """Return the simulated milliseconds between two events; `fresh` where one is not complete."""
+        first, second = self._timelines.recorded(start), self._timelines.recorded(end)
+        if first is None or second is None or not first.task.done or not second.task.done:
+            return fresh
+        return second.task.finished_at - first.task.finished_at
+
+    # -- graphs -----------------------------------------------------------------------------------
+    def launch_graph(self, thread: HostThread, executable: GraphExec, stream: Stream) -> None:
+        """Run the body of an executable graph, as it is now, on a stream."""
+        timeline = self._timelines.of(thread, stream)
+        end = self._graphs.launch(executable, timeline)
+        if self._graphs.uses_pageable(executable):
+            self._scheduler.wait([end])
+        self._scheduler.after_call()
+
+    # -- ends -------------------------------------------------------------------------------------
+    def end_context(self, thread: HostThread, context: Context) -> None:
+        """A context was reset or destroyed: its memory is gone, and (contract) what was pending may never have run."""
+        work = self._timelines.work(context)
+        if self._waits or not self._drops_pending():
+            with suppress(DeadlockError):
+                self._wait_for_context(context)  # R-01
+        self._scheduler.drop(work)
+        self._storage.end_context(context)
+        self._timelines.end(context)
+        self._scheduler.after_call()
+
+    def _drops_pending(self) -> bool:
+        return isinstance(self._policy, Lazy) or self._policy.chance(0.5)
+
+    def trim(self, pool: OtherHandle | None, keep: int) -> None:
+        """Give unused memory of a pool back. Graphs' memory that is not in use is never accessible here."""
+        if pool is not None:
+            self._storage.pool(pool, None).trim(keep)
+        self._scheduler.after_call()
+
+    def release_addresses(self, reservation: Allocation) -> None:
+        """VMM: reserved addresses are given back."""
+        self._storage.unreserve(reservation.address)
+        self._scheduler.after_call()
+
+    def release_physical(self, physical: OtherHandle) -> None:
+        """VMM: the last use of physical memory is gone."""
+        self._storage.release_physical(physical)
+
+    def set_access(self, mapping: Allocation, ordinal: int, flags: int) -> None:
+        """VMM: a device may or may not touch a mapping."""
+        block = self.memory.at(mapping.address)
+        if block is not None and block.kind is MemoryKind.MAPPED:
+            block.access[ordinal] = flags
+
+    # -- the machine ------------------------------------------------------------------------------
+    def device_count(self, fresh: Symbol) -> Value:
+        """Return the number of devices."""
+        return self.options.devices
+
+    def memory_info(self, ordinal: int) -> tuple[int, int]:
+        """Return the free and all bytes of a device."""
+        return self._storage.memory_info(ordinal)
+
+    def pool_usage(self, pool: OtherHandle) -> tuple[int, int]:
+        """Return the bytes that a pool has reserved, and those of them in use."""
+        found = self._storage.pool(pool, None)
+        return found.held, found.used
+
+    def sticky_error(self, context: Context) -> int:
+        """Return the error that work of this context met (700, 719), 0 if none."""
+        return self._timelines.work(context).error
+
+    # -- running ----------------------------------------------------------------------------------
+    def _run(self, task: Task, body: Body) -> None:
+        work = task.timeline.work
+        if work.error and not task.essential:
+            return  # after a sticky error nothing of its context runs
+        try:
+            body()
+        except IllegalAddressError as error:
+            work.error = ILLEGAL_ADDRESS
+            self._note(f"{task.label}: {error} (error {ILLEGAL_ADDRESS})", task.site)
+        except LaunchFailedError as error:
+            work.error = LAUNCH_FAILURE
+            self._note(f"{task.label} failed: {error} (error {LAUNCH_FAILURE})", task.site)
+
+    def _note(self, message: str, site: int) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(message)
+            if self.on_fault is not None:
+                self.on_fault(message, site)
+
+    def _query(self, targets: list[Task]) -> Value:
+        complete = self._scheduler.query(targets)
+        self._scheduler.after_call()
+        return SUCCESS if complete else NOT_READY
+
+    def _wait_for_context(self, context: Context | None) -> None:
+        self._scheduler.wait(self._timelines.work(context).tails())
+
+    def _wait_for_all(self) -> None:
+        self._scheduler.wait([task for work in self._timelines.works() for task in work.tails()])

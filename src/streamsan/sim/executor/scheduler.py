@@ -1,0 +1,200 @@
+"""Which work is ready, and running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from streamsan.sim.executor.schedules import DeadlockError, Policy
+from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, closure
+
+MOST_PENDING = 100_000
+"""Unfinished tasks at which a launch begins to run some, as it waits when a driver's queue is full."""
+ILLEGAL_ADDRESS = 700
+LAUNCH_FAILURE = 719
+_TASK_MS = 0.002
+
+
+class Scheduler:
+    """Holds what is not done. Finished tasks are forgotten."""
+
+    def __init__(self, policy: Policy, run_body: Callable[[Task, Body], None]) -> None:
+        self.policy = policy
+        self.now = 0.0
+        """the simulated clock, ms"""
+        self.pending = 0
+        self.site = 0
+        """of the call that is being made"""
+        self.let_others_run: Callable[[], bool] | None = None
+        """Called when a wait can only go on if another host thread does something; False: none will."""
+        self._run_body = run_body
+        self._ready: list[Task] = []
+        self._blocked: list[Task] = []
+        """ready but for the value that they wait for"""
+        self._next_number = 1
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether anything may run now."""
+        return bool(self._ready or self._blocked)
+
+    # -- issuing ----------------------------------------------------------------------------------
+    def issue(
+        self,
+        timeline: Timeline,
+        label: str,
+        body: Body | None,
+        predecessors: Iterable[Task],
+        condition: Callable[[], bool] | None = None,
+    ) -> Task:
+        """Make a task that runs after its predecessors. It takes no place in the timeline (`follow` does that)."""
+        task = Task(self._next_number, timeline, label, body)
+        self._next_number += 1
+        task.condition = condition
+        task.site = self.site
+        before = tuple({task: None for task in predecessors if not task.done})
+        task.predecessors = before
+        task.unfinished = len(before)
+        for other in before:
+            other.successors.append(task)
+        self.pending += 1
+        if not before:
+            self._make_ready(task)
+        return task
+
+    def follow(
+        self,
+        timeline: Timeline,
+        label: str,
+        body: Body | None,
+        extra: Sequence[Task] = (),
+        condition: Callable[[], bool] | None = None,
+    ) -> Task:
+        """Issue a task to a timeline: it follows what the stream's order says, and `extra`."""
+        before = timeline.awaited()
+        before.extend(extra)
+        timeline.join_neighbours()
+        task = self.issue(timeline, label, body, before, condition)
+        timeline.last = task
+        timeline.position += 1
+        timeline.work.active[timeline] = None
+        if self.pending > MOST_PENDING:
+            self._relieve()
+        return task
+
+    # -- waiting ----------------------------------------------------------------------------------
+    def wait(self, targets: Sequence[Task]) -> None:
+        """Run until the targets are done. Raises DeadlockError."""
+        waiting = [task for task in targets if not task.done]
+        if waiting:
+            self.policy.wait(self, waiting)
+
+    def query(self, targets: Sequence[Task]) -> bool:
+        """Return whether the targets are done, and make progress towards it."""
+        return self.policy.query(self, targets)
+
+    def after_call(self) -> None:
+        """Run what runs between two calls."""
+        if self._ready or self._blocked:
+            self.policy.after_call(self)
+
+    def stuck(self, targets: Sequence[Task]) -> None:
+        """Nothing can run that a wait needs: let other host threads go on, or raise DeadlockError."""
+        if self.let_others_run is not None and self.let_others_run():
+            return
+        awaited = next((task.label for task in targets if not task.done), "work")
+        stuck = ", ".join(dict.fromkeys(task.label for task in self._blocked[:3])) or "nothing that is known"
+        site = self._blocked[0].site if self._blocked else 0
+        raise DeadlockError(
+            f"the host waits for {awaited}, but nothing can run: {stuck} is not met, and nobody is left to change it",
+            site,
+        )
+
+    # -- running ----------------------------------------------------------------------------------
+    def run_all(self) -> None:
+        """Run until nothing is ready."""
+        while self.run_one(lambda ready: len(ready) - 1):
+            pass
+
+    def run_one(self, choose: Callable[[Sequence[Task]], int]) -> bool:
+        """Run one ready task; return whether there was one."""
+        if self._blocked:
+            self._unblock()
+        if not self._ready:
+            return False
+        self._run(self._ready[choose(self._ready)])
+        return True
+
+    def try_run(self, task: Task) -> bool:
+        """Run a task if it is ready; return whether it was."""
+        if self._blocked:
+            self._unblock()
+        if task.ready_index < 0:
+            return False
+        self._run(task)
+        return True
+
+    def drop(self, work: ContextWork) -> None:
+        """End all unfinished work of a context without running it, except what must happen all the same."""
+        for task in sorted(closure(work.tails()), key=lambda task: task.number):
+            if task.timeline.work is work:
+                if task.ready_index >= 0:
+                    self._take(task)
+                if task.essential and task.body is not None:
+                    self._run_body(task, task.body)
+                task.body = None
+                self._finish(task)
+        self._blocked = [task for task in self._blocked if not task.done]
+
+    def _relieve(self) -> None:
+        for _ in range(MOST_PENDING // 64):
+            if not self.run_one(lambda ready: 0):
+                break
+
+    def _unblock(self) -> None:
+        met = [task for task in self._blocked if task.condition is None or task.condition()]
+        if met:
+            self._blocked = [task for task in self._blocked if task not in met]
+            for task in met:
+                self._append(task)
+
+    def _make_ready(self, task: Task) -> None:
+        if task.condition is not None and not task.condition():
+            self._blocked.append(task)
+        else:
+            self._append(task)
+
+    def _append(self, task: Task) -> None:
+        task.ready_index = len(self._ready)
+        self._ready.append(task)
+
+    def _take(self, task: Task) -> None:
+        last = self._ready.pop()
+        if last is not task:
+            last.ready_index = task.ready_index
+            self._ready[task.ready_index] = last
+        task.ready_index = -1
+
+    def _run(self, task: Task) -> None:
+        self._take(task)
+        body, task.body = task.body, None
+        try:
+            if body is not None:
+                self._run_body(task, body)
+        finally:
+            self._finish(task)
+
+    def _finish(self, task: Task) -> None:
+        self.now += _TASK_MS
+        task.finished_at = self.now
+        task.done = True
+        task.condition = None
+        self.pending -= 1
+        timeline = task.timeline
+        if timeline.last is task:
+            timeline.last = None
+            timeline.work.active.pop(timeline, None)
+        successors, task.successors, task.predecessors = task.successors, [], ()
+        for other in successors:
+            other.unfinished -= 1
+            if not other.unfinished and not other.done:  # done: dropped with its context
+                self._make_ready(other)

@@ -1,0 +1,118 @@
+"""What copies, fills and stream memory operations do to bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from streamsan.model.work import CopyWork, FillWork, Place, ValueWork
+from streamsan.sim.executor import host_bytes
+from streamsan.sim.executor.memory import SimulatedMemory
+from streamsan.sim.payloads import Bytes, IllegalAddressError
+
+_ELEMENTS: dict[int, np.dtype[np.unsignedinteger]] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype("<u2"),
+    4: np.dtype("<u4"),
+    8: np.dtype("<u8"),
+}
+Box = npt.NDArray[np.uint8]
+"""Bytes by slice, row and column."""
+
+
+def copy(memory: SimulatedMemory, work: CopyWork, from_host: bool, to_host: bool) -> None:
+    """Copy now. `from_host`, `to_host`: that side is pageable host memory. Raises IllegalAddressError."""
+    if _is_empty(work):
+        return
+    if to_host:
+        data = host_bytes.read_rows(rows(work, work.source)) if from_host else _box(memory, work.source, work).ravel()
+        host_bytes.write_rows(rows(work, work.to), data)
+    elif from_host:
+        put(memory, work, stage(work))
+    elif work.height == 1 and work.depth == 1:
+        source = memory.view(work.source.address, work.width)
+        memory.view(work.to.address, work.width)[:] = source
+    else:
+        source = _box(memory, work.source, work)
+        _box(memory, work.to, work)[:] = source
+
+
+def stage(work: CopyWork) -> Bytes:
+    """Return the bytes of a copy's pageable source as they are now. Raises IllegalAddressError."""
+    return host_bytes.read_rows(rows(work, work.source)) if not _is_empty(work) else np.empty(0, dtype=np.uint8)
+
+
+def put(memory: SimulatedMemory, work: CopyWork, staged: Bytes) -> None:
+    """Write staged bytes to a copy's destination. Raises IllegalAddressError."""
+    if _is_empty(work):
+        return
+    if work.height == 1 and work.depth == 1:
+        memory.view(work.to.address, work.width)[:] = staged
+    else:
+        _box(memory, work.to, work)[:] = staged.reshape(work.depth, work.height, work.width)
+
+
+def fill(memory: SimulatedMemory, work: FillWork) -> None:
+    """Fill now. Raises IllegalAddressError."""
+    if min(work.width, work.height, work.depth) <= 0:
+        return
+    element = _ELEMENTS[work.element]
+    value = work.value & (1 << 8 * work.element) - 1
+    if work.height == 1 and work.depth == 1:
+        memory.view(work.to.address, work.width * work.element).view(element)[:] = value
+        return
+    width = work.width * work.element
+    pattern = np.frombuffer(value.to_bytes(work.element, "little") * work.width, dtype=np.uint8)
+    _box(memory, work.to, CopyWork(work.to, work.to, width, work.height, work.depth))[:] = pattern
+
+
+def write_value(memory: SimulatedMemory, work: ValueWork) -> None:
+    """Write a stream memory operation's value. Raises IllegalAddressError."""
+    memory.view(work.address, work.size).view(_ELEMENTS[work.size])[0] = work.value & (1 << 8 * work.size) - 1
+
+
+def is_met(memory: SimulatedMemory, work: ValueWork) -> bool:
+    """Return whether memory meets the condition of a wait. Raises IllegalAddressError."""
+    bits = 8 * work.size
+    mask = (1 << bits) - 1
+    found = int(memory.view(work.address, work.size).view(_ELEMENTS[work.size])[0])
+    value = work.value & mask
+    match work.condition:
+        case "geq":  # cyclic: as a signed difference
+            return not (found - value) & mask & 1 << bits - 1
+        case "eq":
+            return found == value
+        case "and":
+            return found & value != 0
+        case "nor":
+            return ~(found | value) & mask != 0
+        case _:
+            return True
+
+
+def rows(work: CopyWork, side: Place) -> list[tuple[int, int]]:
+    """Return the (address, size) of each row of one side of a copy."""
+    if side.pitch in (0, work.width) and work.depth == 1:
+        return [(side.address, work.width * work.height)]
+    return [
+        (side.address + slice_ * side.slice_pitch + row * side.pitch, work.width)
+        for slice_ in range(work.depth)
+        for row in range(work.height)
+    ]
+
+
+def _is_empty(work: CopyWork) -> bool:
+    return min(work.width, work.height, work.depth) <= 0
+
+
+def _box(memory: SimulatedMemory, side: Place, work: CopyWork) -> Box:
+    """Return a view of one side by slice, row and column. Raises IllegalAddressError."""
+    pitch = side.pitch or work.width
+    slice_pitch = side.slice_pitch or pitch * work.height
+    if min(pitch, slice_pitch) < 0:
+        raise IllegalAddressError(f"a negative pitch at {side.address:#x}")
+    span = (work.depth - 1) * slice_pitch + (work.height - 1) * pitch + work.width
+    flat = memory.view(side.address, span)
+    return np.lib.stride_tricks.as_strided(
+        flat, shape=(work.depth, work.height, work.width), strides=(slice_pitch, pitch, 1)
+    )

@@ -1,0 +1,33 @@
+"""How the simulated device behaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Driver(StrEnum):
+    """What is promised, or what was measured."""
+
+    CONTRACT = "contract"
+    """only what the documentation promises: frees do not wait, memory is recycled at once"""
+    H200 = "h200"
+    """what docs/facts.md observed on one driver"""
+
+
+class Schedule(StrEnum):
+    """When issued work runs. A number instead is the seed of a random schedule."""
+
+    EAGER = "eager"
+    """as soon as its predecessors are done"""
+    LAZY = "lazy"
+    """as late as possible: only what a wait needs, when it needs it"""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationOptions:
+    """The choices of `streamsan sim`."""
+
+    schedule: Schedule | int = 0
+    driver: Driver = Driver.CONTRACT
+    devices: int = 1

@@ -1,0 +1,5 @@
+"""`cuda.bindings.cudla` is not simulated."""
+
+raise ImportError(
+    "streamsan sim simulates cuda.bindings (driver, runtime, nvrtc); cuda.bindings.cudla is not simulated"
+)

@@ -1,0 +1,5 @@
+"""`cuda.bindings.cufile` is not simulated."""
+
+raise ImportError(
+    "streamsan sim simulates cuda.bindings (driver, runtime, nvrtc); cuda.bindings.cufile is not simulated"
+)

@@ -1,0 +1,7 @@
+"""`cuda.bindings.nvrtc` on a simulated device."""
+
+import sys
+
+from streamsan.sim.bindings import nvrtc
+
+sys.modules[__name__] = nvrtc

@@ -1,0 +1,7 @@
+"""`cuda.bindings.runtime` on a simulated device."""
+
+import sys
+
+from streamsan.sim.bindings import runtime
+
+sys.modules[__name__] = runtime

@@ -1,0 +1,112 @@
+"""The program's threads as host threads of the model, and the order that starting and joining them gives."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from streamsan.sim import active
+from streamsan.vocabulary import EdgeClass
+
+if TYPE_CHECKING:
+    from streamsan.model.device_model import DeviceModel
+    from streamsan.model.state import HostThread
+
+_MAIN_NAME = "main"
+
+
+class Threads:
+    """Knows which model thread a Python thread is. Callers hold the session's lock."""
+
+    def __init__(self, model: DeviceModel) -> None:
+        self._model = model
+        self._local = threading.local()
+        self._local.thread = model.main_thread
+        self._known: WeakKeyDictionary[threading.Thread, HostThread] = WeakKeyDictionary()
+        self._known[threading.current_thread()] = model.main_thread
+        self._start_keys: WeakKeyDictionary[threading.Thread, int] = WeakKeyDictionary()
+        """Python thread -> key under which its parent published what it had seen"""
+        self._last: HostThread = model.main_thread
+
+    def current(self, site: int = 0) -> HostThread:
+        """Return the model thread of the running Python thread, made when it is first asked for."""
+        thread: HostThread | None = getattr(self._local, "thread", None)
+        return self._first_seen(site) if thread is None else thread
+
+    def calling(self, site: int) -> HostThread:
+        """Return the model thread of the running Python thread, ordered after the calls of all others so far.
+
+        Calls do not overlap (they run under one lock), so something in the program may have ordered them: a queue, a
+        flag, a future. Nobody sees it; the run edge keeps it silent.
+        """
+        thread = self.current(site)
+        if thread is not self._last:
+            key = self._model.sync_key()
+            self._model.release(self._last, key, EdgeClass.RUN, site)
+            self._model.acquire(thread, key, EdgeClass.RUN, site)
+            self._last = thread
+        return thread
+
+    def starting(self, child: threading.Thread, site: int) -> None:
+        """The running thread is about to start another one."""
+        key = self._model.sync_key()
+        self._model.release(self.current(site), key, site=site)
+        self._start_keys[child] = key
+
+    def joined(self, child: threading.Thread, site: int) -> None:
+        """The running thread has waited for the end of another one."""
+        known = self._known.get(child)
+        if known is not None:
+            self._model.join(self.current(site), known, site)
+
+    def forked(self, thread: HostThread) -> None:
+        """This is a forked child now, whose only thread is `thread`."""
+        self._local = threading.local()
+        self._local.thread = thread
+        self._known = WeakKeyDictionary({threading.current_thread(): thread})
+        self._last = thread
+
+    def _first_seen(self, site: int) -> HostThread:
+        python_thread = threading.current_thread()
+        thread = self._model.thread(python_thread.name, self._last.process, site)
+        key = self._start_keys.pop(python_thread, 0)
+        if key:
+            self._model.acquire(thread, key, site=site)
+        self._local.thread = thread
+        self._known[python_thread] = thread
+        return thread
+
+
+_originals: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+
+
+def watch() -> None:
+    """Follow Thread.start and Thread.join from here on. May be nested; `unwatch` ends it."""
+    start, join = threading.Thread.start, threading.Thread.join
+    _originals.append((start, join))
+    if len(_originals) > 1:
+        return
+
+    def watched_start(self: threading.Thread) -> None:
+        session = active.current()
+        if session is not None:
+            session.thread_starting(self)
+        start(self)
+
+    def watched_join(self: threading.Thread, timeout: float | None = None) -> None:
+        join(self, timeout)
+        session = active.current()
+        if session is not None and not self.is_alive():
+            session.thread_joined(self)
+
+    threading.Thread.start = watched_start  # type: ignore[method-assign]
+    threading.Thread.join = watched_join  # type: ignore[method-assign]
+
+
+def unwatch() -> None:
+    """End one `watch`."""
+    start, join = _originals.pop()
+    if not _originals:
+        threading.Thread.start, threading.Thread.join = start, join  # type: ignore[method-assign]
