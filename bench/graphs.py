@@ -1,9 +1,15 @@
 """Launches of a large graph against plain launches: analysis time of each, in one run, and their ratio.
 
-    python bench/graphs.py --launches 1000000 --nodes 100
+    python bench/graphs.py --launches 1000000 --nodes 100 --orders stream events shared
 
-A launch of an executable graph is one operation, whatever the size of its body: the ratio is about 1. In both traces
-other memory is allocated, used and freed between launches now and then.
+A launch of an executable graph is one operation, whatever the size of its body: the ratio is about 1. It is measured
+for several orders of what lies between the launches, all in one line:
+
+    stream   every launch on one stream; now and then another allocation is made, used and freed
+    events   launches on two streams in turn, each behind an event of the other
+    shared   as `stream`, and the other allocation's place is taken by memory that the graph uses
+
+The plain launches that it is compared with have the same in between.
 """
 
 from __future__ import annotations
@@ -22,7 +28,8 @@ from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, NodeKind, Op
 
 Slots = NDArray[np.void]
 
-STREAM, EXEC = 0x1000, 0x2000
+STREAM, OTHER_STREAM, EXEC, EVENT = 0x1000, 0x1001, 0x2000, 0x3000
+ORDERS = ("stream", "events", "shared")
 FIRST_ADDRESS = 1 << 40
 BYTES = 1 << 20
 PER_CHUNK = 4096
@@ -35,16 +42,14 @@ def _address(number: int) -> int:
 
 
 def beginning(nodes: int) -> Slots:
-    """Return the stream and one allocation for each node."""
-    slots = np.zeros(1 + nodes, SLOT)
+    """Return two streams, an event and one allocation for each node."""
+    slots = np.zeros(3 + nodes, SLOT)
     slots["kind"] = OperationKind.ALLOC
-    slots["kind"][0], slots["detail"][0], slots["object"][0] = (
-        OperationKind.STREAM_CREATE,
-        StreamKind.NON_BLOCKING,
-        STREAM,
-    )
-    slots["detail"][1:], slots["size"][1:] = MemoryKind.PLAIN, BYTES
-    slots["address"][1:] = [_address(number) for number in range(nodes)]
+    slots["kind"][:2], slots["detail"][:2] = OperationKind.STREAM_CREATE, StreamKind.NON_BLOCKING
+    slots["kind"][2] = OperationKind.EVENT_CREATE
+    slots["object"][:3] = STREAM, OTHER_STREAM, EVENT
+    slots["detail"][3:], slots["size"][3:] = MemoryKind.PLAIN, BYTES
+    slots["address"][3:] = [_address(number) for number in range(nodes)]
     slots["site"] = 1
     return slots
 
@@ -85,8 +90,23 @@ def _launches(count: int, graphs: bool, nodes: int) -> Slots:
     return slots
 
 
-def _side(nodes: int) -> Slots:
-    """Return the life of an allocation of its own: made in the stream, used, freed."""
+def _events(launches: Slots) -> Slots:
+    """Put every second launch on the other stream, and each behind the one before it."""
+    slots = np.zeros((len(launches), 3), SLOT)
+    here = np.where(np.arange(len(launches)) % 2 == 0, STREAM, OTHER_STREAM)
+    slots[:, 0], slots["stream"] = launches, here[:, None]
+    slots["stream"][:, 2] = STREAM + OTHER_STREAM - here
+    slots["kind"][:, 1:] = OperationKind.EVENT_RECORD, OperationKind.STREAM_WAIT_EVENT
+    slots["object"][:, 1:], slots["site"][:, 1:] = EVENT, (5, 6)
+    return slots.reshape(-1)
+
+
+def _side(nodes: int, order: str) -> Slots:
+    """Return the life of an allocation of its own: made in the stream, used, freed; or a use of the graph's memory."""
+    if order == "shared":
+        use = np.zeros(1, SLOT)
+        use["kind"], use["address"], use["stream"], use["site"] = OperationKind.LAUNCH, _address(0), STREAM, 4
+        return use
     slots = np.zeros(3, SLOT)
     slots["kind"] = [OperationKind.ALLOC, OperationKind.LAUNCH, OperationKind.FREE]
     slots["detail"] = [MemoryKind.STREAM_ORDERED, 0, FreeClass.ASYNC]
@@ -95,7 +115,7 @@ def _side(nodes: int) -> Slots:
     return slots
 
 
-def chunks(launches: int, nodes: int, graphs: bool) -> Iterator[Slots]:
+def chunks(launches: int, nodes: int, graphs: bool, order: str = ORDERS[0]) -> Iterator[Slots]:
     """Yield the trace, sequences given; memory does not grow with the number of launches."""
     sequence = 1
     parts = [beginning(nodes), body(nodes)]
@@ -108,22 +128,24 @@ def chunks(launches: int, nodes: int, graphs: bool) -> Iterator[Slots]:
         sequence += count
         yield slots
         parts = []
-        for _ in range(min(PER_CHUNK, left) // SIDE_EVERY):
-            parts += [_launches(SIDE_EVERY, graphs, nodes), _side(nodes)]
-        rest = min(PER_CHUNK, left) % SIDE_EVERY
-        if rest:
-            parts.append(_launches(rest, graphs, nodes))
-        left -= min(PER_CHUNK, left)
+        now = min(PER_CHUNK, left)
+        for first in range(0, now, SIDE_EVERY):
+            some = _launches(min(SIDE_EVERY, now - first), graphs, nodes)
+            if order == "events":
+                parts.append(_events(some))
+            else:
+                parts += [some, _side(nodes, order)]
+        left -= now
 
 
-def measure(launches: int, nodes: int, graphs: bool) -> tuple[Analysis, float]:
+def measure(launches: int, nodes: int, graphs: bool, order: str = ORDERS[0]) -> tuple[Analysis, float]:
     """Analyse one trace and return the CPU seconds of the engine alone."""
     seconds = 0.0
 
     def timed() -> Iterator[Slots]:
         # The time to make a chunk is not the engine's.
         nonlocal seconds
-        source = chunks(launches, nodes, graphs)
+        source = chunks(launches, nodes, graphs, order)
         while True:
             start = time.process_time()
             chunk = next(source, None)
@@ -137,31 +159,33 @@ def measure(launches: int, nodes: int, graphs: bool) -> tuple[Analysis, float]:
     return analysis, seconds + time.process_time() - start
 
 
-def compare(launches: int, nodes: int, repeats: int = 3) -> tuple[Analysis, Analysis, float]:
+def compare(launches: int, nodes: int, repeats: int = 3, order: str = ORDERS[0]) -> tuple[Analysis, Analysis, float]:
     """Return both analyses (graph, plain), and the ratio of their best times; the two take turns."""
     graph_times, plain_times = [], []
     for _ in range(repeats):
-        graph, seconds = measure(launches, nodes, True)
+        graph, seconds = measure(launches, nodes, True, order)
         graph_times.append(seconds)
-        plain, seconds = measure(launches, nodes, False)
+        plain, seconds = measure(launches, nodes, False, order)
         plain_times.append(seconds)
     return graph, plain, min(graph_times) / max(1e-9, min(plain_times))
 
 
 def main() -> None:
-    """Print the two rates and their ratio."""
+    """Print the ratio for each order."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--launches", type=int, default=1_000_000)
     parser.add_argument("--nodes", type=int, default=100)
+    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS)
     arguments = parser.parse_args()
     if arguments.launches < 1 or arguments.nodes < 1:
         parser.error("at least one launch, and one node")
-    graph, plain, ratio = compare(arguments.launches, arguments.nodes)
+    results = {order: compare(arguments.launches, arguments.nodes, order=order) for order in arguments.orders}
+    ratios = ", ".join(f"{order} {ratio:.2f}" for order, (_, _, ratio) in results.items())
+    facts = sum(len(each.facts) for result in results.values() for each in result[:2])
+    problems = sum(each.problems for result in results.values() for each in result[:2])
     print(
-        f"{arguments.launches:,} launches of a graph of {arguments.nodes:,} nodes: {ratio:.2f} x the analysis of as"
-        " many plain launches"
-        f"  ({graph.operations:,} and {plain.operations:,} operations, facts {len(graph.facts)} and {len(plain.facts)},"
-        f" problems {graph.problems + plain.problems})"
+        f"{arguments.launches:,} launches of a graph of {arguments.nodes:,} nodes, x the analysis of as many plain"
+        f" launches: {ratios}  (facts {facts}, problems {problems})"
     )
 
 

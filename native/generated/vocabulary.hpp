@@ -197,7 +197,8 @@ enum class SlotFlag : std::uint8_t {
     CONDITIONAL = 16,  // issued under a branch that could not be decided
     OUTSIDE = 32,  // issued outside main: static constructor, destructor, exit handler
     TOUCHES = 64,  // of a reference: it surely touches the first byte (a kernel whose body was read), though its extent is not known
-    ATOMIC = 128,  // of a reference: all of its accesses are atomic
+    ATOMIC = 128,  // of a kernel's reference: all of its accesses are atomic
+    STRIDED = 128,  // of a copy's or a fill's reference: its rows leave gaps, not every byte of the range is touched; the first is
 };
 
 /// What sort of instance of its rule a fact is.
@@ -265,6 +266,12 @@ enum class FactVariant : std::uint8_t {
     TOO_WIDE = 60,  // SS503: a narrower wait would do
     CHURN = 61,  // SS502: allocated and freed again and again at the same places
     UNCHECKED = 62,  // SS601: a call failed, and the program went on
+};
+
+/// detail of CALL.
+enum class CallClass : std::uint8_t {
+    PLAIN = 0,  // a call
+    UNREAD = 1,  // not a call: that nobody looks at the status of the earlier call of this name and site, which failed
 };
 
 /// What a related operation is to the finding.

@@ -102,11 +102,22 @@ std::vector<RangedUse>& Allocations::more_uses(Allocation& allocation) {
 void Allocations::set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end) {
     const std::uint32_t index = index_of(allocation);
     if (parts_.size() <= index) parts_.resize(records_.size());
-    parts_[index][i] = {begin, end};
+    parts_[index].of[i] = {begin, end};
     allocation.parts = static_cast<std::uint8_t>(allocation.parts | 1U << i) & 0xFU;
 }
 
+void Allocations::remember(Allocation& allocation, const RangedUse& use) {
+    constexpr std::size_t most_earlier = 32;
+    const std::uint32_t index = index_of(allocation);
+    if (parts_.size() <= index) parts_.resize(records_.size());
+    std::vector<RangedUse>& earlier = parts_[index].earlier;
+    if (earlier.size() >= most_earlier) earlier.erase(earlier.begin());
+    earlier.push_back(use);
+    allocation.parts = static_cast<std::uint8_t>(allocation.parts | Allocation::earlier_parts) & 0xFU;
+}
+
 void Allocations::drop_uses(Allocation& allocation) {
+    if (allocation.has_earlier()) earlier(allocation).clear();
     allocation.inline_uses = 0;
     allocation.parts = 0;
     drop_more(allocation);

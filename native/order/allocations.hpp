@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "flat_map.hpp"
@@ -49,13 +50,16 @@ struct alignas(64) Allocation {
     MemoryKind kind = MemoryKind::UNKNOWN;
     Marks marks;
     std::uint8_t inline_uses : 4 = 0;
-    std::uint8_t parts : 4 = 0;      ///< bit i: inline use i is of a part, see Allocations::set_part
+    std::uint8_t parts : 4 = 0;      ///< bit i: inline use i is of a part, see Allocations::set_part; or earlier_parts
     std::uint32_t more_uses = none;  ///< index of the list of further uses
-    /// While live: the last uses, one for each timeline and sort (reads, others).
+    /// While live: the last uses, one for each timeline and sort (reads, others), less those that a later one covers.
     /// Once freed: [0] is the free at its host thread, [1] the free at its stream (tick 0: not on a stream).
     std::array<Placed, 2> uses;
 
+    static constexpr std::uint8_t earlier_parts = 4;  ///< in `parts`: earlier uses of parts are remembered too
+
     [[nodiscard]] bool live() const { return freed_by == 0; }
+    [[nodiscard]] bool has_earlier() const { return (parts & earlier_parts) != 0; }
     [[nodiscard]] std::uint64_t end() const {
         const std::uint64_t bytes = size == 0 ? 1 : size;
         return base > UINT64_MAX - bytes ? UINT64_MAX : base + bytes;
@@ -101,6 +105,16 @@ public:
         }
         set_part(allocation, i, begin, end);
     }
+    /// Where inline use `i` begins, and ends where that is known.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> extent(const Allocation& allocation, std::uint8_t i) const {
+        if ((allocation.parts >> i & 1U) == 0) return {allocation.base, 0};
+        const Part& part = parts_[index_of(allocation)].of[i];
+        return {part.begin, part.end};
+    }
+    /// Remembers a use that later ones replaced: they may be of other parts. The oldest of too many is forgotten.
+    void remember(Allocation& allocation, const RangedUse& use);
+    [[nodiscard]] std::vector<RangedUse>& earlier(const Allocation& allocation) { return parts_[index_of(allocation)].earlier; }
+
     [[nodiscard]] std::uint32_t index_of(const Allocation& allocation) const {
         return static_cast<std::uint32_t>(&allocation - records_.data());
     }
@@ -116,16 +130,19 @@ public:
     template <class Visit>
     void each_use(const Allocation& allocation, Visit&& visit) const {
         for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
-            if ((allocation.parts >> i & 1U) == 0) {
-                visit(allocation.uses[i], allocation.base, std::uint64_t{0});
-            } else {
-                const Part& part = parts_[index_of(allocation)][i];
-                visit(allocation.uses[i], part.begin, part.end);
-            }
+            const auto [begin, end] = extent(allocation, i);
+            visit(allocation.uses[i], begin, end);
         }
         if (allocation.more_uses != none) {
             for (const RangedUse& ranged : lists_[allocation.more_uses]) visit(ranged.use, ranged.begin, ranged.end);
         }
+    }
+
+    /// Calls visit(const Placed&, begin, end) for the earlier uses that are remembered.
+    template <class Visit>
+    void each_earlier(const Allocation& allocation, Visit&& visit) const {
+        if (!allocation.has_earlier()) return;
+        for (const RangedUse& ranged : parts_[index_of(allocation)].earlier) visit(ranged.use, ranged.begin, ranged.end);
     }
 
     [[gnu::always_inline]] inline void prefetch_base(std::uint64_t address) const { by_base_.prefetch(address); }
@@ -143,6 +160,10 @@ private:
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
+    struct Parts {
+        std::array<Part, 2> of;
+        std::vector<RangedUse> earlier;
+    };
 
     std::uint32_t fresh();
     void set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end);
@@ -155,7 +176,7 @@ private:
     std::vector<std::vector<RangedUse>> lists_;
     std::vector<std::uint32_t> spare_lists_;
     std::vector<Previous> previous_;
-    std::vector<std::array<Part, 2>> parts_;  ///< few uses need it: it is as long as the last of them
+    std::vector<Parts> parts_;  ///< few allocations need it: it is as long as the last of them
 };
 
 }  // namespace streamsan::order

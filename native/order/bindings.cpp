@@ -64,8 +64,9 @@ nb::list needed_tuples(const Engine& engine) {
 
 NB_MODULE(_engine, module) {
     nb::class_<Engine>(module, "Engine")
-        .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&>(), nb::arg("thread_process"),
-             nb::arg("requirements") = false, nb::arg("asking") = std::vector<std::uint16_t>())
+        .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&, const std::vector<std::uint16_t>&>(), nb::arg("thread_process"),
+             nb::arg("requirements") = false, nb::arg("asking") = std::vector<std::uint16_t>(),
+             nb::arg("setting") = std::vector<std::uint16_t>())
         .def(
             "feed",
             [](Engine& engine, const Bytes& bytes) {

@@ -93,13 +93,15 @@ struct Timeline {
     bool released = true;       ///< somebody has looked at the clock since the last operation
 
     /// Starts an operation and returns where it is.
-    Epoch advance() {
-        if (released) {
-            if (tick < last_tick) ++tick;
-            clock.set(slot, Lanes{tick, tick, tick, tick});
-            released = false;
-        }
+    [[gnu::always_inline]] inline Epoch advance() {
+        if (released) next_tick();
         return {slot, tick};
+    }
+
+    [[gnu::noinline]] void next_tick() {
+        if (tick < last_tick) ++tick;
+        clock.set(slot, Lanes{tick, tick, tick, tick});
+        released = false;
     }
 
     /// Learns one point of another timeline, and nothing that is before it.

@@ -48,6 +48,13 @@ Conflict conflict_of(const Access& one, const Access& other) {
     return found == Conflict::sure && !certain ? Conflict::possible : found;
 }
 
+bool stands_for(const Access& later, const Access& earlier) {
+    constexpr auto same = static_cast<std::uint8_t>(mode_bits | atomic_bit);
+    if (((later.operation.flags ^ earlier.operation.flags) & same) != 0 || later.operation.assumed()) return false;
+    if (later.exact()) return later.begin <= earlier.begin && earlier.begin < later.end && earlier.end <= later.end;
+    return !earlier.exact() && later.begin == earlier.begin && (later.operation.flags & touches_bit) != 0;
+}
+
 Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const {
     // Both operations say whether the overlap is sure: whoever reads the fact need not know how that was found.
     for (Operation* each : {&later, &earlier}) {
@@ -66,12 +73,14 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     const auto open = [&](const Placed& use) {
         return use.epoch.slot != stream.timeline && !(reads && use.operation.reads_only()) && !clock.knows(use.epoch, contract);
     };
-    bool any = allocation.more_uses != none || allocation.marks.baked;
+    bool any = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) any |= open(allocation.uses[i]);
     if (!any) return;
-    process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t begin, std::uint64_t end) {
+    const auto judge = [&](const Placed& use, std::uint64_t begin, std::uint64_t end) {
         if (open(use)) judge_conflict(process, allocation, stream, later, {use.operation, begin, end}, use.epoch);
-    });
+    };
+    process.allocations.each_use(allocation, judge);
+    process.allocations.each_earlier(allocation, judge);
     if (!allocation.marks.baked) return;
     each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         if (clock.knows(exec.last.epoch, contract)) return;

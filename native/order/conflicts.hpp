@@ -21,4 +21,12 @@ enum class Conflict : std::uint8_t { absent, possible, sure };
 /// begins elsewhere is none.
 Conflict conflict_of(const Access& one, const Access& other);
 
+/// Whether an access may be one side of a sure conflict: its mode, and where it is, are known.
+inline bool may_conflict_surely(const Operation& operation, bool exact) {
+    return operation.mode() != AccessMode::OPAQUE && (exact || (operation.flags & static_cast<std::uint8_t>(SlotFlag::TOUCHES)) != 0);
+}
+
+/// Whether whatever conflicts for sure with `earlier` conflicts with `later` as well.
+bool stands_for(const Access& later, const Access& earlier);
+
 }  // namespace streamsan::order

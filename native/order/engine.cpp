@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 namespace streamsan::order {
 namespace {
@@ -25,10 +26,21 @@ bool names_memory(OperationKind kind) {
     }
 }
 
+constexpr std::uint64_t calls(std::initializer_list<OperationKind> kinds) {
+    std::uint64_t bits = 0;
+    for (const OperationKind kind : kinds) {
+        if (static_cast<unsigned>(kind) < 64) bits |= std::uint64_t{1} << static_cast<unsigned>(kind);
+    }
+    return bits;
+}
+
 /// Whether the program itself called CUDA here. What a reader states of an unknown caller's objects, or of a context that
 /// came to be by itself, is no call.
 bool is_cuda_call(const Slot& slot) {
     using enum OperationKind;
+    // Nearly every slot: one test of a bit, where a jump through a table would often be guessed wrong.
+    constexpr std::uint64_t always = calls({LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT_EVENT, STREAM_SYNCHRONIZE});
+    if (slot.kind < 64 && (always >> slot.kind & 1U) != 0) return true;
     switch (static_cast<OperationKind>(slot.kind)) {
         case CALL:
         case CONTEXT_DESTROY: case DEVICE_RESET: case CONTEXT_SYNCHRONIZE: case PEER_ENABLE:
@@ -54,6 +66,12 @@ bool is_cuda_call(const Slot& slot) {
     }
 }
 
+/// What is judged by rules of its own when it failed.
+bool acts_though_failed(OperationKind kind) {
+    using enum OperationKind;
+    return kind == FREE || kind == GRAPH_LAUNCH || kind == NOT_UNDERSTOOD || kind == MALFORMED_CALL;
+}
+
 /// Brings in what a slot ahead will look up: the cell of the hash table, or the record it leads to.
 // Inlined by force: a function that only fetches counts as one without effect, and its calls would be dropped.
 [[gnu::always_inline]] inline void prefetch(const unsigned char* slot, const Allocations& allocations, bool record) {
@@ -74,9 +92,11 @@ bool is_cuda_call(const Slot& slot) {
 
 }  // namespace
 
-Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking)
+Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking,
+               const std::vector<std::uint16_t>& setting)
     : requirements_(requirements) {
     for (const std::uint16_t api : asking) asking_.set(api, 0);
+    for (const std::uint16_t api : setting) setting_.set(api, 0);
     constexpr std::size_t largest_thread_count = 65536;
     const std::size_t count = std::min(thread_process.size(), largest_thread_count);
     threads_.resize(count);
@@ -205,6 +225,12 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     const auto kind = static_cast<OperationKind>(slot.kind);
     const bool failed = slot.status != 0 && slot.status != status_unknown;
     if (failed || thread.failure.sequence != 0) watch_failure(slot, thread, operation, failed);
+    if (failed && !acts_though_failed(kind)) {
+        if (judge_refusal(slot, process, operation)) return;
+        if (kind == CAPTURE_END) capture_end(slot, process);
+        judge_stale(slot, thread, process, operation);
+        return;
+    }
     if (failed && judge_refusal(slot, process, operation)) return;
     switch (kind) {
         case NOT_UNDERSTOOD:
@@ -214,14 +240,6 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case MALFORMED_CALL: report(Fact(602, FactVariant::NONE, operation)); return;
         case FREE: release(slot, thread, process, operation); return;
         case GRAPH_LAUNCH: graph_launch(slot, thread, process, operation); return;
-        case CAPTURE_END: capture_end(slot, process); break;
-        default: break;
-    }
-    if (failed) {
-        judge_stale(slot, thread, process, operation);
-        return;
-    }
-    switch (kind) {
         case THREAD_START: return;
         case HOST_RELEASE: host_release(slot, thread); return;
         case HOST_ACQUIRE: host_acquire(slot, thread); return;
@@ -266,7 +284,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
             work(slot, thread, process, operation);
             return;
         case CAPTURE_BEGIN: capture_begin(slot, thread, process, operation); return;
-        case CAPTURE_END: return;
+        case CAPTURE_END: capture_end(slot, process); return;
         case GRAPH_INSTANTIATE: graph_instantiate(slot, thread, process, operation); return;
         case GRAPH_UPDATE: graph_update(slot, thread, process, operation); return;
         case GRAPH_NODE: case GRAPH_EDGE: body_part(slot, thread, operation); return;

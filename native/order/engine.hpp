@@ -32,8 +32,9 @@ FactVariant free_variant(FreeClass family);
 class Engine {
 public:
     /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` are the APIs by which a
-    /// program asks for the error of an earlier call.
-    explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking = {});
+    /// program asks for the error of an earlier call, `setting` those that are called for an effect and have no kind of their own.
+    explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking = {},
+                    const std::vector<std::uint16_t>& setting = {});
 
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -72,7 +73,15 @@ private:
     std::uint32_t new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind, bool assumed,
                              const Thread& thread, const Operation& made);
     /// The stream a handle names, introduced on first use; `none` when it is dead (then it has been reported).
-    std::uint32_t stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation);
+    std::uint32_t stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
+        if (handle > per_thread_handle) {
+            const std::uint32_t index = process.streams.find(handle);
+            if (index != none && !stale(*streams_[index])) return index;
+        }
+        return other_stream_of(handle, thread, process, operation);
+    }
+    /// A default stream, a new one, or a dead one.
+    std::uint32_t other_stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation);
     void stream_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void end_stream(std::uint32_t index, const Operation& operation);
@@ -81,7 +90,10 @@ private:
     void leave(Stream& stream);
     Change learn_bodies(const Stream& stream, Timeline& waiter);
     void catch_up(Stream& stream, const Process& process);
-    [[nodiscard]] bool stale(const Stream& stream) const;
+    [[nodiscard]] bool stale(const Stream& stream) const {
+        const Context& context = *contexts_[stream.context];
+        return !stream.alive || stream.context_epoch != context.epoch || context.dead;
+    }
     std::uint32_t intern(const StreamName& name);
     void note_ambiguous(Process& process, const Stream& stream, const Operation& operation);
 
@@ -108,13 +120,18 @@ private:
     // work.cpp: device work and host accesses
     void work(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     /// A use by `stream` (null: by the host thread itself, complete when its call returns).
-    void use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed);
+    /// `settled`: programs rely on it to be complete when its call returns, though that is not promised.
+    void use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed, bool settled);
     void use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use);
     void use_stale(std::uint32_t index, const Placed& use);
-    /// Whether the use is ordered after the allocation, or it is not known that it is not.
+    /// Of a use that no promised order puts after the allocation: whether it is not known to be unordered either.
     bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use);
-    /// `exact`: the reference says which bytes are accessed; otherwise only where they begin.
-    void keep_use(Process& process, Allocation& allocation, const Reference& reference, bool exact, const Placed& use, const Clock& clock);
+    /// Keeps a use of device memory; `clock` is what its stream knows.
+    void keep_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
+    /// In requirements mode: whatever comes later is asked for its order against every stream's latest use.
+    void keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use);
+    void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
+    [[gnu::noinline]] void remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old);
     void keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock);
     void host_access(Thread& thread, Process& process, const Operation& operation);
     void host_clock(Thread& thread, Process& process, const Operation& operation);
@@ -175,7 +192,10 @@ private:
     void begin_body(const Slot& slot, Thread& thread, std::uint32_t index);
     void body_part(const Slot& slot, Thread& thread, const Operation& operation);
     void finish_body(Thread& thread);
-    void check_body(Process& process, std::uint32_t index);
+    /// Reports what no edges order in a body; `changed_only`: pairs of which a node was changed since.
+    void check_body(Process& process, std::uint32_t index, bool changed_only);
+    /// Takes up what single nodes' updates changed.
+    void apply_changes(Process& process, std::uint32_t index);
     /// Reduces the body to what launches need: which memory, events and sync keys it uses.
     void summarise(Process& process, std::uint32_t index);
     void bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen, FlatMap& seen_stale);
@@ -315,7 +335,8 @@ private:
     std::vector<GraphMemory> graph_memory_;
     std::vector<std::uint32_t> spare_graph_memory_;
     FlatMap graph_memory_index_;  ///< key: process and allocation
-    FlatMap asking_;  ///< APIs
+    FlatMap asking_;   ///< APIs
+    FlatMap setting_;  ///< APIs
     Churn churn_;
     Waits waits_;
     Facts facts_;

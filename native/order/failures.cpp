@@ -10,7 +10,7 @@ bool probing(std::int16_t status) {
         case 600:                                // not ready
         case 704: case 705:                      // peer access is enabled already, or not
         case 708: case 712: case 713:            // context in use, memory registered already, or not
-        case 801: return true;                   // not supported
+        case 217: case 801: return true;         // not supported
         default: return status >= 900 && status <= 908;  // SS302
     }
 }
@@ -21,7 +21,8 @@ bool has_effect(OperationKind kind) {
     switch (kind) {
         case ALLOC: case FREE: case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case GRAPH_LAUNCH: case GRAPH_INSTANTIATE:
         case GRAPH_UPDATE: case STREAM_SYNCHRONIZE: case EVENT_SYNCHRONIZE: case CONTEXT_SYNCHRONIZE: case EVENT_RECORD:
-        case STREAM_WAIT_EVENT: case STREAM_CREATE: case EVENT_CREATE: return true;
+        case STREAM_WAIT_EVENT: case STREAM_CREATE: case EVENT_CREATE: case PEER_ENABLE: case CONTEXT_CREATE: case CONTEXT_CURRENT:
+        case HANDLE_CREATE: case PREFETCH: case STREAM_MEMORY_OP: case GRAPH_NODE_UPDATE: return true;
         default: return false;
     }
 }
@@ -32,15 +33,23 @@ bool goes_on(OperationKind kind) {
     return kind == LAUNCH || kind == COPY || kind == MEMSET || kind == GRAPH_LAUNCH || kind == HOST_FUNCTION;
 }
 
+/// An update that is refused is how programs learn that a graph has to be instantiated anew: it counts only if the old
+/// executable graph is launched all the same.
+constexpr std::int16_t update_refused = 910;
+
 }  // namespace
 
 void Engine::watch_failure(const Slot& slot, Thread& thread, const Operation& operation, bool failed) {
     if (thread.failure.sequence != 0) {
         const bool asked = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;
-        if (asked) {
+        const bool refused = thread.failure.status == update_refused;
+        const bool replaced = refused && (operation.kind == OperationKind::GRAPH_INSTANTIATE ||
+                                          (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == thread.failed_object));
+        const bool elsewhere = refused && !(operation.kind == OperationKind::GRAPH_LAUNCH && slot.object == thread.failed_object);
+        if (asked || replaced) {
             thread.failure = {};
             thread.failure_said = 0;
-        } else if (goes_on(operation.kind)) {
+        } else if (goes_on(operation.kind) && !elsewhere) {
             Fact fact(601, FactVariant::UNCHECKED, thread.failure);
             fact.with(RelatedRole::USE, operation);
             fact.assumed = thread.failure.assumed() || operation.assumed();
@@ -49,9 +58,11 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Operation& op
             thread.failure = {};
         }
     }
+    const bool effect = has_effect(operation.kind) || (operation.kind == OperationKind::CALL && setting_.find(slot.api) != none);
     // An error that stays is returned by every later call: it is said once.
-    if (failed && thread.failure.sequence == 0 && has_effect(operation.kind) && !probing(slot.status) && slot.status != thread.failure_said) {
+    if (failed && thread.failure.sequence == 0 && effect && !probing(slot.status) && slot.status != thread.failure_said) {
         thread.failure = operation;
+        thread.failed_object = slot.object;
     }
 }
 

@@ -14,7 +14,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         if (!live_handle(handle, process, operation)) return;
     }
     GraphExec* const exec = index == none || !execs_[index]->alive ? nullptr : execs_[index].get();
-    if (exec != nullptr && exec->changed) summarise(process, index);
+    if (exec != nullptr && exec->changed) apply_changes(process, index);
     if (exec != nullptr) judge_relaunch(process, *exec, operation, failed);
     if (failed) {
         judge_stale(slot, thread, process, operation);
@@ -139,15 +139,17 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
         bool ordered = true;
         if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed && !baked.ordered) {
             const Access use = launched(baked.accesses.front().access, operation);
-            ordered = check_after_alloc(process, allocation, stream, {use.operation, {}});
+            ordered = timeline(stream).clock.knows(allocation.made_at, contract) || check_after_alloc(process, allocation, stream, {use.operation, {}});
             baked.ordered = true;  // later launches are after this one
         }
         if (!ordered) continue;
         for (const BakedAccess& each : baked.accesses) {
             const Access use = launched(each.access, operation);
-            process.allocations.each_use(allocation, [&](const Placed& earlier, std::uint64_t begin, std::uint64_t end) {
+            const auto judge = [&](const Placed& earlier, std::uint64_t begin, std::uint64_t end) {
                 judge_conflict(process, allocation, stream, use, {earlier.operation, begin, end}, earlier.epoch);
-            });
+            };
+            process.allocations.each_use(allocation, judge);
+            process.allocations.each_earlier(allocation, judge);
         }
     }
     dirty.clear();
@@ -192,9 +194,7 @@ void Engine::keep_launch(Process& process, const GraphExec& exec, const Baked& b
     if (allocation.made.sequence != baked.made || !allocation.live()) return;
     for (const BakedAccess& each : baked.accesses) {
         const Access use = launched(each.access, exec.last.operation);
-        const Reference reference{use.begin, use.end == 0 ? 0 : use.end - use.begin, allocation.generation, use.operation.mode(),
-                                  use.operation.assumed(), 0};
-        keep_use(process, allocation, reference, use.end != 0, {use.operation, exec.last.epoch}, exec.history);
+        keep_any_use(process, allocation, use, exec.last.epoch, exec.history);
     }
     note_baked_use(process, baked.allocation);
 }

@@ -224,7 +224,7 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
             use_freed(process, thread, &stream, index, placed);
             continue;
         }
-        keep_use(process, allocation, {allocation.base, 0, allocation.generation, use.mode(), use.assumed(), 0}, false, placed, clock);
+        keep_use(process, allocation, {use, allocation.base, 0}, placed.epoch, clock);
         note_outside_use(process, index);
     }
 }

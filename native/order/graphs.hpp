@@ -16,6 +16,7 @@ struct BodyNode {
     Operation operation;
     NodeKind kind{};
     std::uint64_t object = 0;  ///< event, or sync key
+    bool changed = false;      ///< it has new references since the body was checked
     std::vector<Reference> references;
 
     [[nodiscard]] bool conditional() const { return (operation.flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0; }
@@ -26,6 +27,14 @@ struct GraphBody {
     std::vector<BodyNode> nodes;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
 };
+
+inline bool bulk(NodeKind kind) { return kind == NodeKind::COPY || kind == NodeKind::MEMSET; }
+
+Access access_of(const BodyNode& node, const Reference& reference);
+
+inline bool same_access(const Access& one, const Access& other) {
+    return one.begin == other.begin && one.end == other.end && one.operation.flags == other.operation.flags;
+}
 
 /// One distinct access of a graph's nodes to an allocation.
 struct BakedAccess {

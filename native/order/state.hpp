@@ -24,6 +24,7 @@ struct Thread {
     std::uint32_t call_context = none;   ///< the context that was current at that call
     Operation last_call;
     Operation failure;                   ///< a call that failed, and whose status nobody is known to have seen
+    std::uint64_t failed_object = 0;     ///< what that call was about
     std::int16_t failure_said = 0;       ///< the status that was reported last
     std::uint32_t building = none;       ///< executable graph whose body it is in the middle of
     std::uint64_t building_left = 0;     ///< parts of that body to come
@@ -48,6 +49,7 @@ struct Context {
     Operation made;
     Operation ended;           ///< the reset or destroy
     std::uint32_t legacy = none;              ///< stream index of the legacy default stream
+    std::uint32_t awaited_opaque = 0;         ///< the opaque calls whose work the last wait for the whole context covered
     std::vector<std::uint32_t> streams;       ///< live ones, default streams included
     std::vector<std::uint32_t> unjoined;      ///< blocking streams with operations that the legacy stream has not joined
     Clock unjoined_destroyed;                 ///< the same, of streams that were destroyed meanwhile
@@ -80,6 +82,7 @@ struct Stream {
     std::uint32_t opaque_version = 0;
     std::uint32_t waited_by = none;           ///< thread that learned from it last, for the waits of whole contexts ...
     std::uint32_t waited_version = 0;
+    std::uint32_t awaited_opaque = 0;         ///< the opaque calls that the last wait for it covered
     std::uint32_t observed_by = none;         ///< ... and the same for observed waits
     std::uint32_t observed_version = 0;
     Placed work;                              ///< last operation that is not an allocation or free

@@ -117,7 +117,7 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.context = context;
     stream.context_epoch = contexts_[context]->epoch;
     stream.made = made;
-    stream.opaque_version = process.opaque_version;
+    stream.opaque_version = stream.awaited_opaque = process.opaque_version;
     stream.name = intern({handle, made.site, kind, assumed});
     stream.timeline = new_timeline(assumed ? nullptr : &creator);
     // A handle cannot be used before it was made. What unknown callers made existed before everything.
@@ -133,11 +133,7 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     return index;
 }
 
-bool Engine::stale(const Stream& stream) const {
-    return !stream.alive || stream.context_epoch != contexts_[stream.context]->epoch || contexts_[stream.context]->dead;
-}
-
-std::uint32_t Engine::stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
+std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
     if (handle == legacy_handle || handle == per_thread_handle || handle == 0) {
         const std::uint32_t context = context_of(thread, process);
         if (handle == per_thread_handle) {
@@ -163,8 +159,7 @@ std::uint32_t Engine::stream_of(std::uint64_t handle, Thread& thread, Process& p
         process.streams.set(handle, introduced);
         return introduced;
     }
-    Stream& stream = *streams_[index];
-    if (!stale(stream)) return index;
+    const Stream& stream = *streams_[index];
     Fact fact(205, FactVariant::STALE_STREAM, operation);
     fact.operation.stream_name = stream.name;
     fact.with(RelatedRole::CREATE, stream.made).with(RelatedRole::DESTROY, stream.destroyed);

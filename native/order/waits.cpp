@@ -1,4 +1,6 @@
 // Events, waits of every kind, and order between host threads.
+#include <algorithm>
+
 #include "engine.hpp"
 
 namespace streamsan::order {
@@ -186,8 +188,12 @@ void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Ope
     operation.stream_name = stream.name;
     const Change change = wait_for_stream(timeline(thread), stream, process);
     note_ambiguous(process, stream, operation);
-    // Two unknown streams may be one: what was issued on the other may be what this wait is for.
-    if (!query) waits_.add(operation, change.contract || stream.assumed, nullptr);
+    // Two unknown streams may be one: what was issued on the other may be what this wait is for. And code that nobody can
+    // see may have issued work to any stream.
+    const std::uint32_t covered = std::max(stream.awaited_opaque, contexts_[stream.context]->awaited_opaque);
+    const bool unseen = covered != process.opaque_version;
+    stream.awaited_opaque = process.opaque_version;
+    if (!query) waits_.add(operation, change.contract || stream.assumed || unseen, nullptr);
 }
 
 Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
@@ -238,7 +244,9 @@ void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, co
         context.legacy = new_stream(process, index, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
     }
     const Change change = wait_for_context(thread, slot.thread, index);
-    waits_.add(operation, change.contract, nullptr);
+    const bool unseen = context.awaited_opaque != process.opaque_version;  // it may have left work anywhere
+    context.awaited_opaque = process.opaque_version;
+    waits_.add(operation, change.contract || unseen, nullptr);
 }
 
 SyncKey& Engine::sync_key(std::uint64_t key) {

@@ -1,38 +1,21 @@
 // Device work and host accesses: what they do to the memory they name.
-#include <algorithm>
-
 #include "engine.hpp"
+#include "uses.hpp"
 
 namespace streamsan::order {
-namespace {
-
-bool host_side(MemoryKind kind) { return pageable(kind) || kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED; }
-
-std::uint64_t end_of(const Reference& reference, const Allocation& allocation) {
-    if (reference.size == 0) return allocation.end();
-    return reference.address > UINT64_MAX - reference.size ? UINT64_MAX : reference.address + reference.size;
-}
-
-/// A host access that overlaps a kernel on mapped memory may be meant (polling, filling); one that overlaps these is not.
-bool forbids_host_access(OperationKind kind) {
-    return kind == OperationKind::COPY || kind == OperationKind::MEMSET || kind == OperationKind::PREFETCH ||
-           kind == OperationKind::HOST_FUNCTION;
-}
-
-/// Whether the size of its references is what it accesses, not a bound of it.
-bool exact_extent(OperationKind kind) { return kind == OperationKind::COPY || kind == OperationKind::MEMSET; }
-
-/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
-bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
-
-}  // namespace
-
 void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     const auto wait = operation.kind == OperationKind::HOST_FUNCTION ? WaitClass::NONE : static_cast<WaitClass>(slot.detail);
     Timeline& host = timeline(thread);
     if (slot.stream == 0) {
         const Epoch here = host.advance();  // done by the host itself, such as a host-to-host copy
-        for (const Reference& reference : references_) use(process, thread, nullptr, reference, {operation, here});
+        for (const Reference& reference : references_) {
+            use(process, thread, nullptr, reference, {operation, here}, false);
+            const std::uint32_t at = process.allocations.containing(reference.address);
+            if (at == none || !process.allocations[at].live()) continue;
+            const Allocation& allocation = process.allocations[at];
+            const bool stale_pointer = reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
+            if (!stale_pointer && allocation.kind != MemoryKind::GRAPH) judge_host_access(process, allocation, reference, host.clock, operation);
+        }
         return;
     }
     const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
@@ -43,13 +26,16 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
     const Placed placed{operation, own.advance()};
+    // Programs rely on a synchronous copy to be complete, though the transfer from a staging buffer may still run.
+    const bool settled = wait == WaitClass::BEFORE ||
+                         (wait == WaitClass::MAYBE_COMPLETE && (stream.kind == StreamKind::LEGACY || stream.kind == StreamKind::PER_THREAD));
     for (const Reference& reference : references_) {
         // A staged copy has read its pageable source when it returns.
         const bool staged = wait == WaitClass::BEFORE && [&] {
             const std::uint32_t at = process.allocations.containing(reference.address);
             return at != none && pageable(process.allocations[at].kind);
         }();
-        use(process, thread, staged ? nullptr : &stream, reference, placed);
+        use(process, thread, staged ? nullptr : &stream, reference, placed, settled);
     }
     stream.work = placed;
     stream.has_work = true;
@@ -70,7 +56,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     if (wait == WaitClass::COMPLETE) wait_for_stream(host, stream, process);
 }
 
-void Engine::use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed) {
+void Engine::use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed, bool settled) {
     const std::uint32_t index = process.allocations.containing(reference.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
@@ -93,14 +79,14 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
     if (stream == nullptr) return;
     const Timeline& own = timeline(*stream);
     const bool ordered = allocation.kind != MemoryKind::STREAM_ORDERED || allocation.marks.assumed ||
+                         own.clock.knows(allocation.made_at, contract) ||
                          check_after_alloc(process, allocation, *stream, placed);
     const bool exact = exact_extent(placed.operation.kind) && reference.size != 0 && reference.address <= UINT64_MAX - reference.size;
+    Access access{placed.operation, reference.address, exact ? reference.address + reference.size : 0};
     // Nearly always all that is kept is of this stream.
-    bool others = allocation.more_uses != none || allocation.marks.baked;
+    bool others = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) others |= allocation.uses[i].epoch.slot != own.slot;
-    if (ordered && others) {
-        judge_conflicts(process, allocation, *stream, {placed.operation, reference.address, exact ? reference.address + reference.size : 0});
-    }
+    if (ordered && others) judge_conflicts(process, allocation, *stream, access);
     if (allocation.marks.baked) note_baked_use(process, index);
     if (requirements_) {
         each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
@@ -110,7 +96,12 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
             }
         });
     }
-    keep_use(process, allocation, reference, exact, placed, own.clock);
+    if (host_side(allocation.kind)) {
+        keep_ranged_use(process, allocation, reference, placed, own.clock);
+        return;
+    }
+    if (settled) access.end = 0;  // no later use conflicts with it for sure
+    keep_use(process, allocation, access, placed.epoch, own.clock);
 }
 
 void Engine::use_stale(std::uint32_t index, const Placed& use) {
@@ -162,7 +153,6 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
 
 bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use) {
     const Clock& clock = timeline(stream).clock;
-    if (clock.knows(allocation.made_at, contract)) return true;
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
     const Verdict order = verdict(clock, allocation.made_at);
     if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return true;
@@ -175,71 +165,6 @@ bool Engine::check_after_alloc(const Process& process, const Allocation& allocat
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
     report(fact);
     return false;
-}
-
-void Engine::keep_use(Process& process, Allocation& allocation, const Reference& reference, bool exact, const Placed& use,
-                      const Clock& clock) {
-    if (host_side(allocation.kind)) {
-        keep_ranged_use(process, allocation, reference, use, clock);
-        return;
-    }
-    const std::uint64_t begin = reference.address;
-    const std::uint64_t end = exact ? reference.address + reference.size : 0;
-    const auto same = [&use](const Placed& other) {
-        return other.epoch.slot == use.epoch.slot && other.operation.reads_only() == use.operation.reads_only();
-    };
-    for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
-        if (same(allocation.uses[i])) {
-            process.allocations.set_use(allocation, i, use, begin, end);
-            return;
-        }
-    }
-    if (allocation.inline_uses < allocation.uses.size()) {
-        const std::uint8_t next = allocation.inline_uses;
-        allocation.inline_uses = (next + 1U) & 0xFU;
-        process.allocations.set_use(allocation, next, use, begin, end);
-        return;
-    }
-    // Forgets what this use is after: whoever is ordered after it is ordered after those as well.
-    const auto dominated = [&](const Placed& other) {
-        return !requirements_ && clock.knows(other.epoch, contract) && covers(use.operation, other.operation);
-    };
-    for (std::uint8_t i = 0; i < allocation.uses.size(); ++i) {
-        if (!dominated(allocation.uses[i])) continue;
-        process.allocations.set_use(allocation, i, use, begin, end);
-        if (allocation.more_uses != none) {
-            std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
-            std::erase_if(more, [&](const RangedUse& each) { return same(each.use) || dominated(each.use); });
-            if (more.empty()) process.allocations.drop_more(allocation);
-        }
-        return;
-    }
-    std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
-    for (RangedUse& each : more) {
-        if (same(each.use)) {
-            each = {use, begin, end};
-            return;
-        }
-    }
-    std::erase_if(more, [&](const RangedUse& each) { return dominated(each.use); });
-    more.push_back({use, begin, end});
-}
-
-void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use,
-                             const Clock& clock) {
-    // Parts of host buffers are filled and read while other parts are in flight: each part counts for itself.
-    const RangedUse next{use, reference.address, end_of(reference, allocation)};
-    std::vector<RangedUse>& uses = process.allocations.more_uses(allocation);
-    if (!requirements_) {
-        std::erase_if(uses, [&](const RangedUse& each) {
-            return each.begin >= next.begin && each.end <= next.end && clock.knows(each.use.epoch, contract) &&
-                   covers(use.operation, each.use.operation) &&
-                   (forbids_host_access(use.operation.kind) || !forbids_host_access(each.use.operation.kind));
-        });
-    }
-    constexpr std::size_t most_ranges = 64;
-    if (uses.size() >= most_ranges) uses.erase(uses.begin());
-    uses.push_back(next);
 }
 
 void Engine::host_access(Thread& thread, Process& process, const Operation& operation) {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from order_program import OPAQUE, READ, READ_WRITE, WRITE, Program, line_of
 
-from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, RelatedRole, SlotFlag, StreamKind
+from streamsan.trace import Reference
+from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, RelatedRole, SlotFlag, StreamKind, WaitClass
 from streamsan.vocabulary import OperationKind as Kind
 
 S, T = 10, 11
@@ -154,3 +155,116 @@ def test_parts_and_frees_do_not_mix_up() -> None:
     kernel(p, T, READ, TOUCHES, P + 2048)
     freed = p.free(P, FreeClass.ASYNC, S)
     assert p.found() == [(102, "FREE_ASYNC", freed)]
+
+
+def pipeline(ordered: bool, chunks: int = 4) -> tuple[Program, list[int]]:
+    """Copies to parts on one stream; another stream uses each part, behind an event or not."""
+    p = program()
+    copies = []
+    for i in range(chunks):
+        copies.append(p.copy(S, P + 512 * i, WRITE, bytes=512))
+        p.record(30 + i, S)
+    for i in range(chunks):
+        if ordered:
+            p.wait(T, 30 + i)
+        kernel(p, T, READ, TOUCHES, P + 512 * i)
+    return p, copies
+
+
+def test_every_part_of_a_pipeline_is_remembered() -> None:
+    p, copies = pipeline(ordered=False)
+    facts = p.facts()
+    assert [fact.code for fact in facts] == [109] * 4
+    assert [fact.related[1][1].site for fact in facts] == copies
+    assert not any(fact.assumed for fact in facts)
+    assert pipeline(ordered=True)[0].found() == []
+
+
+def test_a_part_that_a_later_use_covers_is_said_once() -> None:
+    p = program()
+    p.copy(S, P, WRITE, bytes=512)
+    p.copy(S, P + 512, WRITE, bytes=512)
+    whole = p.copy(S, P, WRITE, bytes=4096)
+    kernel(p, T, READ, TOUCHES, P + 512)
+    (fact,) = p.facts()
+    assert fact.related[1][1].site == whole
+
+
+def test_an_older_part_of_another_stream() -> None:
+    p = program()
+    p.stream(12)
+    first = p.copy(S, P, WRITE, bytes=512)
+    p.record(30, S)
+    p.wait(T, 30)
+    p.copy(T, P + 512, WRITE, bytes=512)
+    later = p.copy(12, P, READ, bytes=16)
+    (fact,) = p.facts()
+    assert (line_of(fact), fact.related[1][1].site, fact.assumed) == (later, first, False)
+
+
+def test_parts_are_bounded_and_end_with_their_memory() -> None:
+    p = program(MemoryKind.STREAM_ORDERED)
+    for i in range(200):
+        p.copy(S, P + 16 * (i % 64), WRITE, bytes=16, at=50)
+    p.free(P, FreeClass.ASYNC, S)
+    p.alloc(P, MemoryKind.STREAM_ORDERED, T, bytes=4096)
+    kernel(p, T, READ, TOUCHES)
+    assert p.found() == []
+
+
+HOST = 0x90000
+
+
+@pytest.mark.parametrize(
+    ("memory", "wait", "assumed"),
+    [
+        (MemoryKind.HOST_HEAP, WaitClass.BEFORE, True),  # staged, and in practice there
+        (MemoryKind.PINNED, WaitClass.NONE, False),
+        (MemoryKind.MANAGED, WaitClass.MAYBE_COMPLETE, True),
+    ],
+)
+def test_a_copy_of_the_default_stream_before_a_launch(memory: MemoryKind, wait: WaitClass, assumed: bool) -> None:
+    p = program()
+    p.alloc(HOST, memory, bytes=4096)
+    p.builder.append(
+        Kind.COPY,
+        thread=0,
+        api="cudaMemcpy",
+        stream=1,
+        detail=wait,
+        references=[Reference(P, 4096, 0, WRITE), Reference(HOST, 4096, 0, READ)],
+    )
+    kernel(p, S, READ_WRITE, TOUCHES)
+    (fact,) = p.facts()
+    assert (fact.code, fact.assumed) == (109, assumed)
+
+
+def test_a_complete_copy_and_an_asynchronous_one() -> None:
+    p = program()
+    p.copy(1, P, WRITE, bytes=4096, detail=WaitClass.COMPLETE)
+    kernel(p, S, READ_WRITE, TOUCHES)
+    assert p.found() == []
+    p.copy(T, P, READ, bytes=4096, detail=WaitClass.MAYBE_COMPLETE)
+    (fact,) = p.facts()
+    assert (fact.code, fact.assumed) == (109, False)
+
+
+def test_a_staged_copy_does_not_wait_for_a_launch() -> None:
+    p = program()
+    kernel(p, S, READ, TOUCHES)
+    p.copy(1, P, WRITE, bytes=4096, detail=WaitClass.BEFORE)
+    (fact,) = p.facts()
+    assert (fact.code, fact.assumed) == (109, False)
+
+
+@pytest.mark.parametrize(("mode", "variant"), [(READ, "HOST_READ"), (WRITE, "HOST_WRITE")])
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_copy_by_the_host_itself(mode: AccessMode, variant: str, waits: bool) -> None:
+    p = program()
+    p.alloc(HOST, MemoryKind.PINNED, bytes=4096)
+    p.copy(S, HOST, WRITE, bytes=1024)
+    if waits:
+        p.sync(S)
+    p.copy(0, HOST + 1024, mode, bytes=1024)
+    copied = p.copy(0, HOST + 512, mode, bytes=16)
+    assert p.found() == ([] if waits else [(108, variant, copied)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from order_program import PRIMARY, READ, READ_WRITE, WRITE, Node, Program, kernel, line_of
 
-from streamsan.trace import Reference
-from streamsan.vocabulary import FreeClass, HandleKind, MemoryKind, NodeKind, RelatedRole
+from streamsan.trace import Reference, Site
+from streamsan.vocabulary import AccessMode, FreeClass, HandleKind, MemoryKind, NodeKind, RelatedRole, SlotFlag
 from streamsan.vocabulary import OperationKind as Kind
 
 S, T = 10, 11
@@ -314,3 +314,73 @@ def test_refused_graphs() -> None:
     child = p.op(Kind.HANDLE_USE, object=60, detail=HandleKind.GRAPH, status=801)
     assert p.found() == [(306, "SECOND_EXEC", second), (306, "CLONED", clone), (306, "AS_CHILD", child)]
     assert [fact.related[0][1].site for fact in p.facts()] == [made] * 3
+
+
+def update_node(p: Program, number: int, address: int, mode: AccessMode) -> int:
+    p.line += 1
+    p.builder.append(
+        Kind.GRAPH_NODE_UPDATE,
+        thread=0,
+        api="update",
+        site=p.builder.site(Site("program", p.line)),
+        object=G,
+        address=number,
+        detail=NodeKind.KERNEL,
+        references=[Reference(address, 0, 0, mode, SlotFlag.TOUCHES)],
+    )
+    return p.line
+
+
+def test_a_changed_node_is_checked_against_the_others() -> None:
+    p = program()
+    p.alloc(P)
+    p.alloc(Q)
+    p.graph(
+        G, [kernel(P, WRITE, touches=True), kernel(Q, WRITE, touches=True), kernel(P, READ, touches=True)], [(1, 3)]
+    )
+    p.graph_launch(G, S)
+    assert p.facts(109) == []
+    changed = update_node(p, 2, P, WRITE)
+    assert p.facts(109) == []  # at the next launch, not before
+    p.graph_launch(G, S)
+    facts = p.facts(109)
+    assert [fact.operation.site == changed or fact.related[1][1].site == changed for fact in facts] == [True, True]
+    update_node(p, 2, P, WRITE)  # the same again
+    p.graph_launch(G, S)
+    assert sum(fact.count for fact in p.facts(109)) == 2
+
+
+def test_a_changed_node_behind_an_edge_is_no_conflict() -> None:
+    p = program()
+    p.alloc(P)
+    p.alloc(Q)
+    p.graph(G, [kernel(P, WRITE, touches=True), kernel(Q, WRITE, touches=True)], [(1, 2)])
+    p.graph_launch(G, S)
+    update_node(p, 2, P, WRITE)
+    p.graph_launch(G, S)
+    assert p.facts(109) == []
+
+
+def test_a_node_that_is_given_the_address_again_has_the_memory_that_is_there_now() -> None:
+    p = program()
+    p.alloc(P)
+    p.graph(G, [kernel(P, WRITE)])
+    p.graph_launch(G, S)
+    p.sync(S)
+    p.free(P)
+    p.alloc(P)
+    update_node(p, 1, P, WRITE)
+    p.graph_launch(G, S)
+    assert p.facts(303) == []
+
+
+def test_a_graph_that_reads_after_its_update_is_no_conflict_of_other_readers() -> None:
+    p = program()
+    p.alloc(P)
+    p.graph(G, [kernel(P, WRITE, touches=True)])
+    p.graph(H, [kernel(P, READ, touches=True)])
+    p.graph_launch(G, S)
+    p.graph(G, [kernel(P, READ, touches=True)], kind=Kind.GRAPH_UPDATE)
+    p.graph_launch(G, T)
+    p.graph_launch(H, S)
+    assert p.facts(109) == []

@@ -53,6 +53,21 @@ def test_one_needed_instance_keeps_the_site() -> None:
     assert dominated(program) == []
 
 
+def test_work_of_unknown_code_may_be_on_any_stream() -> None:
+    program = Program()
+    program.stream(S)
+    program.launch(S)
+    program.sync_all()
+    program.op(Kind.OPAQUE_CALL)
+    program.sync_all()
+    again = program.sync_all()
+    of_stream = program.sync(S)
+    program.op(Kind.OPAQUE_CALL)
+    program.sync(S)
+    program.sync(1)
+    assert dominated(program) == [again, of_stream]
+
+
 def test_work_of_unknown_code_may_be_waited_for() -> None:
     program = Program()
     program.stream(S)

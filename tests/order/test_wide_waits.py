@@ -57,6 +57,24 @@ def test_the_whole_device_for_one_stream() -> None:
     assert fact.related[0][1].stream_site != 0
 
 
+def test_the_whole_device_for_two_of_three_streams() -> None:
+    p = two_streams()
+    p.stream(12)
+    p.alloc(4 * P)
+    one = p.op(Kind.COPY, stream=S, memory=H, mode=WRITE)
+    two = p.op(Kind.COPY, stream=T, memory=H + 128, mode=WRITE)
+    other = p.launch(12, 4 * P)
+    waited = p.sync_all()
+    p.op(Kind.HOST_ACCESS, memory=H, mode=READ)
+    p.launch(12, 4 * P)
+    p.sync(12)
+    p.free(4 * P)
+    (fact,) = wide(ending(p))
+    assert (fact.operation.site, fact.extra) == (waited, {"exact": 1})
+    uses = {related.site for role, related in fact.related if role is RelatedRole.USE}
+    assert (uses, fact.related[-1][0], fact.related[-1][1].site) == ({one, two}, RelatedRole.OTHER, other)
+
+
 def test_a_stream_for_the_first_of_its_operations() -> None:
     p = two_streams()
     copied = p.op(Kind.COPY, stream=S, memory=H, mode=WRITE)

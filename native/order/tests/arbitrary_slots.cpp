@@ -37,24 +37,26 @@ public:
         slot.kind = kinds[below(sizeof kinds)];
         if (slot.kind == 82 || slot.kind == 85) {
             body_of_ = slot.object = 1 + below(4);
-            parts_ = slot.size = below(30);
+            parts_ = slot.size = below(8) == 0 ? below(500) : below(30);  // now and then a deep one
             node_ = 0;
             slot.thread = static_cast<std::uint16_t>(below(3));
             thread_ = slot.thread;
-        } else if (parts_ > 0 && below(16) != 0) {
+        } else if (parts_ > 0 && below(200) != 0) {
             --parts_;
             slot.kind = below(3) == 0 ? 84 : 83;
             slot.stream = body_of_;
             slot.object = slot.kind == 83 ? ++node_ : 1 + below(node_ + 2);
+            // Edges between nodes that are there, mostly, and mostly to the next ones.
             if (slot.kind == 84) slot.address = slot.object + below(4);
+            else slot.detail = static_cast<std::uint8_t>(rarely() ? random_() : 1 + below(9));
             slot.thread = thread_;
             slot.more = static_cast<std::uint8_t>(below(2));
         } else if (slot.kind == 86 || slot.kind == 87) {
             slot.object = 1 + below(4);
-            if (slot.kind == 86) slot.address = below(20);
+            if (slot.kind == 86) slot.address = below(4) == 0 ? below(400) : below(20);
         }
         if ((slot.kind == 4 || slot.kind == 7) && below(400) != 0) slot.kind = 64;  // little is looked at after these
-        slot.detail = static_cast<std::uint8_t>(rarely() ? random_() : below(12));
+        if (slot.detail == 0) slot.detail = static_cast<std::uint8_t>(rarely() ? random_() : below(12));
         slot.flags = static_cast<std::uint8_t>(below(4) == 0 ? random_() : below(4));
         slot.more = static_cast<std::uint8_t>(below(20) == 0 ? random_() : below(8) == 0 ? below(4) : 0);
         slot.duration = static_cast<std::uint16_t>(random_());
@@ -121,7 +123,7 @@ int main(int argc, char** argv) {
         }
     }
     for (const bool requirements : {false, true}) {
-        order::Engine engine({0, 0, 0, 1, 7}, requirements);
+        order::Engine engine({0, 0, 0, 1, 7}, requirements, {1}, {2});
         const std::size_t slots = bytes.size() / sizeof(Slot);
         for (std::size_t at = 0; at < slots;) {
             // In pieces, each in a block of its own size, so that reading past its end is seen.

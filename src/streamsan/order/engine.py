@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from streamsan.order._engine import Engine
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.order.places import Sited, by_place
-from streamsan.order.thresholds import worth_saying
+from streamsan.order.thresholds import uncounted, worth_saying
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ ASKING = (
     "cuGetErrorName",
 )
 """Calls by which a program shows that it looks at errors; with what a version adds behind the name."""
+API_NAME = re.compile("cu(da)?[A-Z]")
+CALLED_FOR_AN_ANSWER = re.compile(
+    "Query|Get|CanAccess|Can[A-Z]|Is[A-Z]|Peek|Choose|Check|Supported|Destroy|Unload|Release|Free"
+)
+"""In the names of calls whose failure is an answer, or that undo something."""
 MOST_APIS = 65536
 """An API's number has 16 bits."""
 
@@ -126,6 +132,15 @@ def asking_apis(apis: Sequence[str]) -> list[int]:
     return [number for number, name in enumerate(apis[:MOST_APIS]) if name.startswith(ASKING)]
 
 
+def setting_apis(apis: Sequence[str]) -> list[int]:
+    """Return the numbers of the APIs that are called for what they do: a program that goes on misses it."""
+    return [
+        number
+        for number, name in enumerate(apis[:MOST_APIS])
+        if API_NAME.match(name) and not CALLED_FOR_AN_ANSWER.search(name)
+    ]
+
+
 def run(
     threads: Iterable[ThreadLike], chunks: Iterable[Slots], *, requirements: bool = False, apis: Sequence[str] = ()
 ) -> Analysis:
@@ -133,7 +148,7 @@ def run(
 
     `apis` are the names of the trace's APIs, to see by which calls a program asks for errors.
     """
-    engine = Engine([thread.process for thread in threads], requirements, asking_apis(apis))
+    engine = Engine([thread.process for thread in threads], requirements, asking_apis(apis), setting_apis(apis))
     for chunk in chunks:
         engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
     engine.finish()
@@ -158,4 +173,4 @@ def analyse(trace: SitedTrace) -> Analysis:
     """Find what in a trace breaks a rule's condition, aggregated by places. Never fails on a trace's content."""
     analysis = run(trace.threads, trace.chunks(), apis=trace.apis)
     facts = by_place(trace, worth_saying(analysis.facts, trace.origin), analysis.needed_waits)
-    return replace(analysis, facts=facts)
+    return replace(analysis, facts=uncounted(facts, trace.origin))

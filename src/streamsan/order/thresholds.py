@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from streamsan.order.facts import Fact
 
@@ -11,8 +12,11 @@ CHURN = 502
 ROUNDS = 8
 """Fewer rounds of allocation and free are no hot loop in a run."""
 ROUNDS_IN_SOURCE = 4
-"""The reader runs a loop of unknown length so often (see `Limits.unknown_iterations`). Its sites tell calls apart by
-all that they are nested in: so many rounds at the same two sites are a loop."""
+"""The reader runs a loop of unknown length so often (see `Limits.unknown_iterations`), and nothing in the trace tells
+it from one of known length. Its sites tell calls apart by all that they are nested in: so many rounds at the same two
+sites are a loop."""
+AGAIN_AND_AGAIN = 1
+"""The count that stands for one nobody knows."""
 COSTS = range(500, 600)
 
 
@@ -29,3 +33,10 @@ def worth_saying(facts: Iterable[Fact], origin: str) -> list[Fact]:
         if not (fact.code == CHURN and fact.count < rounds)
         and not (fact.code == UNCHECKED and (fact.operation.site, fact.operation.api) in explained)
     ]
+
+
+def uncounted(facts: Iterable[Fact], origin: str) -> list[Fact]:
+    """Return the facts without counts of rounds in source: the reader ends long and unknown loops early."""
+    if origin != "source":
+        return list(facts)
+    return [replace(fact, count=AGAIN_AND_AGAIN) if fact.code == CHURN else fact for fact in facts]

@@ -1,9 +1,9 @@
 """Waits that cover more than what follows needs (SS503).
 
 Which work a wait is needed for shows when it is taken out of the trace: the required orders that no longer hold name
-it. If that is work of one stream, a wait for that stream alone may do; if it is not the stream's latest work, an event
-recorded right behind it may. The narrower wait is put in its place, and the engine asked again. As with waits that
-nothing needs, all later host code must be visible, so this is for traces of source.
+it. If that is work of a few streams, waits for those streams alone may do; if it is of one stream, and not its latest
+work, an event recorded right behind it may. The narrower wait is put in its place, and the engine asked again. As with
+waits that nothing needs, all later host code must be visible, so this is for traces of source.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
 TOO_WIDE = 503
 MOST_NEEDLESS = 3
 """Operations that are named as covered for nothing."""
+MOST_STREAMS = 3
+"""More waits than these in the place of one are no improvement."""
 WORK = (
     OperationKind.LAUNCH,
     OperationKind.COPY,
@@ -47,10 +49,10 @@ PROBE_EVENT = (1 << 63) + 1
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    """One wait, and the row of the last work that is needed from it; None where nothing is."""
+    """One wait, and for each stream from which work is needed the row of the last such work."""
 
     row: int
-    needed: int | None
+    needed: tuple[int, ...]
 
 
 def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fact] = ()) -> list[Fact]:
@@ -79,7 +81,7 @@ def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fa
 
 
 class _Question:
-    """Asks of the waits at one place whether narrower ones would do."""
+    """Asks of the waits at one place whether narrower ones would do: of one stream, or of a few."""
 
     def __init__(self, trace: SourceTrace, slots: Slots, base: frozenset[Requirement]) -> None:
         self.trace, self.slots, self.base = trace, slots, base
@@ -89,17 +91,18 @@ class _Question:
     def answer(self, rows: Sequence[int]) -> Fact | None:
         """Return the fact, None where all that the waits cover is needed, or where no single narrower wait does."""
         instances = self._instances(rows)
-        needed = next((each.needed for each in instances if each.needed is not None), None)
-        if needed is None:
+        needed = next((each.needed for each in instances if each.needed), ())
+        if not needed:
             return None
-        for exact in (True, False):
+        several = any(len(each.needed) > 1 for each in instances)
+        for exact in (True,) if several else (True, False):
             needless = self._try(instances, exact)
             if needless is not None:
                 return self._fact(rows, needed, needless, exact)
         return None
 
     def _instances(self, rows: Sequence[int]) -> list[_Instance]:
-        """Say for each wait what is needed from it; empty where that is not work of one stream."""
+        """Say for each wait what is needed from it; empty where that is not work of a few streams."""
         removed = {int(number) for number in self.slots["sequence"][list(rows)]}
         lost = run(self.trace.threads, without([self.slots], removed), requirements=True).unmet - self.base
         ordered = sorted(rows)
@@ -113,13 +116,14 @@ class _Question:
             needed[wait].add(earlier)
         result = []
         for row, works in needed.items():
-            if len({int(self.slots["stream"][work]) for work in works}) > 1:
+            last = {int(self.slots["stream"][work]): work for work in sorted(works)}
+            if len(last) > MOST_STREAMS:
                 return []
-            result.append(_Instance(row, max(works) if works else None))
+            result.append(_Instance(row, tuple(last.values())))
         return result
 
     def _try(self, instances: Sequence[_Instance], exact: bool) -> list[int] | None:
-        """Put narrower waits in: for the whole stream, or only up to the needed work. Return what need not be awaited.
+        """Put narrower waits in: for whole streams, or only up to the needed work. Return what need not be awaited.
 
         None where that is nothing, or where something needs more.
         """
@@ -127,16 +131,16 @@ class _Question:
         before: dict[int, list[Slots]] = {}
         waits: dict[int, Slots] = {}
         for number, each in enumerate(instances):
-            if each.needed is None:
+            if not each.needed:
                 continue
-            wait = slots[each.row : each.row + 1].copy()
-            stream = int(slots["stream"][each.needed])
+            streams = slots["stream"][list(each.needed)]
+            wait = np.repeat(slots[each.row : each.row + 1], len(streams))
             if exact:
-                if self._is_same(each.row, stream):
+                if any(self._is_same(each.row, int(stream)) for stream in streams):
                     return None
-                wait["kind"], wait["stream"], wait["object"] = OperationKind.STREAM_SYNCHRONIZE, stream, 0
+                wait["kind"], wait["stream"], wait["object"] = OperationKind.STREAM_SYNCHRONIZE, streams, 0
             else:
-                if not self._put_record(before, each.needed, stream, PROBE_EVENT + number):
+                if not self._put_record(before, each.needed[0], int(streams[0]), PROBE_EVENT + number):
                     return None
                 wait["kind"], wait["stream"], wait["object"] = (
                     OperationKind.EVENT_SYNCHRONIZE,
@@ -187,13 +191,15 @@ class _Question:
         slots = self.slots
         works = self.starts & np.isin(slots["kind"], WORK) & (slots["status"] == 0) & (slots["stream"] != 0)
         for each in instances:
-            if each.needed is None:
+            if not each.needed:
                 continue
-            stream = int(slots["stream"][each.needed])
+            narrower = {int(stream) for stream in slots["stream"][list(each.needed)]}
             latest: dict[int, int] = {}
             for row in np.flatnonzero(works[: each.row]).tolist():
                 latest[int(slots["stream"][row])] = row
-            others = [row for other, row in latest.items() if other != stream or (not exact and row > each.needed)]
+            others = [
+                row for other, row in latest.items() if other not in narrower or (not exact and row > each.needed[0])
+            ]
             if not others:
                 continue
             probes = np.repeat(slots[each.row : each.row + 1], len(others))
@@ -222,8 +228,8 @@ class _Question:
         following = int(self.slots["sequence"][row + 1 + int(later[0])])
         return run(self.trace.threads, inserted([self.slots], {following: probes})).needed_waits
 
-    def _fact(self, rows: Sequence[int], needed: int, needless: Sequence[int], exact: bool) -> Fact:
-        related = [(RelatedRole.USE, operation_of(self.trace, self.slots, needed))]
+    def _fact(self, rows: Sequence[int], needed: Sequence[int], needless: Sequence[int], exact: bool) -> Fact:
+        related = [(RelatedRole.USE, operation_of(self.trace, self.slots, row)) for row in needed]
         related += [(RelatedRole.OTHER, operation_of(self.trace, self.slots, row)) for row in needless]
         return Fact(
             code=TOO_WIDE,

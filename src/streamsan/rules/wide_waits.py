@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from streamsan.findings import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
@@ -31,17 +33,19 @@ class WaitTooWide(Rule):
         """Return what to say: what the wait covers for nothing, and what it is needed for."""
         wait = case.operation
         needless = case.all_of(RelatedRole.OTHER)
-        needed = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.RECORD)
+        needed = case.all_of(RelatedRole.USE, RelatedRole.FREE, RelatedRole.RECORD)
         call, line = case.call(wait), case.line(wait)
         covers = _listed([case.does(operation) for operation in needless])
         related = [
             case.related(RelatedRole.OTHER, operation, f"pending, in the order of {case.stream(operation)}: not needed")
             for operation in needless
         ]
-        if needed is not None:
-            related.append(
-                case.related(RelatedRole.USE, needed, f"what follows needs this, in the order of {case.stream(needed)}")
+        related += [
+            case.related(
+                RelatedRole.USE, operation, f"what follows needs this, in the order of {case.stream(operation)}"
             )
+            for operation in needed
+        ]
         waiter = case.stream(wait) if wait.kind is OperationKind.STREAM_WAIT_EVENT else "the host"
         related.append(case.related(RelatedRole.SYNC, wait, f"{waiter} waits here for all of it"))
         return Wording(
@@ -65,12 +69,13 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(distinct[:-1])} and {distinct[-1]}" if len(distinct) < 4 else f"{distinct[0]} and other work"
 
 
-def _narrower(case: Case, wait: Operation, needed: Operation | None, line: int) -> str:
+def _narrower(case: Case, wait: Operation, needed: Sequence[Operation], line: int) -> str:
     at = f"line {line}: " if line else ""
-    if needed is None:
+    if not needed:
         return f"{at}wait for the stream or the event that what follows needs"
     if case.fact.extra.get("exact", int(wait.kind is OperationKind.CONTEXT_SYNCHRONIZE)):
-        return f"{at}cudaStreamSynchronize({case.stream_argument(needed)});"
-    after = case.line(needed)
+        waits = dict.fromkeys(f"cudaStreamSynchronize({case.stream_argument(each)});" for each in needed)
+        return f"{at}{' '.join(waits)}"
+    after = case.line(needed[0])
     where = f"after line {after}" if after else "after the work that is needed"
-    return f"{where}: cudaEventRecord(event, {case.stream_argument(needed)}); {at}cudaEventSynchronize(event);"
+    return f"{where}: cudaEventRecord(event, {case.stream_argument(needed[0])}); {at}cudaEventSynchronize(event);"

@@ -1,0 +1,189 @@
+// Bodies of executable graphs: read, and checked node against node.
+#include "graphs.hpp"
+
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+constexpr std::size_t most_nodes = 1'000'000;
+constexpr std::size_t most_edges = 8'000'000;
+constexpr std::size_t most_references = 4'000'000;
+/// Larger bodies are not checked node against node: the table of who is after whom grows with the square.
+constexpr std::size_t most_checked_nodes = 10'000;
+/// Comparisons of accesses in one body.
+constexpr std::size_t most_comparisons = 20'000'000;
+
+/// For each node the nodes that are before it, itself included.
+class Ancestors {
+public:
+    explicit Ancestors(const GraphBody& body) : words_((body.nodes.size() + 63) / 64), bits_(words_ * body.nodes.size()) {
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> edges = body.edges;
+        std::sort(edges.begin(), edges.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
+        std::size_t next = 0;
+        for (std::size_t node = 0; node < body.nodes.size(); ++node) {
+            std::uint64_t* row = &bits_[node * words_];
+            row[node / 64] |= std::uint64_t{1} << (node % 64);
+            for (; next < edges.size() && edges[next].second == node; ++next) {
+                const std::uint64_t* before = &bits_[edges[next].first * words_];
+                for (std::size_t word = 0; word < words_; ++word) row[word] |= before[word];
+            }
+        }
+    }
+
+    [[nodiscard]] bool before(std::size_t earlier, std::size_t later) const {
+        return (bits_[later * words_ + earlier / 64] >> (earlier % 64) & 1) != 0;
+    }
+
+private:
+    std::size_t words_;
+    std::vector<std::uint64_t> bits_;
+};
+
+}  // namespace
+
+Access access_of(const BodyNode& node, const Reference& reference) {
+    Access access{node.operation, reference.address, 0};
+    constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
+    access.operation.flags = static_cast<std::uint8_t>((access.operation.flags & ~own) | static_cast<std::uint8_t>(reference.mode) | reference.flags);
+    if (reference.assumed || node.conditional()) access.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+    if (bulk(node.kind) && reference.size != 0 && reference.address <= UINT64_MAX - reference.size) access.end = reference.address + reference.size;
+    return access;
+}
+
+void Engine::begin_body(const Slot& slot, Thread& thread, std::uint32_t index) {
+    execs_[index]->body = {};
+    thread.building = index;
+    thread.building_left = slot.size;
+    thread.building_references = 0;
+    if (slot.size == 0) finish_body(thread);
+}
+
+void Engine::body_part(const Slot& slot, Thread& thread, const Operation& operation) {
+    if (thread.building == none || execs_[thread.building]->handle != slot.stream || thread.building_left == 0) {
+        ++problems_;
+        return;
+    }
+    GraphBody& body = execs_[thread.building]->body;
+    if (operation.kind == OperationKind::GRAPH_EDGE) {
+        const bool fits = slot.object >= 1 && slot.address <= most_nodes && slot.object < slot.address && body.edges.size() < most_edges;
+        if (fits) body.edges.emplace_back(static_cast<std::uint32_t>(slot.object - 1), static_cast<std::uint32_t>(slot.address - 1));
+        else ++problems_;
+    } else if (slot.object != body.nodes.size() + 1 || body.nodes.size() >= most_nodes ||
+               thread.building_references + references_.size() > most_references) {
+        ++problems_;
+    } else {
+        thread.building_references += references_.size();
+        body.nodes.push_back({operation, static_cast<NodeKind>(slot.detail), slot.address, false, references_});
+    }
+    if (--thread.building_left == 0) finish_body(thread);
+}
+
+void Engine::finish_body(Thread& thread) {
+    const std::uint32_t index = thread.building;
+    thread.building = none;
+    GraphExec& exec = *execs_[index];
+    if (!exec.alive) return;
+    if (thread.building_left != 0) ++problems_;
+    GraphBody& body = exec.body;
+    const std::size_t before = body.edges.size();
+    std::erase_if(body.edges, [&](const auto& edge) { return edge.second >= body.nodes.size(); });
+    std::sort(body.edges.begin(), body.edges.end());
+    body.edges.erase(std::unique(body.edges.begin(), body.edges.end()), body.edges.end());
+    problems_ += before - body.edges.size();
+    Process& process = *processes_[exec.process];
+    claim_memory(process, index);
+    check_body(process, index, false);
+    summarise(process, index);
+}
+
+void Engine::check_body(Process& process, std::uint32_t index, bool changed_only) {
+    GraphBody& body = execs_[index]->body;
+    if (body.nodes.size() > most_checked_nodes) return;
+    FlatMap touched;  // allocations that changed nodes use
+    if (changed_only) {
+        for (const BodyNode& node : body.nodes) {
+            if (!node.changed) continue;
+            for (const Reference& reference : node.references) {
+                const std::uint32_t allocation = process.allocations.containing(reference.address);
+                if (allocation != none) touched.set(allocation, 0);
+            }
+        }
+        if (touched.size() == 0) return;
+    }
+    // What was compared before, and is as it was, is not said again.
+    const auto news = [&](std::uint32_t one, std::uint32_t other) { return !changed_only || body.nodes[one].changed || body.nodes[other].changed; };
+    bool needed = false;
+    FlatMap seen;
+    struct Kept {
+        std::uint32_t node;
+        Access access;
+    };
+    struct Uses {
+        std::uint32_t allocation = none;
+        std::uint32_t alloc_node = none;
+        std::uint32_t free_node = none;
+        bool writes = false;
+        std::vector<Kept> kept;
+    };
+    std::vector<Uses> uses;
+    for (std::uint32_t node = 0; node < body.nodes.size(); ++node) {
+        for (const Reference& reference : body.nodes[node].references) {
+            const std::uint32_t allocation = process.allocations.containing(reference.address);
+            if (allocation == none || (changed_only && touched.find(allocation) == none)) continue;
+            std::uint32_t at = seen.find(allocation);
+            if (at == none) {
+                at = static_cast<std::uint32_t>(uses.size());
+                seen.set(allocation, at);
+                uses.push_back({allocation, none, none, false, {}});
+            }
+            Uses& here = uses[at];
+            const NodeKind kind = body.nodes[node].kind;
+            if (kind == NodeKind::ALLOC) {
+                here.alloc_node = node;
+            } else if (kind == NodeKind::FREE) {
+                here.free_node = node;
+            } else {
+                here.writes |= reference.mode != AccessMode::READ;
+                here.kept.push_back({node, access_of(body.nodes[node], reference)});
+            }
+            needed |= here.alloc_node != none || (here.writes && here.kept.size() > 1);
+        }
+    }
+    if (!needed) return;
+    const Ancestors ancestors(body);
+    std::size_t comparisons = 0;
+    for (Uses& here : uses) {
+        const Allocation& allocation = process.allocations[here.allocation];
+        if (here.alloc_node != none) {
+            const BodyNode* const free = here.free_node == none ? nullptr : &body.nodes[here.free_node];
+            for (const Kept& use : here.kept) {
+                const Operation& node = use.access.operation;
+                if (!news(use.node, use.node)) continue;
+                if (!ancestors.before(here.alloc_node, use.node)) report_inside(allocation, node, nullptr);
+                else if (free != nullptr && !ancestors.before(use.node, here.free_node)) report_inside(allocation, node, &free->operation);
+            }
+            if (free != nullptr && !changed_only && !ancestors.before(here.alloc_node, here.free_node)) report_inside(allocation, free->operation, nullptr);
+        }
+        if (!here.writes || (!allocation.live() && allocation.kind != MemoryKind::GRAPH)) continue;  // SS303 says the latter
+        // In topological order: what a later node is after, and covers, need not be compared again.
+        std::vector<Kept> open;
+        for (const Kept& use : here.kept) {
+            if (comparisons > most_comparisons) return;
+            comparisons += open.size() + 1;
+            for (const Kept& earlier : open) {
+                if (earlier.node == use.node || !news(earlier.node, use.node) || ancestors.before(earlier.node, use.node)) continue;
+                if (conflict_of(use.access, earlier.access) != Conflict::sure) continue;
+                report(conflict_fact(allocation, Conflict::sure, use.access.operation, earlier.access.operation));
+            }
+            std::erase_if(open, [&](const Kept& earlier) {
+                return ancestors.before(earlier.node, use.node) && same_access(earlier.access, use.access);
+            });
+            open.push_back(use);
+        }
+    }
+}
+
+}  // namespace streamsan::order

@@ -1,0 +1,201 @@
+// What a graph's launches need to know of its body: the memory that it uses, and the other graphs that use it too.
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+/// Distinct accesses that a graph keeps for one allocation.
+constexpr std::size_t most_accesses = 8;
+constexpr std::size_t most_neighbours = 64;
+
+std::uint64_t allocation_key(std::uint32_t process, std::uint32_t allocation) { return std::uint64_t{process} << 32 | allocation; }
+
+}  // namespace
+
+void Engine::summarise(Process& process, std::uint32_t index) {
+    GraphExec& exec = *execs_[index];
+    exec.changed = false;
+    std::vector<Baked> old = std::move(exec.baked);
+    exec.baked.clear();
+    exec.dirty.clear();
+    exec.stale.clear();
+    for (const Neighbour& each : exec.neighbours) {
+        // What the others know of this graph's accesses is of its body before.
+        if (execs_[each.exec]->incarnation != each.incarnation) continue;
+        std::erase_if(execs_[each.exec]->neighbours, [index](const Neighbour& back) { return back.exec == index; });
+    }
+    exec.neighbours.clear();
+    exec.foreign.clear();
+    exec.waits.clear();
+    exec.records.clear();
+    exec.keys.clear();
+    FlatMap seen;
+    FlatMap seen_stale;
+    const auto note = [](std::vector<std::uint64_t>& list, std::uint64_t value) {
+        constexpr std::size_t most = 256;
+        if (value != 0 && list.size() < most && std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+    };
+    for (std::uint32_t number = 0; number < exec.body.nodes.size(); ++number) {
+        const BodyNode& node = exec.body.nodes[number];
+        if (node.kind == NodeKind::EVENT_WAIT && !node.conditional()) note(exec.waits, node.object);
+        if (node.kind == NodeKind::EVENT_RECORD && !node.conditional()) note(exec.records, node.object);
+        if (node.kind == NodeKind::HOST) note(exec.keys, node.object);
+        for (const Reference& reference : node.references) bake(process, exec, number, reference, seen, seen_stale);
+    }
+    // What the launches so far used is pending still, though later ones do not use it.
+    for (const Baked& gone : old) {
+        const std::uint32_t at = gone.made == 0 ? none : seen.find(gone.allocation);
+        if (gone.made == 0) continue;
+        if (at != none && exec.baked[at].made == gone.made) {
+            exec.baked[at].ordered = gone.ordered;
+            const std::vector<BakedAccess>& now = exec.baked[at].accesses;
+            const bool same = std::equal(now.begin(), now.end(), gone.accesses.begin(), gone.accesses.end(), [](const auto& one, const auto& other) {
+                return same_access(one.access, other.access);
+            });
+            if (same) exec.baked[at].since = gone.since;
+            else keep_launch(process, exec, gone);
+            continue;
+        }
+        keep_launch(process, exec, gone);
+        unlink(exec, index, gone.allocation);
+    }
+    for (std::uint32_t i = 0; i < exec.baked.size(); ++i) {
+        if (exec.baked[i].dirty) continue;
+        exec.baked[i].dirty = true;
+        exec.dirty.push_back(i);
+    }
+    link(process, index);
+}
+
+void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen, FlatMap& seen_stale) {
+    const BodyNode& node = exec.body.nodes[number];
+    const std::uint32_t at = process.allocations.containing(reference.address);
+    if (at == none) return;
+    Allocation& allocation = process.allocations[at];
+    if (allocation.kind == MemoryKind::GRAPH) {
+        const std::uint32_t memory = graph_memory_of(process, at);
+        if (memory == none || (graph_memory_[memory].exec != none && execs_[graph_memory_[memory].exec].get() == &exec)) return;
+        if (node.kind == NodeKind::ALLOC) return;
+        constexpr std::size_t most_foreign = 4096;
+        const bool listed = std::any_of(exec.foreign.begin(), exec.foreign.end(), [&](const auto& each) {
+            return each.first == memory && (exec.body.nodes[each.second].kind == NodeKind::FREE) == (node.kind == NodeKind::FREE);
+        });
+        if (!listed && exec.foreign.size() < most_foreign) exec.foreign.emplace_back(memory, number);
+        return;
+    }
+    if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;
+    const Access access = access_of(node, reference);
+    const bool older = reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
+    if (older || !allocation.live()) {
+        if (allocation.kind == MemoryKind::REGISTERED || seen_stale.find(at) != none) return;
+        const Previous* previous = process.allocations.previous(at);
+        if (older && (previous == nullptr || previous->generation != reference.generation)) return;
+        seen_stale.set(at, 0);
+        Stale stale;
+        stale.allocation = describe(allocation);
+        stale.made = older ? previous->made : allocation.made;
+        stale.freed = older ? previous->freed : allocation.uses[0].operation;
+        stale.node = access.operation;
+        stale.recycled = older;
+        stale.reset = !older && allocation.freed_by == ended_by_reset;
+        stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
+        if (older) {
+            stale.allocation.generation = reference.generation;
+            stale.allocation.site = previous->made.site;
+        }
+        exec.stale.push_back(stale);
+        return;
+    }
+    std::uint32_t known = seen.find(at);
+    if (known == none) {
+        known = static_cast<std::uint32_t>(exec.baked.size());
+        seen.set(at, known);
+        exec.baked.push_back({at, allocation.made.sequence, false, false, exec.launches, {}});
+    }
+    std::vector<BakedAccess>& accesses = exec.baked[known].accesses;
+    for (const BakedAccess& each : accesses) {
+        if (same_access(each.access, access)) return;
+    }
+    if (accesses.size() < most_accesses) {
+        accesses.push_back({access, bulk(node.kind)});
+    } else if (!access.operation.reads_only() && exec.baked[known].reads_only()) {
+        accesses.back() = {access, bulk(node.kind)};  // that it writes at all matters most
+    }
+}
+
+std::vector<Engine::Baker>* Engine::bakers_of(const Process& process, std::uint32_t allocation) {
+    const std::uint32_t at = baker_index_.find(allocation_key(process.number, allocation));
+    return at == none ? nullptr : &bakers_[at];
+}
+
+void Engine::unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t allocation) {
+    const Process& process = *processes_[exec.process];
+    std::vector<Baker>* list = bakers_of(process, allocation);
+    if (list == nullptr) return;
+    std::erase_if(*list, [&](const Baker& each) { return each.exec == index; });
+    if (list->empty()) drop_bakers(process, allocation);
+}
+
+void Engine::drop_bakers(const Process& process, std::uint32_t allocation) {
+    const std::uint64_t key = allocation_key(process.number, allocation);
+    const std::uint32_t at = baker_index_.find(key);
+    if (at == none) return;
+    bakers_[at].clear();
+    baker_index_.erase(key);
+    spare_bakers_.push_back(at);
+}
+
+void Engine::link(Process& process, std::uint32_t index) {
+    GraphExec& exec = *execs_[index];
+    for (std::uint32_t i = 0; i < exec.baked.size(); ++i) {
+        const Baked& mine = exec.baked[i];
+        const std::uint64_t key = allocation_key(process.number, mine.allocation);
+        std::uint32_t at = baker_index_.find(key);
+        if (at == none) {
+            if (spare_bakers_.empty()) {
+                at = static_cast<std::uint32_t>(bakers_.size());
+                bakers_.emplace_back();
+            } else {
+                at = spare_bakers_.back();
+                spare_bakers_.pop_back();
+            }
+            baker_index_.set(key, at);
+        }
+        std::vector<Baker>& list = bakers_[at];
+        // Of an earlier generation of the record, whose end nobody saw, or of this graph before its update.
+        std::erase_if(list, [&](const Baker& each) {
+            const GraphExec& other = *execs_[each.exec];
+            return each.exec == index || each.baked >= other.baked.size() || other.baked[each.baked].made != mine.made;
+        });
+        for (const Baker& other : list) add_neighbours(index, i, other);
+        list.push_back({index, i});
+        process.allocations[mine.allocation].marks.baked = true;
+    }
+}
+
+void Engine::add_neighbours(std::uint32_t index, std::uint32_t baked, const Baker& other) {
+    GraphExec& exec = *execs_[index];
+    GraphExec& neighbour = *execs_[other.exec];
+    if (exec.neighbours.size() >= most_neighbours || neighbour.neighbours.size() >= most_neighbours) return;
+    Conflict worst = Conflict::absent;
+    const Access* mine = nullptr;
+    const Access* theirs = nullptr;
+    for (const BakedAccess& one : exec.baked[baked].accesses) {
+        for (const BakedAccess& two : neighbour.baked[other.baked].accesses) {
+            const Conflict found = conflict_of(one.access, two.access);
+            if (found <= worst) continue;
+            worst = found;
+            mine = &one.access;
+            theirs = &two.access;
+        }
+    }
+    if (worst == Conflict::absent) return;
+    exec.neighbours.push_back({other.exec, neighbour.incarnation, baked, other.baked, *mine, *theirs});
+    // A neighbour that is gone by then is passed over.
+    std::erase_if(neighbour.neighbours, [&](const Neighbour& each) { return each.exec == index && each.mine == other.baked; });
+    neighbour.neighbours.push_back({index, exec.incarnation, other.baked, baked, *theirs, *mine});
+}
+
+}  // namespace streamsan::order

@@ -1,0 +1,117 @@
+// Which uses of an allocation are kept: those that a later operation may still have to be ordered after.
+#include <algorithm>
+
+#include "engine.hpp"
+#include "uses.hpp"
+
+namespace streamsan::order {
+
+void Engine::keep_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
+    Allocations& allocations = process.allocations;
+    const Placed use{access.operation, epoch};
+    if (requirements_) {
+        keep_each_use(process, allocation, access, use);
+        return;
+    }
+    // Forgets what this use is after and covers: whoever is ordered after it is ordered after those as well.
+    const auto dominated = [&](const Placed& other) { return covers(use.operation, other.operation) && clock.knows(other.epoch, contract); };
+    const auto forget = [&](const RangedUse& old) {
+        // Of other parts of the memory, or surer of them: that still conflicts with what is ordered after neither.
+        if (!may_conflict_surely(old.use.operation, old.end != 0)) return;
+        if (!stands_for(access, {old.use.operation, old.begin, old.end})) remember_use(process, allocation, access, epoch, old);
+    };
+    std::uint8_t kept = 0;
+    std::uint8_t place = allocation.inline_uses;
+    for (std::uint8_t i = allocation.inline_uses; i-- > 0;) {
+        const Placed& old = allocation.uses[i];
+        if (!dominated(old)) {
+            ++kept;
+            continue;
+        }
+        place = i;
+        const bool part = (allocation.parts >> i & 1U) != 0;
+        if (part || may_conflict_surely(old.operation, false)) {
+            const auto [begin, end] = allocations.extent(allocation, i);
+            forget({old, begin, end});
+        }
+    }
+    if (allocation.more_uses != none) {
+        std::vector<RangedUse>& more = allocations.more_uses(allocation);
+        std::erase_if(more, [&](const RangedUse& each) {
+            if (!dominated(each.use)) return false;
+            forget(each);
+            return true;
+        });
+        if (more.empty()) allocations.drop_more(allocation);
+    }
+    if (place == allocation.uses.size()) {
+        allocations.more_uses(allocation).push_back({use, access.begin, access.end});
+        return;
+    }
+    // Of two that are gone the second is one that the new one is not put in the place of.
+    allocation.inline_uses = (kept + 1U) & 0xFU;
+    allocations.set_use(allocation, place, use, access.begin, access.end);
+}
+
+void Engine::remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old) {
+    if (allocation.has_earlier()) {
+        // What is covered now, on the same timeline, says nothing that the new one does not.
+        std::erase_if(process.allocations.earlier(allocation), [&](const RangedUse& each) {
+            return each.use.epoch.slot == epoch.slot && stands_for(access, {each.use.operation, each.begin, each.end});
+        });
+    }
+    process.allocations.remember(allocation, old);
+}
+
+void Engine::keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
+    if (!host_side(allocation.kind)) {
+        keep_use(process, allocation, access, epoch, clock);
+        return;
+    }
+    const Reference reference{access.begin, access.exact() ? access.end - access.begin : 0, allocation.generation, access.operation.mode(),
+                              access.operation.assumed(), 0};
+    keep_ranged_use(process, allocation, reference, {access.operation, epoch}, clock);
+}
+
+void Engine::keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use) {
+    const auto same = [&use](const Placed& other) {
+        return other.epoch.slot == use.epoch.slot && other.operation.reads_only() == use.operation.reads_only();
+    };
+    for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
+        if (!same(allocation.uses[i])) continue;
+        process.allocations.set_use(allocation, i, use, access.begin, access.end);
+        return;
+    }
+    if (allocation.inline_uses < allocation.uses.size()) {
+        const std::uint8_t next = allocation.inline_uses;
+        allocation.inline_uses = (next + 1U) & 0xFU;
+        process.allocations.set_use(allocation, next, use, access.begin, access.end);
+        return;
+    }
+    std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
+    for (RangedUse& each : more) {
+        if (!same(each.use)) continue;
+        each = {use, access.begin, access.end};
+        return;
+    }
+    more.push_back({use, access.begin, access.end});
+}
+
+void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use,
+                             const Clock& clock) {
+    // Parts of host buffers are filled and read while other parts are in flight: each part counts for itself.
+    const RangedUse next{use, reference.address, end_of(reference, allocation)};
+    std::vector<RangedUse>& uses = process.allocations.more_uses(allocation);
+    if (!requirements_) {
+        std::erase_if(uses, [&](const RangedUse& each) {
+            return each.begin >= next.begin && each.end <= next.end && clock.knows(each.use.epoch, contract) &&
+                   covers(use.operation, each.use.operation) &&
+                   (forbids_host_access(use.operation.kind) || !forbids_host_access(each.use.operation.kind));
+        });
+    }
+    constexpr std::size_t most_ranges = 64;
+    if (uses.size() >= most_ranges) uses.erase(uses.begin());
+    uses.push_back(next);
+}
+
+}  // namespace streamsan::order

@@ -1,0 +1,28 @@
+// What the engine asks of single uses of memory.
+#pragma once
+#include <cstdint>
+
+#include "allocations.hpp"
+
+namespace streamsan::order {
+
+inline bool host_side(MemoryKind kind) { return pageable(kind) || kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED; }
+
+inline std::uint64_t end_of(const Reference& reference, const Allocation& allocation) {
+    if (reference.size == 0) return allocation.end();
+    return reference.address > UINT64_MAX - reference.size ? UINT64_MAX : reference.address + reference.size;
+}
+
+/// A host access that overlaps a kernel on mapped memory may be meant (polling, filling); one that overlaps these is not.
+inline bool forbids_host_access(OperationKind kind) {
+    return kind == OperationKind::COPY || kind == OperationKind::MEMSET || kind == OperationKind::PREFETCH ||
+           kind == OperationKind::HOST_FUNCTION;
+}
+
+/// Whether the size of its references is what it accesses, not a bound of it.
+inline bool exact_extent(OperationKind kind) { return kind == OperationKind::COPY || kind == OperationKind::MEMSET; }
+
+/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
+inline bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
+
+}  // namespace streamsan::order
