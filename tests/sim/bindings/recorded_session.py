@@ -56,6 +56,9 @@ class RecordedSession:
     lock: Any = field(default_factory=threading.RLock)
     refused: list[tuple[str, int]] = field(default_factory=list)
 
+    def asked(self, api: str, error: int) -> None:
+        self.refused.append((api, error))
+
     def answer(self, api: str, status: int) -> int:
         self.refused.append((api, status))
         return status

@@ -20,15 +20,7 @@ from streamsan.model.values import Outcome
     "cuMipmappedArrayGetMemoryRequirements",
     "cuArrayGetSparseProperties",
     "cuMipmappedArrayGetSparseProperties",
-    # what texture and surface objects were made of
-    "cudaGetTextureObjectResourceDesc",
-    "cudaGetTextureObjectResourceViewDesc",
-    "cudaGetTextureObjectTextureDesc",
-    "cudaGetSurfaceObjectResourceDesc",
-    "cuTexObjectGetResourceDesc",
-    "cuTexObjectGetResourceViewDesc",
-    "cuTexObjectGetTextureDesc",
-    "cuSurfObjectGetResourceDesc",
+    # texture references, which CUDA 12 took away
     "cuTexRefGetAddress",
     "cuTexRefGetAddressMode",
     "cuTexRefGetArray",

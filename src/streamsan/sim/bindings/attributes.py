@@ -11,11 +11,12 @@ from enum import IntEnum
 from typing import Any
 
 from streamsan.model.values import Outcome, Value
+from streamsan.sim.bindings import ipc
 from streamsan.sim.bindings.arguments import PRESENT
 from streamsan.sim.bindings.calls import Prepared, error, make, prepare, results
 from streamsan.sim.bindings.classes import find
 from streamsan.sim.bindings.handles import model_handle
-from streamsan.sim.bindings.outputs import IDENTITY, convert, plain
+from streamsan.sim.bindings.outputs import convert, plain
 from streamsan.sim.bindings.plans import Plan
 from streamsan.sim.bindings.pointers import number_of
 from streamsan.sim.bindings.structures import Structure
@@ -166,6 +167,8 @@ def ipc_handle(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     for index, slot in enumerate(plan.slots):
         given = arguments[slot.argument] if slot.argument is not None else None
         if isinstance(given, Structure):
-            identity = given._values.get(IDENTITY, 0)
+            fields = ipc.read(given)
+            identity = fields.get("identity", 0)
             prepared.values[index] = model_handle(identity if isinstance(identity, int) else 0, "ipc")
+            prepared.structures[slot.name] = fields
     return results(plan, make(plan, prepared), arguments)

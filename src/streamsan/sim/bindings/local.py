@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from streamsan.model.errors import words
+from streamsan.sim import active
 from streamsan.sim.bindings.calls import error
 from streamsan.sim.bindings.catalogue import ModuleName, catalogue
 from streamsan.sim.bindings.classes import find
@@ -86,6 +87,9 @@ def _about_error(plan: Plan, arguments: Sequence[object], *, in_words: bool) -> 
     given: Any = arguments[0]
     if given is None:
         raise TypeError("Argument 'error' must not be None")
+    session = active.current()
+    if session is not None and int(given):
+        session.asked(plan.name, int(given))
     found = member(_error_class(plan.module), int(given))
     if not isinstance(found, IntEnum):
         known = plan.module == "runtime"

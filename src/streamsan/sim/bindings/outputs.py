@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from streamsan.model.values import Handle, Pointer, Value
+from streamsan.sim.bindings import ipc
 from streamsan.sim.bindings.catalogue import Item, ModuleName
 from streamsan.sim.bindings.classes import Kind, find
 from streamsan.sim.bindings.enums import member
@@ -17,8 +18,6 @@ from streamsan.sim.bindings.structures import Structure
 Outputs = Mapping[str, Value]
 
 _fresh = itertools.count(0x7E00_0000_0000, 0x40)
-IDENTITY = "identity"
-"""hidden value of a structure that stands for a handle (IPC)"""
 
 
 def result(module: ModuleName, item: Item, name: str, outputs: Outputs) -> object:
@@ -86,7 +85,8 @@ def structure_of(kind: type[Structure], name: str, outputs: Outputs) -> Structur
     if isinstance(whole, Pointer) and "ptr" in kind._fields:
         made._values["ptr"] = DevicePointer(whole)
     elif "Ipc" in kind.__name__ or "ipc" in kind.__name__:
-        made._values[IDENTITY] = whole.value if isinstance(whole, Handle) else next(_fresh)
+        prefix = name + "."
+        ipc.write(made, {key[len(prefix) :]: value for key, value in outputs.items() if key.startswith(prefix)})
     fill(made, name, outputs)
     return made
 

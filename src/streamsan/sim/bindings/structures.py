@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, ClassVar, Protocol
 
 from streamsan.sim.executor.host_bytes import is_mapped
@@ -81,9 +80,17 @@ def packed(structure: Structure) -> bytes:
     return content.ljust(structure._size or aligned(len(content), widest), b"\0")[: structure._size or None]
 
 
-@cache
+_OFFSETS: dict[type, Mapping[str, int] | None] = {}
+
+
 def _offsets(kind: type[Structure]) -> Mapping[str, int] | None:
-    """Return where each attribute lies in memory; None where that is not known of every one (unions, left-out parts)."""
+    """Return where each attribute lies in memory; None where that is not known (unions, left-out parts)."""
+    if kind not in _OFFSETS:
+        _OFFSETS[kind] = _computed_offsets(kind)
+    return _OFFSETS[kind]
+
+
+def _computed_offsets(kind: type[Structure]) -> Mapping[str, int] | None:
     found: dict[str, int] = {}
     end, widest = 0, 1
     for name, field in kind._fields.items():
@@ -92,7 +99,9 @@ def _offsets(kind: type[Structure]) -> Mapping[str, int] | None:
             return None
         found[name] = aligned(end, field.alignment)
         end, widest = found[name] + size, max(widest, field.alignment)
-    return None if kind._union or not kind._size or aligned(end, widest) != kind._size else found
+    if kind._union or not kind._size or (found and aligned(end, widest) != kind._size):
+        return None
+    return found
 
 
 def _bytes_of(field: Field) -> int | None:
@@ -116,8 +125,8 @@ class Structure:
         """Make a structure of zeros, or another view of what lies at an address: of a structure, or any memory."""
         other = _AT.get(int(_ptr)) if _ptr else None
         self._values = other._values if other is not None else {}
-        self._memory: Any = None
-        self._outside = int(_ptr) if other is None and self._lies_at(int(_ptr)) else 0
+        self._memory: Any = other._memory if other is not None and other._outside else None
+        self._outside = other._outside if other is not None else int(_ptr) if self._lies_at(int(_ptr)) else 0
         """its address, where it lies in memory of the program's own"""
 
     def getPtr(self) -> int:  # noqa: N802 - the name that cuda.bindings has
@@ -130,6 +139,8 @@ class Structure:
         ctypes.memmove(self._memory, content, min(len(content), len(self._memory)))
         address = ctypes.addressof(self._memory)
         _AT[address] = self
+        if not self._fields:
+            self._outside = address  # nothing but bytes (an IPC handle): from here on they are what it is
         return address
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ _FIRST: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = (
     ((9, 0), (13, 0)), ((8, 8), (12, 9)), ((8, 7), (12, 8)), ((8, 6), (12, 7)), ((8, 0), (12, 0)),
     ((7, 0), (11, 0)), ((6, 3), (10, 0)), ((6, 0), (9, 0)), ((5, 0), (8, 0)),
 )  # fmt: skip
-"""Where the minor versions of PTX and of CUDA begin to count together: PTX 7.2 came with CUDA 11.2 (PTX ISA, releases)"""
+"""Where minor versions of PTX and of CUDA begin to count together: PTX 7.2 came with CUDA 11.2 (PTX ISA, releases)"""
 _OLD = {"4.3": (7, 5), "4.2": (7, 0), "4.1": (6, 5), "4.0": (6, 0), "3.2": (5, 5), "3.1": (5, 0), "3.0": (4, 1),
         "2.3": (4, 0), "2.2": (3, 2), "2.1": (3, 1), "2.0": (3, 0), "1.4": (2, 2), "1.3": (2, 1), "1.2": (2, 0),
         "1.1": (1, 1), "1.0": (1, 0)}  # fmt: skip
@@ -33,7 +33,7 @@ def get_ptx_ver(ptx: str) -> str:
 
 
 def get_minimal_required_cuda_ver_from_ptx_ver(ptx_version: str) -> int:
-    """Return the first CUDA version that knows a PTX version, as 12090 for 12.9. Raises ValueError for an unknown one."""
+    """Return the first CUDA version that knows a PTX version (12090 is 12.9). Raises ValueError for an unknown one."""
     if ptx_version in _OLD:
         major, minor = _OLD[ptx_version]
         return major * 1000 + minor * 10

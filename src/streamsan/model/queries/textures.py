@@ -1,0 +1,51 @@
+"""Texture and surface objects: numbers for what they were made of. What is read through them nobody follows."""
+
+from __future__ import annotations
+
+from streamsan.model.answers import answers, flat, given
+from streamsan.model.call import Call
+from streamsan.model.core import ModelCore
+from streamsan.model.machine import Machine
+from streamsan.model.statuses import INVALID_VALUE, SUCCESS
+from streamsan.model.values import Handle, Outcome
+
+
+@answers("cudaCreateTextureObject", "cuTexObjectCreate", "cudaCreateSurfaceObject", "cuSurfObjectCreate")
+def create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Make an object and remember its descriptions."""
+    if "pResDesc" not in call.structures:
+        return Outcome(INVALID_VALUE, {})
+    number = core.fresh_handle()
+    call.thread.process.described[number] = {name: dict(fields) for name, fields in call.structures.items()}
+    return given(call, number)
+
+
+@answers("cudaDestroyTextureObject", "cuTexObjectDestroy", "cudaDestroySurfaceObject", "cuSurfObjectDestroy")
+def destroy(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Forget an object."""
+    call.thread.process.described.pop(_number(call), None)
+    return Outcome(SUCCESS, {})
+
+
+@answers(
+    "cudaGetTextureObjectResourceDesc",
+    "cudaGetTextureObjectTextureDesc",
+    "cudaGetTextureObjectResourceViewDesc",
+    "cudaGetSurfaceObjectResourceDesc",
+    "cuTexObjectGetResourceDesc",
+    "cuTexObjectGetTextureDesc",
+    "cuTexObjectGetResourceViewDesc",
+    "cuSurfObjectGetResourceDesc",
+)
+def description(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give what an object was made with."""
+    known = call.thread.process.described.get(_number(call))
+    if known is None:
+        return Outcome(INVALID_VALUE, {})
+    return flat(call, known.get(call.signature.outs[0].name, {}))
+
+
+def _number(call: Call) -> int:
+    values = (call.values.get(name) for name in ("texObject", "surfObject"))
+    value = next((each for each in values if each is not None), 0)
+    return value.value if isinstance(value, Handle) else value if isinstance(value, int) else 0
