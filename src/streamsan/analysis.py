@@ -7,11 +7,10 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamsan import cuda_source
-from streamsan.cuda_source.syntax.tree import Problem
 from streamsan.findings import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.consumers import unconsumed_waits
@@ -22,6 +21,9 @@ from streamsan.trace import Trace, TraceError
 from streamsan.trace import reader as trace_reader
 from streamsan.trace.store import Slots, SlotStore, owners
 from streamsan.worlds import CheckedWorld, merge_worlds, once_per_reason
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.syntax.tree import Problem
 
 SOURCE_SUFFIXES = frozenset({".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp"})
 HEADER_SUFFIXES = frozenset({".cuh", ".h", ".hpp"})
@@ -83,6 +85,9 @@ def analyse_source(path: str, options: SourceOptions) -> Checked:
     empty = _probe_source(path)
     if empty:
         return Checked(path, (), 0, {path: ""}, ("empty file, nothing to check",))
+    # Imported late: a trace needs no reader of source, which takes longer to load than most runs to check.
+    from streamsan import cuda_source
+
     try:
         reading = cuda_source.read(
             Path(path), defines=dict(options.defines), include_dirs=[Path(folder) for folder in options.include_dirs]

@@ -347,7 +347,9 @@ class SlotFlag(IntEnum):
     TOUCHES = 64
     """of a reference: it surely touches the first byte (a kernel whose body was read), though its extent is not known"""
     ATOMIC = 128
-    """of a reference: all of its accesses are atomic"""
+    """of a kernel's reference: all of its accesses are atomic"""
+    STRIDED = 128
+    """of a copy's or a fill's reference: its rows leave gaps, not every byte of the range is touched; the first is"""
 
 
 class FactVariant(IntEnum):
@@ -479,6 +481,15 @@ class FactVariant(IntEnum):
     """SS502: allocated and freed again and again at the same places"""
     UNCHECKED = 62
     """SS601: a call failed, and the program went on"""
+
+
+class CallClass(IntEnum):
+    """detail of CALL."""
+
+    PLAIN = 0
+    """a call"""
+    UNREAD = 1
+    """not a call: that nobody looks at the status of the earlier call of this name and site, which failed"""
 
 
 class RelatedRole(IntEnum):

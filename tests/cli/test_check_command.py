@@ -253,16 +253,16 @@ def test_invalid_utf_8_is_checked_and_said(capsys: Run) -> None:
 
 
 def test_a_defect_takes_no_other_input_with_it(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from streamsan import analysis
+    from streamsan import cuda_source
 
-    read = analysis.cuda_source.read
+    read = cuda_source.read
 
     def broken(path: str, **options: object) -> object:
         if "right" in str(path):
             raise IndexError("list index out of range")
         return read(path, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(analysis.cuda_source, "read", broken)
+    monkeypatch.setattr(cuda_source, "read", broken)
     status, out, err = run(capsys, "check", "right.cu", "race.cu")
     assert status == 2
     assert err.startswith("streamsan: right.cu: not checked: internal error, please report it: IndexError: list index")
@@ -311,12 +311,12 @@ def test_rules_are_listed(capsys: Run) -> None:
 
 
 def test_ctrl_c_ends_quietly(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from streamsan import analysis
+    from streamsan import cuda_source
 
     def interrupted(path: str, **options: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(analysis.cuda_source, "read", interrupted)
+    monkeypatch.setattr(cuda_source, "read", interrupted)
     assert run(capsys, "check", "race.cu") == (130, "", "\nstreamsan: interrupted\n")
 
 

@@ -35,7 +35,7 @@ def main():
     arguments = ((bins, data, N), (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int))
     check(cudart.cudaMemsetAsync(bins, 0, BINS, compute))
     check(driver.cuLaunchKernel(kernel, 1, 1, 1, 256, 1, 1, 0, compute, arguments, 0))
-    check(cudart.cudaMemcpyAsync(host, bins, BINS, DOWNLOAD, transfer))  # expect-note: SS109
+    check(cudart.cudaMemcpyAsync(host, bins, BINS, DOWNLOAD, transfer))  # expect: SS109
     check(cudart.cudaStreamSynchronize(transfer))
     check(cudart.cudaStreamSynchronize(compute))
     check(cudart.cudaFreeHost(host))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 
 import click
-from rich.console import Console
-from rich.markdown import Markdown
 
 from streamsan.rules import RULES
 from streamsan.rules.pages import page
@@ -32,6 +30,10 @@ def rule(code: str | None) -> int:
     if found is None:
         raise click.UsageError(f"unknown code '{code}' (`streamsan rule` lists all)")
     text = page(found.code)
+    # Imported late: every verb loads this file, and only this one shows Markdown.
+    from rich.console import Console
+    from rich.markdown import Markdown
+
     console = Console(file=sys.stdout, highlight=False)
     if text is None:
         click.echo(f"{found.code} {found.name}\n\n{found.definition}\nSeverity: {found.severities}.")

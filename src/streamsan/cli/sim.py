@@ -21,8 +21,7 @@ from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 from streamsan.sim.family import collect
 from streamsan.sim.options import Driver, SimulationOptions
-from streamsan.sim.runner import CODE
-from streamsan.sim.settings import FAILED, VARIABLE, Settings, schedule_of
+from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings, schedule_of
 from streamsan.sim.shim_path import SHIM
 from streamsan.trace import Trace, TraceError
 from streamsan.trace import writer as trace_writer

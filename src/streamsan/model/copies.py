@@ -17,6 +17,7 @@ from streamsan.model.operands import (
     extent,
     fill_operands,
     fill_work,
+    gaps,
 )
 from streamsan.model.ranges import copy_status, fill_status
 from streamsan.model.state import Stream
@@ -37,7 +38,7 @@ _DIRECTIONS = {
 
 @handles(Effect.COPY)
 def copy(core: ModelCore, call: Call) -> Outcome:
-    """Copy; the destination first, then the source. 2D and 3D copies are their bounding ranges."""
+    """Copy; the destination first, then the source. 2D and 3D copies are their bounding ranges (STRIDED: with gaps)."""
     return copy_of(core, call, copy_operands(core, call))
 
 
@@ -76,7 +77,12 @@ def memset(core: ModelCore, call: Call) -> Outcome:
     target, shape, element = fill_operands(core, call)
     wait = memset_wait(call.api.wait or "asynchronous", _endpoint(core, call, target.value))
     reference = core.reference(
-        call.thread, address_of(core, call, target), extent(target, shape, element), AccessMode.WRITE, call.site
+        call.thread,
+        address_of(core, call, target),
+        extent(target, shape, element),
+        AccessMode.WRITE,
+        call.site,
+        gaps(target, shape, element),
     )
     status = status_of(stream) or fill_status(core, call, target, shape, element)
     if not status:
@@ -108,7 +114,8 @@ def _by_host(core: ModelCore, call: Call, stream: Stream, wait: WaitClass, *valu
     """
     if core.machine is None or not core.issues or stream.capture is not None or wait is not WaitClass.COMPLETE:
         return False
-    return all(_endpoint(core, call, value) in (Endpoint.PINNED, Endpoint.PAGEABLE) for value in values)
+    ends = {_endpoint(core, call, value) for value in values}
+    return Endpoint.PINNED in ends and ends <= {Endpoint.PINNED, Endpoint.PAGEABLE}
 
 
 def say_access(core: ModelCore, call: Call, references: Sequence[Reference]) -> None:
@@ -118,8 +125,11 @@ def say_access(core: ModelCore, call: Call, references: Sequence[Reference]) -> 
 
 def copy_references(core: ModelCore, call: Call, operands: CopyOperands) -> list[Reference]:
     """Return the memory that a copy writes, then what it reads."""
+    shape = operands.shape
     to, source = (
-        core.reference(call.thread, address_of(core, call, side), extent(side, operands.shape), mode, call.site)
+        core.reference(
+            call.thread, address_of(core, call, side), extent(side, shape), mode, call.site, gaps(side, shape)
+        )
         for side, mode in ((operands.to, AccessMode.WRITE), (operands.source, AccessMode.READ))
     )
     return _two(to, source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streamsan.effects import Effect, Role
 from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call
@@ -135,6 +137,14 @@ def event_status(event: Event) -> int:
     return SUCCESS if event.alive else INVALID_HANDLE
 
 
+def may_be_recorded(thread: HostThread, values: Iterable[Value]) -> None:
+    """Code nobody can see got these values: it may have recorded the events among them."""
+    for value in values:
+        event = thread.process.handles.get(value.value) if isinstance(value, Handle) else None
+        if isinstance(event, Event):
+            event.recorded = True
+
+
 def event_query_succeeded(core: ModelCore, thread: HostThread, event: Event, site: int) -> None:
     """The path on which the query returned success."""
     core.emit(OperationKind.EVENT_QUERY, thread, site, "cudaEventQuery", object=event.handle)
@@ -149,11 +159,11 @@ def _device_status(core: ModelCore, call: Call, stream: Stream, event: Event) ->
 
 
 def _timing_status(core: ModelCore, call: Call, start: Event, end: Event) -> int:
+    for event in (start, end):
+        if not event.assumed and (event.flags & DISABLE_TIMING or not event.recorded):
+            return INVALID_HANDLE
     if core.machine is None:
         return SUCCESS
-    for event in (start, end):
-        if event.flags & DISABLE_TIMING or not event.recorded:
-            return INVALID_HANDLE
     for event in (start, end):
         result = core.executor.query_event(call.thread, event, core.fresh_symbol(call.api.name, "input"))
         if isinstance(result, int) and result:

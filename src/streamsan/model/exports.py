@@ -1,4 +1,8 @@
-"""Memory and events given to other processes: IPC handles, pointers of shared pools."""
+"""Memory and events given to other processes: IPC handles, pointers of shared pools.
+
+A handle is given with what it stands for (`handle.kind`, `.process`, `.identity`, `.address`, `.size`). A process that
+shares no state with the one that made it gives these fields back when it opens it.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,11 @@ from streamsan.model.machine import Machine
 from streamsan.model.state import Allocation, Event, Lifetime, Process
 from streamsan.model.statuses import INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Handle, Outcome, Value
-from streamsan.vocabulary import MemoryKind, OperationKind
+from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
 
 INTERPROCESS = CONSTANTS["cudaEventInterprocess"]
+MEMORY, EVENT = 1, 2
+"""what a handle stands for"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +61,29 @@ def get_event_handle(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     event = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
     if not isinstance(event, Event) or not event.alive or not event.flags & INTERPROCESS:
         return Outcome(INVALID_HANDLE, {})
-    return given(call, _handle(core, Export(call.thread.process, event=event)))
+    return _given(call, _handle(core, Export(call.thread.process, event=event)), {"kind": EVENT})
 
 
 @answers("cudaIpcOpenEventHandle", "cuIpcOpenEventHandle")
 def open_event(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give another process's event; in the process that made it this fails."""
     export = _named(core, call.value(Role.HANDLE, "ipc"))
+    if export is None and _foreign(call, EVENT) is not None:
+        # Whether and when the other process records it nobody here knows.
+        known = Event(core.fresh_handle(), core.current(call.thread, call.site), assumed=True, flags=INTERPROCESS)
+        call.thread.process.handles[known.handle] = known
+        return _opened(core, call, known, SlotFlag.ASSUMED)
     if export is None or export.event is None:
         return Outcome(INVALID_VALUE, {})
     if export.process is call.thread.process:
         return Outcome(INVALID_CONTEXT, {})
     event = export.event
     call.thread.process.handles[event.handle] = event
-    core.emit(OperationKind.EVENT_CREATE, call.thread, call.site, call.api.name, object=event.handle)
+    return _opened(core, call, event)
+
+
+def _opened(core: ModelCore, call: Call, event: Event, flags: int = 0) -> Outcome:
+    core.emit(OperationKind.EVENT_CREATE, call.thread, call.site, call.api.name, object=event.handle, flags=flags)
     return given(call, Handle("event", event.handle))
 
 
@@ -78,6 +93,10 @@ def origin(core: ModelCore, call: Call) -> Origin:
         return Origin()
     if call.api.memory is MemoryKind.IPC:
         export = _named(core, call.value(Role.HANDLE, "ipc"))
+        foreign = _foreign(call, MEMORY)
+        if export is None and foreign is not None:
+            _say_not_shared(core, call)
+            return Origin(size=foreign["size"])
     else:
         parameter = call.signature.first(Role.STRUCTURE)
         name = "" if parameter is None else parameter.name
@@ -95,7 +114,32 @@ def _exported(core: ModelCore, call: Call, kinds: frozenset[MemoryKind]) -> Outc
     allocation = core.allocation_of(call.thread, pointer)
     if allocation is None or allocation.kind not in kinds or allocation.lifetime is not Lifetime.LIVE:
         return Outcome(INVALID_VALUE, {})
-    return given(call, _handle(core, Export(call.thread.process, allocation=allocation)))
+    handle = _handle(core, Export(call.thread.process, allocation=allocation))
+    return _given(call, handle, {"kind": MEMORY, "address": allocation.address, "size": allocation.size})
+
+
+def _given(call: Call, handle: Handle, fields: dict[str, Value]) -> Outcome:
+    outcome = given(call, handle)
+    for name in list(outcome.outputs):
+        fields |= {"identity": handle.value, "process": call.thread.process.index}
+        outcome.outputs.update({f"{name}.{key}": value for key, value in fields.items()})
+    return outcome
+
+
+def _foreign(call: Call, kind: int) -> dict[str, Value] | None:
+    """Return what a handle says it stands for; None if it says nothing of the kind."""
+    for fields in call.structures.values():
+        if fields.get("kind") == kind and all(isinstance(fields.get(name), int) for name in ("identity", "size")):
+            return dict(fields)
+    return None
+
+
+def _say_not_shared(core: ModelCore, call: Call) -> None:
+    """Emit, once, that what another process writes into its memory is not seen here."""
+    reason = "bytes of imported memory are not shared between simulated processes"
+    if reason not in call.thread.process.said:
+        call.thread.process.said.add(reason)
+        core.emit(OperationKind.NOT_UNDERSTOOD, call.thread, core.labelled(call.site, reason), call.api.name)
 
 
 def _handle(core: ModelCore, export: Export) -> Handle:

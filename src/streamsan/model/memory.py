@@ -44,7 +44,7 @@ def alloc(core: ModelCore, call: Call) -> Outcome:
     source = origin(core, call)
     if status := status or source.status:
         return _refused(core, call, kind, stream, status)
-    size = extent.size if source.address is None else source.size
+    size = extent.size if source.size is None else source.size
     try:
         allocation = core.new_allocation(call.thread, size, kind, context, source.address, stream, pool)
     except OutOfMemoryError:

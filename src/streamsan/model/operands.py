@@ -11,6 +11,7 @@ from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.state import ArrayLayout
 from streamsan.model.values import Pointer, Value
 from streamsan.model.work import CopyWork, FillWork, NoWork, Place, Work
+from streamsan.vocabulary import SlotFlag
 
 _ELEMENT = re.compile(r"D(8|16|32)(?:Async)?$")
 _ARRAY_TYPE = 3
@@ -136,6 +137,15 @@ def extent(operand: Operand, shape: Shape, element: int = 1) -> int | None:
     if min(pitch, slice_pitch) < 0:
         return None
     return min((depth - 1) * slice_pitch + (height - 1) * pitch + width * element, LARGEST_SIZE)
+
+
+def gaps(operand: Operand, shape: Shape, element: int = 1) -> int:
+    """Return the flag of an operand's reference: STRIDED where its rows leave bytes of its extent untouched, else 0."""
+    size = extent(operand, shape, element)
+    if not size or shape.known is None:
+        return 0
+    width, height, depth = shape.known
+    return SlotFlag.STRIDED if size > width * element * height * depth else 0
 
 
 def copy_work(core: ModelCore, call: Call, operands: CopyOperands) -> Work:

@@ -236,6 +236,8 @@ class Process:
     """VMM: address -> reserved addresses"""
     ranges: AddressIndex = field(default_factory=AddressIndex)
     """every allocation by address, for pointers that are numbers"""
+    described: dict[int, dict[str, dict[str, Value]]] = field(default_factory=dict)
+    """texture and surface objects -> parameter -> fields of the descriptions that they were made with"""
     driver_initialised: bool = False
     """cuInit was called, or a call of the runtime"""
     default_pools: dict[int, Pool] = field(default_factory=dict)

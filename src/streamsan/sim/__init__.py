@@ -34,7 +34,7 @@ def device(
     kernels by name. Raises ValueError for what these may not be. Leaving the block checks nothing: see `Device`.
     """
     # Imported here: `import streamsan.sim` alone is cheap, and the bindings import it.
-    from streamsan.sim import active, processes, threads
+    from streamsan.sim import active, processes, threads, waits
     from streamsan.sim.device_under_test import Device
     from streamsan.sim.installation import Installation
     from streamsan.sim.options import Driver, SimulationOptions
@@ -51,6 +51,7 @@ def device(
         active.push(session)
         threads.watch()
         processes.watch()
+        waits.watch()
         try:
             yield found
         except BaseException:
@@ -59,6 +60,7 @@ def device(
         finally:
             # A forked child leaves through here too: it ends its part, and the parent goes on with its own.
             found.close()
+            waits.unwatch()
             processes.unwatch()
             threads.unwatch()
             active.pop(session)

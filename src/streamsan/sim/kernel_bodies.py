@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
-import sys
 import traceback
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from streamsan.model.values import Pointer
 from streamsan.sim.payloads import Bytes, DeviceMemory, IllegalAddressError, LaunchFailedError
 from streamsan.sim.program import KernelParameter, KernelType
-from streamsan.vocabulary import AccessMode
+from streamsan.vocabulary import AccessMode, SlotFlag
 
 Body = Callable[..., object]
 """A kernel in Python: called with the kernel's arguments, and with `launch=KernelLaunch` if it has a parameter of that
@@ -92,6 +91,8 @@ class KernelLaunch:
     shared: int
     """bytes of dynamic shared memory"""
     memory: DeviceMemory
+    variables: Mapping[str, int] = field(default_factory=dict)
+    """addresses of the `__device__`, `__constant__` and `__managed__` variables beside the kernel, by name"""
 
     @property
     def threads(self) -> int:
@@ -101,6 +102,10 @@ class KernelLaunch:
     def view(self, address: int, dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[Any]:
         """Return the memory from an address (of a structure's field) to the end of its allocation."""
         return _typed(self.memory.view(int(address)), np.dtype(dtype), 1)
+
+    def variable(self, name: str, dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[Any]:
+        """Return the memory of a device variable. Raises KeyError for one that the program does not have."""
+        return self.view(self.variables[name], dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,8 @@ class SimulatedKernel:
     dimensions: Dimensions
     find_body: Callable[[KernelType], Body | None]
     guard: Callable[[Callable[[], None]], None]
+    variables: Mapping[str, int] = field(default_factory=dict)
+    """addresses of the program's device variables by name"""
 
     @property
     def name(self) -> str:
@@ -131,7 +138,7 @@ class SimulatedKernel:
         keywords: dict[str, object] = {}
         if _takes_launch(body):
             shape = self.dimensions
-            keywords["launch"] = KernelLaunch(self.name, shape.grid, shape.block, shape.shared, memory)
+            keywords["launch"] = KernelLaunch(self.name, shape.grid, shape.block, shape.shared, memory, self.variables)
         try:
             self.guard(lambda: _called(body, values, keywords))
         except IllegalAddressError:
@@ -249,7 +256,7 @@ def _buffers(argument: Argument, memory: DeviceMemory) -> list[Bytes]:
     Raises IllegalAddressError for a pointer to none that the kernel is known to follow.
     """
     parameter = argument.parameter
-    if parameter is not None and parameter.pointer and parameter.mode is not AccessMode.OPAQUE:
+    if parameter is not None and parameter.pointer and _is_followed(parameter):
         address = argument.word(0)
         return [memory.view(address)] if address else []
     found = []
@@ -261,6 +268,12 @@ def _buffers(argument: Argument, memory: DeviceMemory) -> list[Bytes]:
             except IllegalAddressError:
                 continue  # a number, not an address
     return found
+
+
+def _is_followed(parameter: KernelParameter) -> bool:
+    """Return whether a kernel surely uses what is there: one that never writes through it may not even read."""
+    writes = parameter.mode in (AccessMode.WRITE, AccessMode.READ_WRITE)
+    return writes or bool(parameter.flags & SlotFlag.TOUCHES)
 
 
 def _scramble(view: Bytes, parameter: KernelParameter | None, seed: int) -> None:

@@ -94,6 +94,8 @@ class Kernels:
         self._functions: dict[int, Function] = {}
         self.bodies: dict[str, Body] = {}
         """bodies by kernel name, before those of the script's own SIMULATED_KERNELS"""
+        self.place_variables: Callable[[Module], None] = lambda module: None
+        """gives the device variables of a module their memory"""
 
     def register(self, bodies: Mapping[str, Body]) -> None:
         """Give bodies of kernels by name. Raises TypeError for what cannot be called."""
@@ -180,7 +182,11 @@ class Kernels:
         if problem and found.handle not in self._said:
             self._said.add(found.handle)
             self._say(problem)
-        payload = SimulatedKernel(found.kernel, tuple(arguments), dimensions, self.body_of, self._guard)
+        if found.module.program.variables and self.body_of(found.kernel) is not None:
+            self.place_variables(found.module)
+        payload = SimulatedKernel(
+            found.kernel, tuple(arguments), dimensions, self.body_of, self._guard, _variables_of(found.module)
+        )
         return Launch(SUCCESS, tuple(_references(arguments)), payload, problem)
 
     def body_of(self, kernel: KernelType) -> Body | None:
@@ -192,6 +198,12 @@ class Kernels:
                     if name in bodies:
                         return bodies[name]
         return None
+
+
+def _variables_of(module: Module) -> dict[str, int]:
+    """Return the addresses of a module's variables that have some, by both of their names."""
+    found = {name: pointer.address for name, (pointer, _) in module.variables.items()}
+    return found | {one.name: found[one.lowered] for one in module.program.variables if one.lowered in found}
 
 
 def variable_of(module: Module, name: str) -> DeviceVariable | None:

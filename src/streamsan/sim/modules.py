@@ -251,6 +251,13 @@ def _placed(session: Session, module: Module, name: str, size: int, initial: byt
     return pointer, size
 
 
+def place_variables(session: Session, module: Module) -> None:
+    """Give the variables of a module their memory, before a body of the program's runs that may use them."""
+    for variable in module.program.variables:
+        if variable.size and variable.lowered not in module.variables:
+            _placed(session, module, variable.lowered, variable.size, variable.initial)
+
+
 @_handles("cuLibraryGetModule")
 def _library_module(api: str, session: Session, handle: object) -> Answer:
     module = session.kernels.module(handle)

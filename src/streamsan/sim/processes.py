@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from streamsan.sim import active
 from streamsan.vocabulary import ExitKind
@@ -14,6 +16,8 @@ from streamsan.vocabulary import ExitKind
 _exits: list[Callable[[int], NoReturn]] = []
 """os._exit as it was, once for each `watch`"""
 _registered: list[int] = []
+_watched: list[type] = []
+"""multiprocessing's Connection, once it is watched"""
 
 
 def watch() -> None:
@@ -25,6 +29,8 @@ def watch() -> None:
     _exits.append(os._exit)
     if len(_exits) == 1:
         os._exit = _exit
+    if multiprocessing.parent_process() is not None:
+        _watch_connections()
 
 
 def unwatch() -> None:
@@ -67,3 +73,26 @@ def _in_child() -> None:
     session = active.current()
     if session is not None:
         session.become_child()
+        _watch_connections()
+
+
+def _watch_connections() -> None:
+    """In a child: what it sends through a pipe or a queue of multiprocessing, it sends after its part is written."""
+    module = sys.modules.get("multiprocessing.connection")
+    connection = getattr(module, "Connection", None)
+    if connection is None or connection in _watched:
+        return
+    _watched.append(connection)
+    for name in ("send", "send_bytes"):
+        setattr(connection, name, _telling(getattr(connection, name)))
+
+
+def _telling(send: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(send)
+    def watched(*arguments: Any, **named: Any) -> Any:
+        session = active.current()
+        if session is not None:
+            session.before_telling()
+        return send(*arguments, **named)
+
+    return watched

@@ -70,9 +70,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     device: Device | None = pyfuncitem.funcargs.get("simulated_device")  # type: ignore[assignment]
     try:
         result = yield
-    except Exception:
+    except BaseException as error:
         if device is not None:
             device.gave_up()
+        if device is not None and isinstance(error, Exception):
             wrong = device.problem()
             if wrong:
                 pyfuncitem.add_report_section("call", "streamsan", wrong)

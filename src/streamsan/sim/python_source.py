@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import linecache
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from streamsan.effects import EFFECTS
+
 LARGEST = 4 << 20
 """bytes of a file that is parsed for names"""
+_STATUS_NAMES = frozenset(("_", "e", "err", "error", "rc", "res", "result", "ret", "s", "st", "stat", "status"))
+"""how programs call the first of two results when it is a status"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class SourceCall:
     end_column: int = 0
     text: str = ""
     target: str = ""
-    """the variable that takes what the call makes (`d_x` of `err, d_x = cudaMalloc(n)`), "" if there is none"""
+    """the variable that takes what the call makes (`d_x` of `err, d_x = cudaMalloc(n)`), "" if that is not clear"""
 
 
 class PythonSources:
@@ -72,15 +76,28 @@ def _named_calls(tree: ast.AST) -> Iterator[tuple[tuple[int, int], str]]:
     """Yield the place of each call whose result is assigned, with the name it goes to."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, value = node.targets[0], node.value
+            pairs = _pairs(node.targets[0], node.value)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-            target, value = node.target, node.value
+            pairs = _pairs(node.target, node.value)
         else:
             continue
-        name = _name(target)
-        if name:
-            for call in _calls(value):
-                yield (call.lineno, call.col_offset), name
+        for target, value in pairs:
+            calls = list(_calls(value))
+            name = _name(target, _made_by(calls))
+            if name:
+                for call in calls:
+                    yield (call.lineno, call.col_offset), name
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what is assigned to what: `p, q = f(), g()` is two assignments."""
+    lists = ast.Tuple | ast.List
+    if isinstance(target, lists) and isinstance(value, lists) and len(target.elts) == len(value.elts):
+        if not any(isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)):
+            for one, other in zip(target.elts, value.elts, strict=True):
+                yield from _pairs(one, other)
+    else:
+        yield target, value
 
 
 def _calls(value: ast.expr) -> Iterator[ast.Call]:
@@ -93,13 +110,40 @@ def _calls(value: ast.expr) -> Iterator[ast.Call]:
             yield from _calls(value.args[0])
 
 
-def _name(target: ast.expr) -> str:
-    """Return the variable that takes the result: the last of `err, d_x`."""
+def _made_by(calls: Iterable[ast.Call]) -> int | None:
+    """Return how many results the first call of the API has beside its status, None if none is one of the API."""
+    for call in calls:
+        function = call.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        row = EFFECTS.find(name)
+        if row is not None:
+            return len(row.versions[0].outs)
+    return None
+
+
+def _name(target: ast.expr, made: int | None) -> str:
+    """Return the variable that takes what is made, the first result after the status: `d_x` of `err, d_x, pitch`.
+
+    `made`: how many results there are; None: nobody knows. Where it is not clear which one is meant: "".
+    """
     if isinstance(target, ast.Tuple | ast.List):
-        # `(err,) = f()` keeps the error only.
-        return _name(target.elts[-1]) if len(target.elts) == 2 else ""
-    if isinstance(target, ast.Starred):
-        return _name(target.value)
+        place = _place(target.elts, made)
+        return "" if place is None else _name(place, made)
     if isinstance(target, ast.Name):
         return "" if target.id == "_" else target.id
     return ast.unparse(target) if isinstance(target, ast.Attribute | ast.Subscript) else ""
+
+
+def _place(targets: Sequence[ast.expr], made: int | None) -> ast.expr | None:
+    """Return the one of several targets that takes what is made, None if it is not clear."""
+    if any(isinstance(each, ast.Starred) for each in targets):
+        return None
+    inner = [each for each in targets if isinstance(each, ast.Tuple | ast.List)]
+    if inner:
+        # `(err, d_x), seconds = timed(cudaMalloc(n))`
+        return inner[0] if len(inner) == 1 else None
+    if made is None:
+        named = isinstance(targets[0], ast.Name) and targets[0].id.lower().rstrip("0123456789") in _STATUS_NAMES
+        return targets[1] if named and len(targets) == 2 else None
+    first = len(targets) - made
+    return targets[first] if made and first in (0, 1) else None

@@ -19,7 +19,6 @@ from streamsan.sim.settings import FAILED, Settings, from_environment
 from streamsan.sim.shim_path import SHIM
 from streamsan.sim.start import KernelFileError, begin, ended_by
 
-CODE = "from streamsan.sim.runner import main; main()"
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 

@@ -20,7 +20,9 @@ from streamsan.model.values import Outcome, Value
 from streamsan.sim.executor.device import SimulatedDevice
 from streamsan.sim.executor.schedules import DeadlockError
 from streamsan.sim.family import collect
+from streamsan.sim.host_buffers import freed_buffers
 from streamsan.sim.kernels import Kernels
+from streamsan.sim.modules import place_variables
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.python_source import PythonSources
 from streamsan.sim.sites import CallSites
@@ -76,6 +78,7 @@ class Session:
         self.exit_kind = ExitKind.NORMAL
         """how the program ends; ABORTED: not all that it would have done at its end was reached"""
         self.kernels = Kernels(self.model.core.fresh_handle, self.guarded, self.not_understood)
+        self.kernels.place_variables = partial(place_variables, self)
         self.is_forked = False
         """this process is a child of the one that began the session"""
         self._in_host_function = threading.local()
@@ -88,6 +91,7 @@ class Session:
         self._birth = Birth()
         if folder:
             self._begin_spool(Birth())
+        self.model.core.on_host_call = self._host_call
         self.model.main_begin(self.model.main_thread)
 
     # -- calls ------------------------------------------------------------------------------------
@@ -108,6 +112,7 @@ class Session:
         with self.lock:
             if self._finished:
                 return Outcome(UNLOADING, {})
+            untouched = freed_buffers()
             site = self.sites.here()
             thread = self.threads.calling(site)
             if getattr(self._in_host_function, "depth", 0):
@@ -136,6 +141,7 @@ class Session:
                 self.turns.made_call()
                 if self._spool is not None:
                     self._spool.after_call()
+                del untouched
 
     def answer(self, api: str, status: int) -> int:
         """Note a call that the session itself answered with a status; return what the program gets.
@@ -155,6 +161,12 @@ class Session:
             if row.domain == "runtime":
                 thread.last_error = status
             return status
+
+    def asked(self, api: str, error: int) -> None:
+        """Note that the program asks what an error is called: it looks at errors (SS601)."""
+        with self.lock:
+            if self.threads.current().process.initialised:
+                self.call(api, [error, 1])
 
     def not_understood(self, reason: str) -> None:
         """Note that something the program did here is not followed (SS603)."""
@@ -176,6 +188,21 @@ class Session:
             body()
         finally:
             local.depth -= 1
+
+    def _host_call(self, worker: HostThread, body: Callable[[], None]) -> None:
+        body()
+        self.threads.body_ended(worker)
+
+    def progress(self, run: Callable[[], None]) -> None:
+        """Let the device go on (`run`: how far) while the program is outside of CUDA; not while a call does so."""
+        if self.lock.acquire(blocking=False):
+            try:
+                if not self._finished:
+                    run()
+                    if self._spool is not None:
+                        self._spool.after_call()
+            finally:
+                self.lock.release()
 
     def place(self, site: int) -> str:
         """Return file and line of a site, "" where they are not known."""
@@ -262,6 +289,18 @@ class Session:
             self._begin_spool(self._birth)
         except OSError:
             self._finished = True  # the folder is gone: the program that was to be checked has ended
+
+    def before_telling(self) -> None:
+        """The process is about to tell another one something: what it did so far is written first.
+
+        A pool ends its workers from outside as soon as it has their results.
+        """
+        if self._spool is not None and self.lock.acquire(timeout=1):
+            try:
+                if not self._finished:
+                    self._spool.flush()
+            finally:
+                self.lock.release()
 
     def _begin_spool(self, birth: Birth) -> None:
         self._number = claim(self._folder)

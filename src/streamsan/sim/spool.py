@@ -103,8 +103,7 @@ class Spool:
     def after_call(self) -> None:
         """Write, if it is time to."""
         self._calls += 1
-        if self._issued is not None:
-            self._issued[:8] = self._builder.operations.to_bytes(8, "little")
+        self._count()
         if self._calls > EVERY_CALL:
             pending = self._builder.tables[3] - self._written[3]
             if pending < MOST_PENDING and time.monotonic() - self._latest < MOST_DELAY:
@@ -115,10 +114,15 @@ class Spool:
         """Write all that there is. A disk that is full ends the writing; the program goes on."""
         if self._failed:
             return
+        self._count()
         try:
             self._flush()
         except (TraceError, OSError, ValueError):
             self._failed = True
+
+    def _count(self) -> None:
+        if self._issued is not None:
+            self._issued[:8] = self._builder.operations.to_bytes(8, "little")
 
     def close(self) -> None:
         """Write the rest and the end mark."""

@@ -7,11 +7,11 @@ import gc
 import os
 import runpy
 import sys
-from contextlib import suppress
 from collections.abc import Mapping
+from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from streamsan.sim import active, processes, threads
+from streamsan.sim import active, processes, threads, waits
 from streamsan.sim.kernel_bodies import Body
 from streamsan.sim.kernels import BODIES
 from streamsan.sim.session import Session
@@ -47,6 +47,7 @@ def begin(settings: Settings) -> Session:
     active.push(session)
     threads.watch()
     processes.watch()
+    waits.watch()
     # Registered first, so it runs last: exit handlers of the program may still call CUDA.
     atexit.register(_end)
     return session

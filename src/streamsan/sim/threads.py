@@ -29,6 +29,8 @@ class Threads:
         self._start_keys: WeakKeyDictionary[threading.Thread, int] = WeakKeyDictionary()
         """Python thread -> key under which its parent published what it had seen"""
         self._last: HostThread = model.main_thread
+        self._ended_bodies: list[HostThread] = []
+        """threads of the driver that have run a host function since the latest call"""
 
     def current(self, site: int = 0) -> HostThread:
         """Return the model thread of the running Python thread, made when it is first asked for."""
@@ -43,11 +45,23 @@ class Threads:
         """
         thread = self.current(site)
         if thread is not self._last:
-            key = self._model.sync_key()
-            self._model.release(self._last, key, EdgeClass.RUN, site)
-            self._model.acquire(thread, key, EdgeClass.RUN, site)
+            self._order(self._last, thread, site)
             self._last = thread
+        while self._ended_bodies:
+            self._order(self._ended_bodies.pop(), thread, site)
         return thread
+
+    def body_ended(self, worker: HostThread) -> None:
+        """A host function has run on a thread of the driver: a queue or a flag may have told the program so.
+
+        All calls from here on are ordered after it, as they are after the calls of other threads.
+        """
+        self._ended_bodies.append(worker)
+
+    def _order(self, first: HostThread, then: HostThread, site: int) -> None:
+        key = self._model.sync_key()
+        self._model.release(first, key, EdgeClass.RUN, site)
+        self._model.acquire(then, key, EdgeClass.RUN, site)
 
     def starting(self, child: threading.Thread, site: int) -> None:
         """The running thread is about to start another one."""
@@ -67,6 +81,7 @@ class Threads:
         self._local.thread = thread
         self._known = WeakKeyDictionary({threading.current_thread(): thread})
         self._last = thread
+        self._ended_bodies.clear()
 
     def _first_seen(self, site: int) -> HostThread:
         python_thread = threading.current_thread()
@@ -79,6 +94,8 @@ class Threads:
         return thread
 
 
+joining: set[int] = set()
+"""threads that wait for the end of another one, however long it takes"""
 _originals: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 
 
@@ -96,7 +113,12 @@ def watch() -> None:
         start(self)
 
     def watched_join(self: threading.Thread, timeout: float | None = None) -> None:
-        join(self, timeout)
+        if timeout is None:
+            joining.add(threading.get_ident())
+        try:
+            join(self, timeout)
+        finally:
+            joining.discard(threading.get_ident())
         session = active.current()
         if session is not None and not self.is_alive():
             session.thread_joined(self)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+from streamsan.sim.threads import joining
+
 MOMENT = 0.002
 """seconds for which the lock is given away each time"""
 PATIENCE = 30.0
@@ -23,7 +25,7 @@ class Turns:
     def give(self) -> bool:
         """Let other threads have the lock for a moment; False when all wait themselves, or none has called for long."""
         me = threading.get_ident()
-        others = {thread.ident for thread in threading.enumerate()} - self._stuck.keys() - {me, None}
+        others = {thread.ident for thread in threading.enumerate()} - self._stuck.keys() - joining - {me, None}
         if not others:
             return False
         now = time.monotonic()

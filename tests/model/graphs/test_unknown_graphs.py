@@ -269,3 +269,25 @@ def test_unseen_code_with_the_stream_may_also_capture_on() -> None:
     program.launch(stream=program.stream)
     program.instantiate(program.end())
     assert program.body().kinds == ["OPAQUE", "KERNEL"]
+
+
+def test_a_graph_that_a_broken_capture_did_not_give_is_no_graph_of_unseen_code() -> None:
+    program = GraphProgram()
+    graph, executable = Symbol(16, "graph", "uninitialised"), Symbol(17, "exec", "uninitialised")
+    program.begin()
+    assert program.call("cudaStreamSynchronize", program.stream).status == 900
+    ended = program.call("cudaStreamEndCapture", program.stream, OUT)
+    assert (ended.status, ended.outputs["pGraph"]) == (901, 0)
+    for value in (graph, 0):
+        assert program.call("cudaGraphInstantiate", OUT, value, 0).status == 1
+    for value in (executable, 0):
+        assert program.call("cudaGraphLaunch", value, program.stream).status == 1
+    kinds = [operation.kind for operation in program.operations()]
+    assert OperationKind.NOT_UNDERSTOOD not in kinds
+    assert OperationKind.OPAQUE_CALL not in kinds
+
+
+def test_without_a_broken_capture_it_may_be() -> None:
+    program = GraphProgram()
+    assert program.call("cudaGraphLaunch", Symbol(18, "exec", "uninitialised"), program.stream).status == 0
+    assert program.last.kind is OperationKind.OPAQUE_CALL

@@ -27,6 +27,8 @@ from streamsan.sim.payloads import DeviceMemory
 from streamsan.vocabulary import ContextKind, FreeClass, MemoryKind, NodeKind, StreamKind, WaitClass
 
 SCHEDULES: tuple[Schedule | int, ...] = (Schedule.EAGER, Schedule.LAZY, *range(8))
+READ_AND_WRITE = 3
+"""CU_MEM_ACCESS_FLAGS_PROT_READWRITE"""
 UNKNOWN = Symbol(0, "answer", "input")
 
 
@@ -84,7 +86,10 @@ class Machine:
         context = context or self.context
         address = self.executor.place(size, kind, context, stream, pool, wanted, self.thread)
         assert address is not None
-        return Allocation(address, size, self._handle(), kind, context)
+        made = Allocation(address, size, self._handle(), kind, context)
+        if kind is MemoryKind.MAPPED and wanted:
+            self.executor.set_access(made, context.ordinal, READ_AND_WRITE)
+        return made
 
     def allocate_async(self, size: int, stream: Stream, pool: OtherHandle | None = None) -> Allocation:
         return self.allocate(size, MemoryKind.STREAM_ORDERED, stream, pool=pool)

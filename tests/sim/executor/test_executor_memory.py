@@ -250,7 +250,9 @@ def test_an_exception_of_a_kernel_s_body_is_a_launch_failure():
     machine = Machine(Schedule.EAGER)
     machine.kernel(machine.stream(), lambda memory: [][1], "broken")
     assert machine.executor.sticky_error(machine.context) == 719
-    assert machine.device.faults == ["kernel `broken`: its body raised IndexError: list index out of range"]
+    assert machine.device.faults == [
+        "kernel `broken` failed: its body raised IndexError: list index out of range (error 719)"
+    ]
 
 
 def test_an_exception_of_a_host_function_is_said_and_ignored(monkeypatch):

@@ -11,6 +11,7 @@ from streamsan.cuda_source.interpreter.functions import Pack
 from streamsan.cuda_source.interpreter.library.braced import BracedList, plain
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
+from streamsan.cuda_source.interpreter.statuses import asks_for_success
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -616,6 +617,7 @@ class Calls:
     ) -> Operand:
         """A call into code nobody can see: it may use, order, free or replace whatever reaches it."""
         machine = self.machine
+        machine.device.failures.asked()
         if this is None and self._is_check(name, operands):
             machine.not_understood(span, f"`{name}` is not visible here")
             return Operand(operands[0].value)
@@ -634,8 +636,9 @@ class Calls:
             machine.device.model.host_clock(machine.device.thread, machine.device.site(span))
         if not quiet and name:
             machine.not_understood(span, f"`{name}` is not visible here")
-        symbol = machine.fresh(last_name(name), "opaque")
-        return Operand(symbol)
+        if asks_for_success(last_name(name)):
+            return Operand(1)
+        return Operand(machine.fresh(last_name(name), "opaque"))
 
     def _invalidate(self, operand: Operand, span: Span) -> None:
         """What unseen code gets the address of may hold anything afterwards."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter import kernels
+from streamsan.cuda_source.interpreter.failures import Failures
 from streamsan.cuda_source.interpreter.host_memory import HostMemory
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.places import Places
@@ -33,18 +34,17 @@ from streamsan.cuda_source.interpreter.values import (
 )
 from streamsan.cuda_source.syntax.tree import Call, Expression, Launch, Name, Span, Variable
 from streamsan.effects import EFFECTS, POINTER_ROLES, Api, Parameter, Role, Signature
+from streamsan.model import events
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.state import HostThread, Lifetime
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
-from streamsan.vocabulary import AccessMode, FreeClass, LostKind, MemoryKind, OperationKind
+from streamsan.vocabulary import AccessMode, FreeClass, LostKind, MemoryKind
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
 
 NOT_READY = 600
-ASKS = "cudaPeekAtLastError"
-"""Stands in the trace for a look at a status."""
 MEM_ALLOC_NODE = 10
 """cudaGraphNodeTypeMemAlloc"""
 _PLACEHOLDER = Pointer(1, 1, 0)
@@ -86,8 +86,7 @@ class Device:
         """Kernels that were got from a module, by the name that the program asked for."""
         self._node_kernels: dict[Handle, Value] = {}
         """Nodes of graphs -> the kernel that they were given."""
-        self._failed: tuple[Status, int] | None = None
-        """The status of the last call that failed, and where, while nobody knows whether the program looks at it."""
+        self.failures = Failures(self)
         self._terms: dict[Any, Symbol] = {}
 
     def attach(self, machine: Machine) -> None:
@@ -257,9 +256,10 @@ class Device:
 
     def call(self, name: str, node: Call, operands: list[Operand]) -> Operand:
         """Make an API call."""
-        self.go_on()
+        self.failures.go_on()
         api = EFFECTS.find(name)
         assert api is not None
+        self.failures.calls(api)
         machine = self.machine
         span = node.span
         values = [machine.expressions.load(o, span) if not self._is_symbol(o) else None for o in operands]
@@ -293,7 +293,7 @@ class Device:
         self._remember(request, values, outcome)
         self.structures.write_outputs(outcome, signature, values, span)
         self._give_back(request, values, span)
-        return Operand(self._result(outcome, signature, values, site))
+        return Operand(self._result(outcome, request, values, site, node))
 
     def _launched(
         self, request: Request, parameter: Parameter, values: list[Value], given: list[Operand], position: int
@@ -487,7 +487,7 @@ class Device:
         if isinstance(old, DevicePointer):
             machine.reach.overwritten(old, span)
 
-    def _result(self, outcome: Outcome, signature: Signature, values: list[Value], site: int) -> Value:
+    def _result(self, outcome: Outcome, request: Request, values: list[Value], site: int, node: Call) -> Value:
         status = outcome.outputs.get("return", outcome.status)
         if isinstance(status, Symbol):
             handle = self.plain(values[0]) if values else 0
@@ -497,22 +497,8 @@ class Device:
             return self.machine.fresh("status", "opaque")
         made = Status(status)
         if status > 0:
-            self._failed = made, site
+            self.failures.made(made, site, request.api, node)
         return made
-
-    # -- statuses ----------------------------------------------------------------------------------
-
-    def discarded(self, value: Value) -> None:
-        """A statement ends, and nothing takes the value of its expression."""
-        if self._failed is not None and value is self._failed[0]:
-            self._failed = None
-
-    def go_on(self) -> None:
-        """The program goes on to a next call; a status that a statement did not throw away has been looked at."""
-        if self._failed is not None:
-            _, site = self._failed
-            self._failed = None
-            self.model.core.emit(OperationKind.CALL, self.thread, site, ASKS)
 
     # -- queries -----------------------------------------------------------------------------------
 
@@ -538,11 +524,13 @@ class Device:
 
     def launch(self, node: Launch) -> Operand:
         """Launch a kernel by triple chevrons."""
-        self.go_on()
+        self.failures.go_on()
+        self.failures.say_unread()
         return kernels.launch(self, node)
 
     def opaque_call(self, name: str, reached: list[Value], span: Span) -> None:
         """Unseen code gets these pointers and handles."""
+        self.failures.asked()
         values: list[model_values.Value] = []
         for value in reached:
             if isinstance(value, DevicePointer):
@@ -555,6 +543,7 @@ class Device:
                     values.append(storage.host.pointer)
             elif isinstance(value, Handle | Symbol):
                 values.append(value)
+        events.may_be_recorded(self.thread, values)
         self.model.opaque_call(self.thread, values, self.site(span), name)
 
 

@@ -174,6 +174,8 @@ class Path_:  # noqa: N801 - `Path` is the file system's
             end = thrown.span
         del machine.frames[1:]
         site = device.site(end)
+        device.failures.go_on()
+        device.failures.say_unread()
         if kind is ExitKind.NORMAL:
             hidden = machine.reach.hidden_and_live()
             if hidden:  # what nobody sees may have freed them, or does so now

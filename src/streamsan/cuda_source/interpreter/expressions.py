@@ -11,6 +11,7 @@ from streamsan.cuda_source.interpreter.library.braced import BracedList, Evaluat
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.operators import Operators
 from streamsan.cuda_source.interpreter.program import last_name
+from streamsan.cuda_source.interpreter.statuses import Success, means_success
 from streamsan.cuda_source.interpreter.types import CHAR, INT, SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -186,9 +187,12 @@ class Expressions:
             this = machine.frame.this
             return Operand(CellPointer(this) if this is not None else machine.undeclared("this"))
         found = self.lookup(name, node)
-        if found is not None:
-            return found
-        return Operand(machine.undeclared(name))
+        if found is None:
+            return Operand(machine.undeclared(name))
+        value = found.cell.value if found.cell is not None else found.value
+        if type(value) is int and means_success(name) and not isinstance(machine.find(name), Cell):
+            return Operand(Success(value))
+        return found
 
     def lookup(self, name: str, node: Name) -> Operand | None:
         """Find what a name means; None if it is not declared anywhere."""

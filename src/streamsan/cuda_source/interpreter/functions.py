@@ -8,6 +8,7 @@ from streamsan.cuda_source.interpreter.frame import Frame, Scope, Thrown
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, PlainContext
+from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.types import FLOATING, SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
@@ -204,7 +205,10 @@ class Functions:
         machine = self.machine
         name = function.name
         if function.body is None or function.kernel:
-            return machine.calls.opaque(name, operands, span, this=this)
+            result = machine.calls.opaque(name, operands, span, this=this)
+            if is_status_type(function.returns.name) and not function.returns.pointers:
+                machine.succeeds(result.value)
+            return result
         if len(machine.frames) > machine.limits.depth or self._runs_away(function, operands, this):
             if machine.loops.relevance.function_acts(name):
                 machine.not_understood(span, f"calls of {name} nested too deeply to follow")

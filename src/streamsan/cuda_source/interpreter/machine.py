@@ -9,6 +9,7 @@ from streamsan.cuda_source.interpreter.bounds import Bounds
 from streamsan.cuda_source.interpreter.frame import Completion, Frame, MacroArgument, PathEnds, Scope
 from streamsan.cuda_source.interpreter.program import ClassInfo, PlainContext, Program
 from streamsan.cuda_source.interpreter.relevance import Relevance
+from streamsan.cuda_source.interpreter.statuses import Success, means_success
 from streamsan.cuda_source.interpreter.terms import combine, condition, substitute
 from streamsan.cuda_source.interpreter.types import INT, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -157,6 +158,8 @@ class Machine:
 
     def undeclared(self, name: str) -> Value:
         """Return the unknown that an undeclared name stands for: the same one each time."""
+        if name not in self._undeclared and means_success(name):
+            self._undeclared[name] = Success()
         if name not in self._undeclared:
             symbol = self.fresh(name, "undeclared")
             self.live_handles.add(symbol.number)
@@ -277,6 +280,12 @@ class Machine:
             self.assumed[question] = 0
         self.bounds.learn(question, answer)
         self.device.decided(question, answer)
+
+    def succeeds(self, value: Value) -> None:
+        """Take an unknown status as success, without a fork; whether a query found its work done stays open."""
+        known = self.known(value)
+        if isinstance(known, Symbol) and known.number not in self.live_handles and known not in self.device.queries:
+            self.assumed[known] = 0
 
     def enter_conditional(self) -> None:
         """What follows stands under a branch that could not be decided."""

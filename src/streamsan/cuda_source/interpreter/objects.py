@@ -8,6 +8,7 @@ from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
+from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import (
     CHAR,
@@ -283,7 +284,10 @@ class Objects:
         if library.is_class(type.name):
             return library.unknown(machine, type, name, origin)
         symbol = machine.fresh(name, origin)
-        if type.name in HANDLE_TYPES or (type.name not in SCALAR_SIZES and type.name not in machine.program.enums):
+        if is_status_type(type.name):
+            if origin != "uninitialised":
+                machine.succeeds(symbol)
+        elif type.name in HANDLE_TYPES or (type.name not in SCALAR_SIZES and type.name not in machine.program.enums):
             machine.live_handles.add(symbol.number)
         return symbol
 
@@ -711,6 +715,8 @@ class Objects:
             return value
         if isinstance(value, ArrayObject) and not type.array:
             return ElementPointer(value, 0)
+        if isinstance(value, Symbol) and value.origin == "opaque" and is_status_type(type.name):
+            machine.succeeds(value)
         return value
 
     def _convert_pointer(self, value: Value, type: CType) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from streamsan.cuda_source.interpreter.statuses import Success
 from streamsan.cuda_source.interpreter.terms import combine, negate
 from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -120,6 +121,9 @@ class Operators:
 
     def compare(self, operator: str, left: Value, right: Value) -> Value:
         """Compute a comparison; identity decides between objects, unknowns stay unknown."""
+        if isinstance(left, Success) != isinstance(right, Success) and operator in ("==", "!="):
+            self.machine.succeeds(left if isinstance(right, Success) else right)
+            left, right = self.machine.known(left), self.machine.known(right)
         same = self._same(left, right)
         if operator == "==" and same is not None:
             return int(same)

@@ -136,7 +136,8 @@ class Statements:
 
     def _expression(self, node: ExpressionStatement) -> Completion | None:
         machine = self.machine
-        machine.device.discarded(machine.expressions.operand(node.expression).value)
+        machine.device.failures.discarded(machine.expressions.operand(node.expression).value)
+        machine.device.failures.stored(node)
         completion, machine.pending_completion = machine.pending_completion, None
         self.end_full_expression(node.span)
         return completion
@@ -361,6 +362,7 @@ class Statements:
             self._static(node)
         else:
             self._declare(node)
+            machine.device.failures.stored(node)
         completion, machine.pending_completion = machine.pending_completion, None
         self.end_full_expression(node.span)
         return completion

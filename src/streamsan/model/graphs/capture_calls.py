@@ -134,6 +134,7 @@ def capture_end(core: ModelCore, call: Call) -> Outcome:
         return Outcome(status, {})
     capturing.release(call.thread.process, capture)
     if status:
+        call.thread.process.graphs.broken = True
         if not capture.into:
             structure.bury(capture.graph)
         # A capture that was invalidated gives NULL for its graph.

@@ -17,7 +17,7 @@ from streamsan.vocabulary import AccessMode, HandleKind, OperationKind
 
 def graph_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> Graph | None:
     """Return the graph that a value means; None for NULL. An unknown one is assumed to exist."""
-    if value == 0 or _never_made(value):
+    if value == 0 or _never_made(thread.process, value):
         return None
     known = thread.process.handles
     if isinstance(value, Handle) and isinstance(found := known.get(value.value), Graph):
@@ -32,7 +32,7 @@ def graph_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> Gr
 
 def exec_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> GraphExec | None:
     """Return the executable graph that a value means; None for NULL. An unknown one is assumed to exist."""
-    if value == 0 or _never_made(value):
+    if value == 0 or _never_made(thread.process, value):
         return None
     known = thread.process.handles
     if isinstance(value, Handle) and isinstance(found := known.get(value.value), GraphExec):
@@ -45,9 +45,9 @@ def exec_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> Gra
     return assumed
 
 
-def _never_made(value: Value) -> bool:
-    """Return whether a variable still holds what it was declared with: the call that was to fill it has failed."""
-    return isinstance(value, Symbol) and value.origin == "uninitialised"
+def _never_made(process: Process, value: Value) -> bool:
+    """Return whether a variable still holds what it was declared with, since a broken capture gave no graph (SS302)."""
+    return process.graphs.broken and isinstance(value, Symbol) and value.origin == "uninitialised"
 
 
 def node_of(process: Process, value: Value) -> Node | None:

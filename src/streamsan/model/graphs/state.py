@@ -174,6 +174,8 @@ class GraphTable:
     """under way"""
     captured: bool = False
     """there has been a capture"""
+    broken: bool = False
+    """a capture has ended without a graph"""
     allocations: dict[int, MemoryNode] = field(default_factory=dict)
     """generation -> its node"""
     memory: dict[int, GraphMemory] = field(default_factory=dict)

@@ -87,6 +87,19 @@ class SimulatedDevice:
             with suppress(DeadlockError):
                 self._scheduler.wait(work.tails())
 
+    @property
+    def has_ready(self) -> bool:
+        """Whether there is work that may run now."""
+        return self._scheduler.has_ready
+
+    def idle(self) -> None:
+        """Run a share of what is pending: the program sleeps."""
+        self._scheduler.idle()
+
+    def idle_for_long(self) -> None:
+        """Run all that can run: the program waits for something that is not CUDA."""
+        self._scheduler.idle_for_long()
+
     def read(self, address: int, size: int) -> bytes:
         """Return bytes as they are now, without waiting. Raises IllegalAddressError."""
         return bytes(self.memory.view(address, size)) if size else b""

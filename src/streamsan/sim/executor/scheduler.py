@@ -97,15 +97,27 @@ class Scheduler:
         if self._ready or self._blocked:
             self.policy.after_call(self)
 
+    def idle(self) -> None:
+        """Run a share of what is pending, one piece at least: the program sleeps."""
+        for _ in range(1 + self.pending // 16):
+            if not self.policy.idle(self):
+                break
+
+    def idle_for_long(self) -> None:
+        """Run all that can: the program waits for something that is not CUDA."""
+        while self.policy.idle(self):
+            pass
+
     def stuck(self, targets: Sequence[Task]) -> None:
         """Nothing can run that a wait needs: let other host threads go on, or raise DeadlockError."""
         if self.let_others_run is not None and self.let_others_run():
             return
         awaited = next((task.label for task in targets if not task.done), "work")
-        stuck = ", ".join(dict.fromkeys(task.label for task in self._blocked[:3])) or "nothing that is known"
+        blocked = list(dict.fromkeys(task.label for task in self._blocked[:3])) or ["nothing that is known"]
         site = self._blocked[0].site if self._blocked else 0
+        why = "it" if blocked == [awaited] else ", ".join(blocked)
         raise DeadlockError(
-            f"the host waits for {awaited}, but nothing can run: {stuck} is not met, and nobody is left to change it",
+            f"the host waits for {awaited}, but nothing can run: {why} is not met, and nobody is left to change it",
             site,
         )
 

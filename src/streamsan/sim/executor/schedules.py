@@ -35,6 +35,9 @@ class Policy(Protocol):
     def query(self, scheduler: Scheduler, targets: Sequence[Task]) -> bool:
         """Return whether the targets are done, and make progress towards it."""
 
+    def idle(self, scheduler: Scheduler) -> bool:
+        """Run a piece of what is ready, while the program does something else; return whether anything ran."""
+
     def chance(self, probability: float) -> bool:
         """Decide what the contract leaves open: return whether to take the choice in which mistakes show."""
 
@@ -57,6 +60,10 @@ class Eager:
         """Run all that is ready."""
         scheduler.run_all()
         return all(task.done for task in targets)
+
+    def idle(self, scheduler: Scheduler) -> bool:
+        """Run one."""
+        return scheduler.run_one(lambda ready: len(ready) - 1)
 
     def chance(self, probability: float) -> bool:
         """Choose what is likelier."""
@@ -100,6 +107,10 @@ class Lazy:
         if not self._run(scheduler, needed, _share(needed)):
             self._run_another(scheduler)
         return False
+
+    def idle(self, scheduler: Scheduler) -> bool:
+        """Run one."""
+        return self._run_another(scheduler)
 
     @staticmethod
     def _run_another(scheduler: Scheduler) -> bool:
@@ -170,6 +181,10 @@ class Random:
                 scheduler.run_one(self._choose)
             self.after_call(scheduler)
         return all(task.done for task in targets)
+
+    def idle(self, scheduler: Scheduler) -> bool:
+        """Run one by choice."""
+        return scheduler.run_one(self._choose)
 
     def chance(self, probability: float) -> bool:
         """Choose by the seed."""
