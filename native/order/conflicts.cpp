@@ -2,12 +2,10 @@
 #include "conflicts.hpp"
 
 #include "engine.hpp"
+#include "uses.hpp"
 
 namespace streamsan::order {
 namespace {
-
-constexpr auto touches_bit = static_cast<std::uint8_t>(SlotFlag::TOUCHES);
-constexpr auto atomic_bit = static_cast<std::uint8_t>(SlotFlag::ATOMIC);
 
 bool writes(const Operation& operation) {
     return operation.mode() == AccessMode::WRITE || operation.mode() == AccessMode::READ_WRITE;
@@ -17,42 +15,56 @@ bool contains(const Access& range, std::uint64_t address) { return range.begin <
 
 /// Whether the bytes may be, or surely are, the same.
 Conflict overlap(const Access& one, const Access& other) {
-    if (one.exact() && other.exact()) return one.begin < other.end && other.begin < one.end ? Conflict::sure : Conflict::absent;
-    if (one.exact() || other.exact()) {
-        const Access& range = one.exact() ? one : other;
-        const Access& open = one.exact() ? other : one;
-        if (!contains(range, open.begin)) return Conflict::absent;
-        return (open.operation.flags & touches_bit) != 0 ? Conflict::sure : Conflict::possible;
-    }
-    if (one.begin != other.begin) return Conflict::absent;
-    return (one.operation.flags & other.operation.flags & touches_bit) != 0 ? Conflict::sure : Conflict::possible;
+    const bool meet = one.exact() && other.exact() ? one.begin < other.end && other.begin < one.end
+                      : one.exact()                ? contains(one, other.begin)
+                      : other.exact()              ? contains(other, one.begin)
+                                                   : one.begin == other.begin;
+    if (!meet) return Conflict::absent;
+    const bool sure = (other.touches() && one.touches(other.begin)) || (one.touches() && other.touches(one.begin));
+    return sure ? Conflict::sure : Conflict::possible;
 }
 
-/// Host memory has rules of its own (SS108); an array's address says nothing of its parts.
-bool device_side(MemoryKind kind) {
+/// An array's address says nothing of its parts.
+bool has_plain_bytes(MemoryKind kind) {
     switch (kind) {
         case MemoryKind::PLAIN: case MemoryKind::STREAM_ORDERED: case MemoryKind::MANAGED: case MemoryKind::MAPPED:
         case MemoryKind::IPC: case MemoryKind::GRAPH: case MemoryKind::POOL_IMPORT: case MemoryKind::DEVICE_SYMBOL:
         case MemoryKind::UNKNOWN: return true;
-        default: return false;
+        default: return host_side(kind);
     }
+}
+
+/// What a host function does to a buffer, nobody sees. Host memory does not migrate: to prefetch it says how far at most.
+bool outside_conflicts(const Allocation& allocation, const Operation& operation) {
+    return operation.kind == OperationKind::HOST_FUNCTION || (operation.kind == OperationKind::PREFETCH && host_side(allocation.kind));
 }
 
 }  // namespace
 
 Conflict conflict_of(const Access& one, const Access& other) {
     if (!writes(one.operation) && !writes(other.operation)) return Conflict::absent;
-    if ((one.operation.flags & other.operation.flags & atomic_bit) != 0) return Conflict::absent;
+    if (one.atomic() && other.atomic()) return Conflict::absent;
     const Conflict found = overlap(one, other);
     const bool certain = known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
     return found == Conflict::sure && !certain ? Conflict::possible : found;
 }
 
 bool stands_for(const Access& later, const Access& earlier) {
-    constexpr auto same = static_cast<std::uint8_t>(mode_bits | atomic_bit);
-    if (((later.operation.flags ^ earlier.operation.flags) & same) != 0 || later.operation.assumed()) return false;
-    if (later.exact()) return later.begin <= earlier.begin && earlier.begin < later.end && earlier.end <= later.end;
-    return !earlier.exact() && later.begin == earlier.begin && (later.operation.flags & touches_bit) != 0;
+    if (later.operation.mode() != earlier.operation.mode() || later.atomic() != earlier.atomic()) return false;
+    if (later.operation.assumed() || !later.touches()) return false;
+    if (later.exact() && !later.strided()) return contains(later, earlier.begin) && earlier.end <= later.end;
+    return later.begin == earlier.begin && (!earlier.exact() || (later.exact() && earlier.strided()));
+}
+
+Conflict Engine::conflict_on(const Allocation& allocation, const Access& one, const Access& other) {
+    if (!has_plain_bytes(allocation.kind)) return Conflict::absent;
+    const Conflict found = conflict_of(one, other);
+    if (found != Conflict::sure) return found;
+    // Copies of pageable memory are staged, in ways that are not promised.
+    const bool staged = pageable(allocation.kind) && !allocation.marks.registered;
+    // Kernels may be meant to meet where the host can see them: they poll, and use atomics of the whole system.
+    const bool shared = (host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED) && !one.exact() && !other.exact();
+    return staged || shared ? Conflict::possible : Conflict::sure;
 }
 
 Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const {
@@ -85,17 +97,18 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         if (clock.knows(exec.last.epoch, contract)) return;
         for (const BakedAccess& each : baked.accesses) {
-            judge_conflict(process, allocation, stream, later, launched(each.access, exec.last.operation), exec.last.epoch);
+            if (!each.host) judge_conflict(process, allocation, stream, later, launched(each.access, exec.last.operation), exec.last.epoch);
         }
     });
 }
 
 void Engine::judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Access& later,
                             const Access& earlier, Epoch earlier_at) {
-    if (process.value_ordered || allocation.marks.use_reported || !device_side(allocation.kind)) return;
+    if (process.value_ordered || allocation.marks.use_reported) return;
+    if (outside_conflicts(allocation, later.operation) || outside_conflicts(allocation, earlier.operation)) return;
     const Clock& clock = timeline(stream).clock;
     if (earlier_at.slot == stream.timeline || verdict(clock, earlier_at) != Verdict::unordered) return;
-    const Conflict found = conflict_of(later, earlier);
+    const Conflict found = conflict_on(allocation, later, earlier);
     if (found == Conflict::absent) return;
     Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
     fact.may_be_equal = equal_streams(&stream, earlier.operation.stream_name) || maybe_awaited(process, earlier.operation);

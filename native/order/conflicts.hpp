@@ -6,13 +6,34 @@
 
 namespace streamsan::order {
 
-/// One access. Its operation's flags have the mode, TOUCHES and ATOMIC of the reference.
+constexpr auto touches_bit = static_cast<std::uint8_t>(SlotFlag::TOUCHES);
+constexpr auto atomic_or_strided = static_cast<std::uint8_t>(SlotFlag::ATOMIC);
+
+/// One access. Its operation's flags have the mode of the reference, TOUCHES, and ATOMIC or STRIDED.
 struct Access {
     Operation operation;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;  ///< 0: how far it reaches is not known (kernels)
 
     [[nodiscard]] bool exact() const { return end != 0; }
+    /// Whether it surely touches its first byte.
+    [[nodiscard]] bool touches() const { return (operation.flags & touches_bit) != 0; }
+    /// Whether its rows may leave bytes of the range untouched.
+    [[nodiscard]] bool strided() const { return exact() && (operation.flags & atomic_or_strided) != 0; }
+    [[nodiscard]] bool atomic() const { return !exact() && (operation.flags & atomic_or_strided) != 0; }
+    /// Whether it surely touches the byte.
+    [[nodiscard]] bool touches(std::uint64_t address) const {
+        return touches() && (address == begin || (exact() && !strided() && begin <= address && address < end));
+    }
+    /// Sets how far it reaches; `size` bytes are all that it touches, where that is known.
+    void reach(std::uint64_t size) {
+        if (size != 0 && begin <= UINT64_MAX - size) {
+            end = begin + size;
+            operation.flags |= touches_bit;
+        } else {
+            operation.flags = static_cast<std::uint8_t>(operation.flags & ~atomic_or_strided);
+        }
+    }
 };
 
 enum class Conflict : std::uint8_t { absent, possible, sure };
@@ -21,9 +42,9 @@ enum class Conflict : std::uint8_t { absent, possible, sure };
 /// begins elsewhere is none.
 Conflict conflict_of(const Access& one, const Access& other);
 
-/// Whether an access may be one side of a sure conflict: its mode, and where it is, are known.
-inline bool may_conflict_surely(const Operation& operation, bool exact) {
-    return operation.mode() != AccessMode::OPAQUE && (exact || (operation.flags & static_cast<std::uint8_t>(SlotFlag::TOUCHES)) != 0);
+/// Whether an access may be one side of a sure conflict: its mode, and a byte that it touches, are known.
+inline bool may_conflict_surely(const Operation& operation) {
+    return operation.mode() != AccessMode::OPAQUE && (operation.flags & touches_bit) != 0;
 }
 
 /// Whether whatever conflicts for sure with `earlier` conflicts with `later` as well.

@@ -259,17 +259,26 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case CONTEXT_CURRENT: context_current(slot, thread, process, operation); return;
         case CONTEXT_DESTROY:
         case DEVICE_RESET: context_end(slot, thread, process, operation); return;
-        case CONTEXT_SYNCHRONIZE: context_wait(slot, thread, process, operation); return;
+        case CONTEXT_SYNCHRONIZE:
+            process.wait = operation;
+            context_wait(slot, thread, process, operation);
+            return;
         case PEER_ENABLE: dead_context(*contexts_[context_by_handle(process, slot.object)], operation); return;
         case STREAM_CREATE: stream_create(slot, thread, process, operation); return;
         case STREAM_DESTROY: stream_destroy(slot, thread, process, operation); return;
-        case STREAM_SYNCHRONIZE: stream_wait(slot, thread, process, operation, false); return;
+        case STREAM_SYNCHRONIZE:
+            process.wait = operation;
+            stream_wait(slot, thread, process, operation, false);
+            return;
         case STREAM_QUERY: stream_wait(slot, thread, process, operation, true); return;
         case EVENT_CREATE: event_create(slot, thread, process, operation); return;
         case EVENT_DESTROY: event_destroy(slot, thread, process, operation); return;
         case EVENT_RECORD: event_record(slot, thread, process, operation); return;
         case STREAM_WAIT_EVENT: stream_wait_event(slot, thread, process, operation); return;
-        case EVENT_SYNCHRONIZE: event_wait(slot, thread, process, operation, false); return;
+        case EVENT_SYNCHRONIZE:
+            process.wait = operation;
+            event_wait(slot, thread, process, operation, false);
+            return;
         case EVENT_QUERY: event_wait(slot, thread, process, operation, true); return;
         case EVENT_ELAPSED: event_elapsed(slot, thread, process, operation); return;
         case HANDLE_USE: handle_use(slot, thread, process, operation); return;

@@ -132,7 +132,8 @@ private:
     void keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use);
     void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
     [[gnu::noinline]] void remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old);
-    void keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use, const Clock& clock);
+    /// Keeps a use of host memory; an `access` that ends at 0 may reach to the end.
+    void keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
     void host_access(Thread& thread, Process& process, const Operation& operation);
     void host_clock(Thread& thread, Process& process, const Operation& operation);
     void judge_host_access(Process& process, const Allocation& allocation, const Reference& reference, const Clock& clock,
@@ -177,6 +178,8 @@ private:
     void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Access& later);
     void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Access& later,
                         const Access& earlier, Epoch earlier_at);
+    /// What two accesses to an allocation are to each other, for memory of its kind.
+    static Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
     [[nodiscard]] Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const;
 
     // graphs.cpp: executable graphs and their bodies
@@ -246,6 +249,9 @@ private:
 
     // churn.cpp
     void note_round(const Process& process, const Allocation& allocation, const Operation& operation, std::uint64_t cost);
+    /// The same for stream-ordered memory: its free, and the next allocation at the same place.
+    void note_ordered_free(const Process& process, const Allocation& allocation, const Placed& freed);
+    void note_next_round(const Process& process, const Thread& thread, const Operation& operation);
     void report_churn();
 
     // captures.cpp: captures, and what is refused

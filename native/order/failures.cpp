@@ -22,7 +22,7 @@ bool has_effect(OperationKind kind) {
         case ALLOC: case FREE: case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case GRAPH_LAUNCH: case GRAPH_INSTANTIATE:
         case GRAPH_UPDATE: case STREAM_SYNCHRONIZE: case EVENT_SYNCHRONIZE: case CONTEXT_SYNCHRONIZE: case EVENT_RECORD:
         case STREAM_WAIT_EVENT: case STREAM_CREATE: case EVENT_CREATE: case PEER_ENABLE: case CONTEXT_CREATE: case CONTEXT_CURRENT:
-        case HANDLE_CREATE: case PREFETCH: case STREAM_MEMORY_OP: case GRAPH_NODE_UPDATE: return true;
+        case HANDLE_CREATE: case PREFETCH: case STREAM_MEMORY_OP: case GRAPH_NODE_UPDATE: case CAPTURE_END: return true;
         default: return false;
     }
 }
@@ -30,7 +30,7 @@ bool has_effect(OperationKind kind) {
 /// Work that shows that the program goes on. To free and to destroy is how failures are handled.
 bool goes_on(OperationKind kind) {
     using enum OperationKind;
-    return kind == LAUNCH || kind == COPY || kind == MEMSET || kind == GRAPH_LAUNCH || kind == HOST_FUNCTION;
+    return kind == LAUNCH || kind == COPY || kind == MEMSET || kind == GRAPH_LAUNCH || kind == HOST_FUNCTION || kind == CAPTURE_BEGIN;
 }
 
 /// An update that is refused is how programs learn that a graph has to be instantiated anew: it counts only if the old
@@ -40,16 +40,26 @@ constexpr std::int16_t update_refused = 910;
 }  // namespace
 
 void Engine::watch_failure(const Slot& slot, Thread& thread, const Operation& operation, bool failed) {
+    if (operation.kind == OperationKind::CALL && slot.detail == static_cast<std::uint8_t>(CallClass::UNREAD)) {
+        // Whoever wrote the trace has seen all of the program: nobody looks at the status, whatever it is.
+        Fact fact(601, FactVariant::UNCHECKED, operation);
+        fact.assumed = operation.assumed();
+        report(fact);
+        thread.failure = {};
+        thread.failure_said = slot.status;
+        return;
+    }
     if (thread.failure.sequence != 0) {
         const bool asked = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;
         const bool refused = thread.failure.status == update_refused;
         const bool replaced = refused && (operation.kind == OperationKind::GRAPH_INSTANTIATE ||
                                           (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == thread.failed_object));
+        const bool retries = thread.failure.kind == OperationKind::ALLOC;  // with less
         const bool elsewhere = refused && !(operation.kind == OperationKind::GRAPH_LAUNCH && slot.object == thread.failed_object);
         if (asked || replaced) {
             thread.failure = {};
             thread.failure_said = 0;
-        } else if (goes_on(operation.kind) && !elsewhere) {
+        } else if (!elsewhere && (goes_on(operation.kind) || (operation.kind == OperationKind::ALLOC && !retries))) {
             Fact fact(601, FactVariant::UNCHECKED, thread.failure);
             fact.with(RelatedRole::USE, operation);
             fact.assumed = thread.failure.assumed() || operation.assumed();

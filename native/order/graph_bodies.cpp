@@ -42,6 +42,44 @@ private:
     std::vector<std::uint64_t> bits_;
 };
 
+/// Conflicts of a body that are possible: one for each pair of places, and none where another is sure.
+class Doubts {
+public:
+    void is_sure(const Operation& one, const Operation& other) { sure_.set(key(one, other), 0); }
+    void add(const Fact& fact, const Operation& one, const Operation& other) {
+        if (pairs_.find(key(one, other)) != none || facts_.size() >= most || pairs_.size() >= most) return;
+        pairs_.set(key(one, other), static_cast<std::uint32_t>(facts_.size()));
+        facts_.push_back({fact, key(one, other)});
+    }
+    template <class Visit>
+    void each(Visit&& visit) const {
+        for (const Doubt& doubt : facts_) {
+            if (sure_.find(doubt.key) == none) visit(doubt.fact);
+        }
+    }
+
+private:
+    struct Doubt {
+        Fact fact;
+        std::uint64_t key;
+    };
+    static constexpr std::size_t most = 4096;
+    static std::uint64_t key(const Operation& one, const Operation& other) {
+        return std::uint64_t{std::min(one.site, other.site)} << 32 | std::max(one.site, other.site);
+    }
+
+    FlatMap pairs_;
+    FlatMap sure_;
+    std::vector<Doubt> facts_;
+};
+
+/// Whether two nodes may touch the same bytes, by accesses that are known. Of two conditional ones perhaps only one runs.
+bool worth_a_note(const Access& one, const Access& other) {
+    constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
+    return one.operation.mode() != AccessMode::OPAQUE && other.operation.mode() != AccessMode::OPAQUE &&
+           (one.operation.flags & other.operation.flags & conditional) == 0;
+}
+
 }  // namespace
 
 Access access_of(const BodyNode& node, const Reference& reference) {
@@ -49,7 +87,7 @@ Access access_of(const BodyNode& node, const Reference& reference) {
     constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
     access.operation.flags = static_cast<std::uint8_t>((access.operation.flags & ~own) | static_cast<std::uint8_t>(reference.mode) | reference.flags);
     if (reference.assumed || node.conditional()) access.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
-    if (bulk(node.kind) && reference.size != 0 && reference.address <= UINT64_MAX - reference.size) access.end = reference.address + reference.size;
+    if (bulk(node.kind)) access.reach(reference.size);
     return access;
 }
 
@@ -145,7 +183,7 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
                 here.alloc_node = node;
             } else if (kind == NodeKind::FREE) {
                 here.free_node = node;
-            } else {
+            } else if (kind != NodeKind::HOST || process.allocations[allocation].kind == MemoryKind::GRAPH) {
                 here.writes |= reference.mode != AccessMode::READ;
                 here.kept.push_back({node, access_of(body.nodes[node], reference)});
             }
@@ -155,6 +193,7 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
     if (!needed) return;
     const Ancestors ancestors(body);
     std::size_t comparisons = 0;
+    Doubts doubts;
     for (Uses& here : uses) {
         const Allocation& allocation = process.allocations[here.allocation];
         if (here.alloc_node != none) {
@@ -171,12 +210,20 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
         // In topological order: what a later node is after, and covers, need not be compared again.
         std::vector<Kept> open;
         for (const Kept& use : here.kept) {
-            if (comparisons > most_comparisons) return;
+            if (comparisons > most_comparisons) break;
             comparisons += open.size() + 1;
             for (const Kept& earlier : open) {
                 if (earlier.node == use.node || !news(earlier.node, use.node) || ancestors.before(earlier.node, use.node)) continue;
-                if (conflict_of(use.access, earlier.access) != Conflict::sure) continue;
-                report(conflict_fact(allocation, Conflict::sure, use.access.operation, earlier.access.operation));
+                if (body.nodes[use.node].kind == NodeKind::HOST || body.nodes[earlier.node].kind == NodeKind::HOST) continue;
+                const Conflict found = conflict_on(allocation, use.access, earlier.access);
+                if (found == Conflict::absent || (found == Conflict::possible && !worth_a_note(use.access, earlier.access))) continue;
+                const Fact fact = conflict_fact(allocation, found, use.access.operation, earlier.access.operation);
+                if (found == Conflict::possible) {
+                    doubts.add(fact, use.access.operation, earlier.access.operation);
+                } else {
+                    doubts.is_sure(use.access.operation, earlier.access.operation);
+                    report(fact);
+                }
             }
             std::erase_if(open, [&](const Kept& earlier) {
                 return ancestors.before(earlier.node, use.node) && same_access(earlier.access, use.access);
@@ -184,6 +231,7 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
             open.push_back(use);
         }
     }
+    doubts.each([&](const Fact& fact) { report(fact); });
 }
 
 }  // namespace streamsan::order

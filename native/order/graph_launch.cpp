@@ -144,6 +144,7 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
         }
         if (!ordered) continue;
         for (const BakedAccess& each : baked.accesses) {
+            if (each.host) continue;
             const Access use = launched(each.access, operation);
             const auto judge = [&](const Placed& earlier, std::uint64_t begin, std::uint64_t end) {
                 judge_conflict(process, allocation, stream, use, {earlier.operation, begin, end}, earlier.epoch);

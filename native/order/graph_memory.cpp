@@ -31,6 +31,7 @@ void Engine::announce_graph_memory(Process& process, std::uint32_t allocation) {
     graph_memory_[at] = {};
     graph_memory_[at].allocation = allocation;
     graph_memory_[at].made = process.allocations[allocation].made.sequence;
+    graph_memory_[at].opaque_version = process.opaque_version;
 }
 
 void Engine::forget_graph_memory(const Process& process, std::uint32_t memory) {
@@ -135,7 +136,9 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
     const bool unseen = allocation.marks.escaped || process.opaque_version != 0;
     const GraphExec* const exec = memory.exec == none ? nullptr : execs_[memory.exec].get();
     if (exec == nullptr || exec->launches == 0 || memory.freed_inside) {
-        if (memory.not_alive_said) return false;
+        // Code that nobody can see may have launched it: then nothing is known of the memory's life.
+        const bool launched_unseen = (exec == nullptr || exec->launches == 0) && process.opaque_version != memory.opaque_version;
+        if (memory.not_alive_said || launched_unseen) return false;
         memory.not_alive_said = true;
         Fact fact(304, FactVariant::GRAPH_NOT_ALIVE, operation);
         fact.with(RelatedRole::ALLOC, allocation.made);

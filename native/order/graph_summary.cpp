@@ -119,9 +119,9 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         if (same_access(each.access, access)) return;
     }
     if (accesses.size() < most_accesses) {
-        accesses.push_back({access, bulk(node.kind)});
+        accesses.push_back({access, bulk(node.kind), node.kind == NodeKind::HOST});
     } else if (!access.operation.reads_only() && exec.baked[known].reads_only()) {
-        accesses.back() = {access, bulk(node.kind)};  // that it writes at all matters most
+        accesses.back() = {access, bulk(node.kind), node.kind == NodeKind::HOST};  // that it writes at all matters most
     }
 }
 
@@ -179,12 +179,14 @@ void Engine::add_neighbours(std::uint32_t index, std::uint32_t baked, const Bake
     GraphExec& exec = *execs_[index];
     GraphExec& neighbour = *execs_[other.exec];
     if (exec.neighbours.size() >= most_neighbours || neighbour.neighbours.size() >= most_neighbours) return;
+    const Allocation& allocation = processes_[exec.process]->allocations[exec.baked[baked].allocation];
     Conflict worst = Conflict::absent;
     const Access* mine = nullptr;
     const Access* theirs = nullptr;
     for (const BakedAccess& one : exec.baked[baked].accesses) {
         for (const BakedAccess& two : neighbour.baked[other.baked].accesses) {
-            const Conflict found = conflict_of(one.access, two.access);
+            if (one.host || two.host) continue;
+            const Conflict found = conflict_on(allocation, one.access, two.access);
             if (found <= worst) continue;
             worst = found;
             mine = &one.access;

@@ -40,6 +40,7 @@ inline bool same_access(const Access& one, const Access& other) {
 struct BakedAccess {
     Access access;
     bool bulk = false;  ///< a copy or fill: one that a host access must not overlap
+    bool host = false;  ///< a host function's: what it does is not judged against other uses
 };
 
 /// An allocation that a graph uses and does not make itself.
@@ -123,6 +124,7 @@ struct GraphMemory {
     bool freed_ever = false;
     bool free_announced = false;
     bool listed = false;              ///< in its graph's `outside_used`
+    std::uint32_t opaque_version = 0; ///< the opaque calls before its announcement
     bool said = false;                ///< SS301, SS402, SS305: one of them is enough
     bool not_alive_said = false;
     Operation free_node;

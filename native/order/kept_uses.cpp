@@ -17,7 +17,7 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Access& ac
     const auto dominated = [&](const Placed& other) { return covers(use.operation, other.operation) && clock.knows(other.epoch, contract); };
     const auto forget = [&](const RangedUse& old) {
         // Of other parts of the memory, or surer of them: that still conflicts with what is ordered after neither.
-        if (!may_conflict_surely(old.use.operation, old.end != 0)) return;
+        if (!may_conflict_surely(old.use.operation)) return;
         if (!stands_for(access, {old.use.operation, old.begin, old.end})) remember_use(process, allocation, access, epoch, old);
     };
     std::uint8_t kept = 0;
@@ -29,8 +29,7 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Access& ac
             continue;
         }
         place = i;
-        const bool part = (allocation.parts >> i & 1U) != 0;
-        if (part || may_conflict_surely(old.operation, false)) {
+        if (may_conflict_surely(old.operation)) {
             const auto [begin, end] = allocations.extent(allocation, i);
             forget({old, begin, end});
         }
@@ -68,9 +67,7 @@ void Engine::keep_any_use(Process& process, Allocation& allocation, const Access
         keep_use(process, allocation, access, epoch, clock);
         return;
     }
-    const Reference reference{access.begin, access.exact() ? access.end - access.begin : 0, allocation.generation, access.operation.mode(),
-                              access.operation.assumed(), 0};
-    keep_ranged_use(process, allocation, reference, {access.operation, epoch}, clock);
+    keep_ranged_use(process, allocation, access, epoch, clock);
 }
 
 void Engine::keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use) {
@@ -97,21 +94,26 @@ void Engine::keep_each_use(Process& process, Allocation& allocation, const Acces
     more.push_back({use, access.begin, access.end});
 }
 
-void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Reference& reference, const Placed& use,
-                             const Clock& clock) {
+void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
     // Parts of host buffers are filled and read while other parts are in flight: each part counts for itself.
-    const RangedUse next{use, reference.address, end_of(reference, allocation)};
+    const Operation& use = access.operation;
+    const auto reach = [&](std::uint64_t end) { return end == 0 ? allocation.end() : end; };
     std::vector<RangedUse>& uses = process.allocations.more_uses(allocation);
     if (!requirements_) {
         std::erase_if(uses, [&](const RangedUse& each) {
-            return each.begin >= next.begin && each.end <= next.end && clock.knows(each.use.epoch, contract) &&
-                   covers(use.operation, each.use.operation) &&
-                   (forbids_host_access(use.operation.kind) || !forbids_host_access(each.use.operation.kind));
+            const Operation& old = each.use.operation;
+            const bool covered = each.begin >= access.begin && reach(each.end) <= reach(access.end) && covers(use, old) &&
+                                 (forbids_host_access(use.kind) || !forbids_host_access(old.kind)) && clock.knows(each.use.epoch, contract);
+            if (!covered) return false;
+            const bool stands = stands_for(access, {old, each.begin, each.end});
+            if (access.strided() && !stands) return false;
+            if (!stands && may_conflict_surely(old)) remember_use(process, allocation, access, epoch, each);
+            return true;
         });
     }
     constexpr std::size_t most_ranges = 64;
     if (uses.size() >= most_ranges) uses.erase(uses.begin());
-    uses.push_back(next);
+    uses.push_back({{use, epoch}, access.begin, access.end});
 }
 
 }  // namespace streamsan::order

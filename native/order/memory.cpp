@@ -62,6 +62,7 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         enter(stream, thread, slot.thread);
         made_at = timeline(stream).advance();
         leave(stream);
+        note_next_round(process, thread, operation);
         context = stream.context;
     }
     Allocation& allocation = allocations[allocations.make(slot.address, slot.size, static_cast<std::uint32_t>(slot.object))];
@@ -128,6 +129,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         stream.free = by_stream;
         stream.has_free = true;
         leave(stream);
+        note_ordered_free(process, allocation, by_stream);
         end_use(process, index, operation);
         process.allocations.retire(index, slot.detail, by_host, by_stream);
         return;

@@ -15,13 +15,14 @@ struct Reference {
     std::uint32_t generation;
     AccessMode mode;
     bool assumed;  ///< the access may not happen
-    std::uint8_t flags;  ///< TOUCHES and ATOMIC
+    std::uint8_t flags;  ///< TOUCHES, and ATOMIC or STRIDED
 };
 
 constexpr std::uint8_t mode_bits = 3;
 /// The flags of a slot or operation that are about its reference.
 constexpr auto reference_bits =
     static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::TOUCHES) | static_cast<std::uint8_t>(SlotFlag::ATOMIC));
+static_assert(SlotFlag::ATOMIC == SlotFlag::STRIDED, "one bit: of a kernel's reference the one, of a copy's or a fill's the other");
 
 struct Operation {
     std::uint64_t sequence = 0;

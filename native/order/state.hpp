@@ -158,6 +158,7 @@ struct Process {
     FlatMap graph_execs;                      ///< the latest executable graph of a graph
     std::vector<Capture> captures;            ///< that have begun and not ended
     std::uint32_t worker = none;              ///< the stream of the latest device work
+    Operation wait;                           ///< the latest by the host for a stream, an event or a context
     Operation trim;                           ///< the latest return of unused graph memory
     std::uint64_t host_function = 0;          ///< sequence of the latest one: who knows whom its body told
     bool value_ordered = false;               ///< streams wait for values in memory: that orders work in ways nobody sees

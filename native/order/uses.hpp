@@ -22,6 +22,9 @@ inline bool forbids_host_access(OperationKind kind) {
 /// Whether the size of its references is what it accesses, not a bound of it.
 inline bool exact_extent(OperationKind kind) { return kind == OperationKind::COPY || kind == OperationKind::MEMSET; }
 
+/// Whether the size of its references is a bound of what it accesses.
+inline bool bounded_extent(OperationKind kind) { return kind == OperationKind::PREFETCH || kind == OperationKind::HOST_FUNCTION; }
+
 /// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
 inline bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
 

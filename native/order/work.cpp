@@ -81,8 +81,8 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
     const bool ordered = allocation.kind != MemoryKind::STREAM_ORDERED || allocation.marks.assumed ||
                          own.clock.knows(allocation.made_at, contract) ||
                          check_after_alloc(process, allocation, *stream, placed);
-    const bool exact = exact_extent(placed.operation.kind) && reference.size != 0 && reference.address <= UINT64_MAX - reference.size;
-    Access access{placed.operation, reference.address, exact ? reference.address + reference.size : 0};
+    Access access{placed.operation, reference.address, 0};
+    if (exact_extent(placed.operation.kind)) access.reach(reference.size);
     // Nearly always all that is kept is of this stream.
     bool others = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) others |= allocation.uses[i].epoch.slot != own.slot;
@@ -97,10 +97,15 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
         });
     }
     if (host_side(allocation.kind)) {
-        keep_ranged_use(process, allocation, reference, placed, own.clock);
+        if (settled) access.operation.flags = static_cast<std::uint8_t>(access.operation.flags & ~touches_bit);
+        if (bounded_extent(placed.operation.kind)) access.end = end_of(reference, allocation);
+        keep_ranged_use(process, allocation, access, placed.epoch, own.clock);
         return;
     }
-    if (settled) access.end = 0;  // no later use conflicts with it for sure
+    if (settled) {  // no later use conflicts with it for sure
+        access.end = 0;
+        access.operation.flags = static_cast<std::uint8_t>(access.operation.flags & ~(touches_bit | atomic_or_strided));
+    }
     keep_use(process, allocation, access, placed.epoch, own.clock);
 }
 
@@ -205,6 +210,10 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
                                const Operation& operation) {
     const bool reads = reference.mode == AccessMode::READ;
     const std::uint64_t end = end_of(reference, allocation);
+    Access own{operation, reference.address, 0};
+    own.operation.flags = reference.flags;
+    own.reach(reference.size);
+    own.operation.flags = static_cast<std::uint8_t>((own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit);
     const auto judge = [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end, bool bulk) {
         if (reads && use.operation.reads_only()) return;
         if (use_end != 0 && (use_end <= reference.address || end <= use_begin)) return;
@@ -219,14 +228,17 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
         // An access of unknown extent surely touches its first byte, and perhaps what lies behind it.
         const bool may_not_reach = reference.size == 0 && use_end != 0 && reference.address < use_begin;
+        const Access used{use.operation, use_begin, use_end};
+        const bool between_rows = (used.strided() || own.strided()) && !own.touches(use_begin) && !used.touches(own.begin);
         fact.unseen = order == Verdict::unseen;
-        fact.assumed = fact.unseen || may_not_reach || operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
+        fact.assumed = fact.unseen || may_not_reach || between_rows || operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
                        names_[use.operation.stream_name].assumed;
         fact.may_be_equal = maybe_awaited(process, use.operation);
         if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
         report(fact);
     };
     process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {
+        if (use_end == 0 && host_side(allocation.kind)) use_end = allocation.end();
         judge(use, use_begin, use_end, forbids_host_access(use.operation.kind));
     });
     if (!allocation.marks.baked) return;

@@ -26,7 +26,7 @@ def kernel(p: Program, stream: int, mode: AccessMode, flags: int = 0, address: i
     return p.launch(stream, address, mode=mode, reference_flags=flags)
 
 
-@pytest.mark.parametrize("kind", [MemoryKind.PLAIN, MemoryKind.MANAGED])
+@pytest.mark.parametrize("kind", [MemoryKind.PLAIN, MemoryKind.MAPPED])
 def test_two_writes_of_the_same_bytes(kind: MemoryKind) -> None:
     p = program(kind)
     first = kernel(p, S, WRITE, TOUCHES)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from order_program import Program, line_of
 
-from streamsan.vocabulary import FreeClass, MemoryKind, RelatedRole
+from streamsan.order.facts import Fact
+from streamsan.vocabulary import CallClass, FreeClass, HandleKind, MemoryKind, RelatedRole
 from streamsan.vocabulary import OperationKind as Kind
 
 S = 10
@@ -50,6 +51,69 @@ def test_no_churn() -> None:
         p.sync(S)
         p.free(P)
     assert p.facts(502) == []
+
+
+@pytest.mark.parametrize("how", ["stream", "event", "context"])
+def test_stream_ordered_churn(how: str) -> None:
+    """By default a pool gives what is free back at such waits."""
+
+    def rounds(turns: int, waits: str, setting: str = "") -> list[Fact]:
+        p = program("recording")
+        if setting:
+            p.op(Kind.HANDLE_USE, api=setting, object=5, detail=HandleKind.POOL, at=40)
+        for turn in range(turns):
+            p.alloc(P, MemoryKind.STREAM_ORDERED, S, at=50)
+            p.launch(S, P, at=51)
+            if waits == "before":
+                p.sync(S, at=52)
+            p.free(P, FreeClass.ASYNC, S, at=53)
+            p.record(30, S, at=54)
+            if waits in ("stream", "query"):
+                kind = Kind.STREAM_SYNCHRONIZE if waits == "stream" else Kind.STREAM_QUERY
+                p.op(kind, stream=S, at=55)
+            if waits == "event" or (waits == "seldom" and turn % 10 == 0):
+                p.op(Kind.EVENT_SYNCHRONIZE, object=30, at=55)
+            if waits == "context":
+                p.sync_all(at=55)
+        return p.facts(502)
+
+    (fact,) = rounds(8, how)
+    assert (fact.count, fact.assumed) == (8, False)
+    assert [role for role, _ in fact.related] == [
+        RelatedRole.ALLOC,
+        RelatedRole.FREE,
+        RelatedRole.USE,
+        RelatedRole.SYNC,
+    ]
+    assert fact.allocation is not None
+    assert fact.allocation.kind is MemoryKind.STREAM_ORDERED
+    assert rounds(7, how) == []
+    for right in ("none", "before", "query", "seldom"):
+        assert rounds(200, right) == []
+    for setting in ("cudaMemPoolSetAttribute", "cuMemPoolSetAttribute"):
+        assert rounds(200, how, setting) == []
+
+
+def test_stream_ordered_memory_that_another_stream_gets_next() -> None:
+    p = program()
+    p.stream(11)
+    for _ in range(20):
+        p.alloc(P, MemoryKind.STREAM_ORDERED, S, at=50)
+        p.launch(S, P, at=51)
+        p.free(P, FreeClass.ASYNC, S, at=53)
+        p.sync(11, at=54)  # not the stream of the free
+    assert p.facts(502) == []
+
+
+def test_a_stream_ordered_loop_of_unknown_length_in_source() -> None:
+    p = program()
+    for _ in range(4):
+        p.alloc(P, MemoryKind.STREAM_ORDERED, S, at=50)
+        p.launch(S, P, at=51)
+        p.free(P, FreeClass.ASYNC, S, at=53)
+        p.sync(S, at=54)
+    (fact,) = p.facts(502)
+    assert fact.count == 1
 
 
 @pytest.mark.parametrize("asks", [None, "cudaGetLastError", "cudaGetErrorString"])
@@ -104,6 +168,22 @@ def test_a_refused_update_leads_to_a_new_graph() -> None:
     p.op(Kind.GRAPH_INSTANTIATE, object=51)
     p.op(Kind.GRAPH_LAUNCH, object=50, stream=S)
     assert p.facts(601) == []
+
+
+@pytest.mark.parametrize(("kind", "said"), [(Kind.CAPTURE_END, 1), (Kind.STREAM_CREATE, 1), (Kind.ALLOC, 0)])
+def test_an_allocation_goes_on_unless_it_tries_again(kind: Kind, said: int) -> None:
+    p = program()
+    p.op(kind, stream=S, status=401)
+    p.alloc(P)
+    assert len(p.facts(601)) == said
+
+
+def test_a_status_that_surely_nobody_looks_at_needs_no_later_work() -> None:
+    p = program()
+    p.op(Kind.EVENT_ELAPSED, status=400)
+    said = p.op(Kind.CALL, detail=CallClass.UNREAD, status=400)
+    p.exit()
+    assert [line_of(fact) for fact in p.facts(601)] == [said]
 
 
 def test_an_error_that_stays_is_said_once() -> None:

@@ -82,6 +82,26 @@ def test_use_before_any_launch() -> None:
     assert [role for role, _ in fact.related] == [RelatedRole.ALLOC]
 
 
+@pytest.mark.parametrize("free", [False, True])
+def test_code_that_nobody_can_see_may_have_launched_the_graph(free: bool) -> None:
+    p = allocating(launches=0)
+    p.op(Kind.OPAQUE_CALL)
+    if free:
+        p.free(P, ASYNC, S)
+    p.launch(S, P)
+    assert p.facts(101, 304) == []
+
+
+def test_code_that_ran_before_there_was_a_graph_did_not_launch_it() -> None:
+    p = program()
+    p.op(Kind.OPAQUE_CALL)
+    p.alloc(P, MemoryKind.GRAPH)
+    p.graph(G, [ALLOC_NODE, kernel(P)], [(1, 2)])
+    used = p.launch(S, P)
+    (fact,) = p.facts(304)
+    assert (fact.variant.name, line_of(fact), fact.assumed) == ("GRAPH_NOT_ALIVE", used, True)
+
+
 @pytest.mark.parametrize("kind", ["launch", "free", "refused free", "read"])
 def test_use_after_the_free_in_the_graph(kind: str) -> None:
     p = allocating(frees=True)

@@ -228,11 +228,13 @@ def test_nodes_without_a_path_conflict_only_where_they_surely_touch() -> None:
         ],
         [(1, 5)],
     )
-    (fact,) = p.facts()
+    fact, doubt = p.facts()
     assert (fact.code, fact.variant.name, line_of(fact)) == (109, "CONFLICT_READ_WRITE", line + 3)
     assert roles(fact) == [RelatedRole.ALLOC, RelatedRole.USE]
     assert fact.related[1][1].site == line + 1
     assert not fact.assumed
+    assert (doubt.code, line_of(doubt), doubt.related[1][1].site, doubt.assumed) == (109, line + 4, line + 2, True)
+    assert not doubt.operation.flags & SlotFlag.TOUCHES
 
 
 def test_a_path_of_edges_orders_nodes() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from streamsan.order._engine import Engine
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.order.places import Sited, by_place
-from streamsan.order.thresholds import uncounted, worth_saying
+from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
 
 if TYPE_CHECKING:
@@ -172,5 +172,6 @@ class SitedTrace(TraceLike, Sited, Protocol):
 def analyse(trace: SitedTrace) -> Analysis:
     """Find what in a trace breaks a rule's condition, aggregated by places. Never fails on a trace's content."""
     analysis = run(trace.threads, trace.chunks(), apis=trace.apis)
-    facts = by_place(trace, worth_saying(analysis.facts, trace.origin), analysis.needed_waits)
+    said = without_kept_pools(worth_saying(analysis.facts, trace.origin), trace.apis)
+    facts = by_place(trace, said, analysis.needed_waits)
     return replace(analysis, facts=uncounted(facts, trace.origin))

@@ -22,7 +22,8 @@ Facts about graphs, conflicts and costs: the reported operation, and the roles o
     SS306 AS_CHILD      the call; [ALLOC], [FREE the node that frees it already]
     SS402               the allocation; ALLOC, USE the last launch, DESTROY of the executable graph, [SYNC the trim],
                         RESET the reset or the exit
-    SS502 CHURN         the allocation of the last round; ALLOC the same, FREE, [USE work between]; `count`: the rounds
+    SS502 CHURN         the allocation of the last round; ALLOC the same, FREE, [USE work between],
+                        [SYNC: stream-ordered memory, the wait before the next round]; `count`: the rounds
     SS503 TOO_WIDE      the wait; USE the last work that something later needs, [OTHER: work that nothing needs, and
                         that the wait covers]; the stream of USE is the one to wait for. `extra["exact"]` is 1 where
                         waiting for that stream is enough, 0 where only an event recorded right after USE is

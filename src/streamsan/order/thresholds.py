@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from streamsan.order.facts import Fact
+from streamsan.vocabulary import MemoryKind
 
 UNCHECKED = 601
 CHURN = 502
@@ -18,6 +19,8 @@ sites are a loop."""
 AGAIN_AND_AGAIN = 1
 """The count that stands for one nobody knows."""
 COSTS = range(500, 600)
+POOL_SETTINGS = ("cudaMemPoolSetAttribute", "cuMemPoolSetAttribute")
+"""A program that calls these may have set how much memory a pool keeps; of which pool is not known."""
 
 
 def worth_saying(facts: Iterable[Fact], origin: str) -> list[Fact]:
@@ -32,6 +35,19 @@ def worth_saying(facts: Iterable[Fact], origin: str) -> list[Fact]:
         for fact in every
         if not (fact.code == CHURN and fact.count < rounds)
         and not (fact.code == UNCHECKED and (fact.operation.site, fact.operation.api) in explained)
+    ]
+
+
+def without_kept_pools(facts: Iterable[Fact], apis: Sequence[str]) -> list[Fact]:
+    """Return the facts without rounds of stream-ordered memory where the program sets its pools up itself."""
+    if not any(api.startswith(POOL_SETTINGS) for api in apis):
+        return list(facts)
+    return [
+        fact
+        for fact in facts
+        if not (
+            fact.code == CHURN and fact.allocation is not None and fact.allocation.kind is MemoryKind.STREAM_ORDERED
+        )
     ]
 
 

@@ -60,14 +60,21 @@ class AllocationChurn(Rule):
             fix = "allocate once before the loop, and free after it"
         else:
             fix = "allocate once before the loop; or cudaMallocAsync and cudaFreeAsync in the stream that uses it"
+        if stream_ordered:
+            turn = "the host waits: the pool, which keeps nothing by default, gives the memory back to the system"
+        elif host:
+            turn = "it frees the memory again"
+        else:
+            turn = "the free waits for all work of the context"
+        waits = ", with a wait in each turn" if stream_ordered else ""
         return Wording(
-            message=f"{memory} is allocated and freed{times} in a loop",
+            message=f"{memory} is allocated and freed{times} in a loop{waits}",
             related=tuple(related),
             contract=POOL if stream_ordered else PINNED if host else PLAIN,
             observed=None if stream_ordered or host else observed,
             witness=(
                 f"a turn of the loop allocates {memory}",
-                "it frees the memory again" if host or stream_ordered else "the free waits for all work of the context",
+                turn,
                 "the next turn does the same",
             ),
             fix=fix,
