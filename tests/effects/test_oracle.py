@@ -94,3 +94,32 @@ def test_every_declaration_of_the_headers_has_its_argument_list(folder: Path, he
         if api is None or not any(len(version.parameters) == len(parameters) for version in api.versions):
             wrong.append((name, parameters))
     assert wrong == []
+
+
+RENAMED_BY_MACRO = re.compile(
+    r"^\s*#\s*define\s+(cu(?:da)?[A-Z]\w*)\s+(?:__CUDA(?:RT)?_API_\w+\()?(cu(?:da)?[A-Z]\w*)", re.MULTILINE
+)
+BEHIND_MACROS = [
+    "cuGraphInstantiateWithFlags", "cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2_ptsz", "cuMemPrefetchAsync_v2_ptsz",
+    "cuMemcpyBatchAsync_v2", "cuCtxCreate_v4", "cuCtxSynchronize_v2", "cuStreamBeginCapture_v2_ptsz",
+    "cuStreamGetCaptureInfo_v3", "cuGraphAddKernelNode_v2", "cuGraphAddNode_v2", "cuGraphExecUpdate_v2",
+    "cuEventElapsedTime_v2", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuMemHostRegister_v2", "cuIpcOpenMemHandle_v2",
+    "cuGetProcAddress_v2", "cuDevicePrimaryCtxRelease_v2", "cudaMemcpyAsync_ptsz", "cudaGetDeviceProperties_v2",
+    "cudaStreamGetCaptureInfo_v3_ptsz", "cudaGraphAddNode_v2", "cudaEventRecord_ptsz", "cudaLaunchKernel_ptsz",
+    "cudaMemset_ptds", "cudaGraphKernelNodeGetParams", "cudaGraphInstantiateWithFlags",
+]  # fmt: skip
+"""What a driver exports where programs write another name: a few of those in the headers of CUDA 11 to 13."""
+
+
+@pytest.mark.parametrize("name", BEHIND_MACROS)
+def test_names_behind_the_macros_are_found(name: str) -> None:
+    assert EFFECTS.find(name) is not None
+
+
+@pytest.mark.parametrize("header", ["cuda_runtime_api.h", "cuda.h"])
+@pytest.mark.parametrize("folder", header_folders())
+def test_every_renaming_of_the_headers_is_found(folder: Path, header: str) -> None:
+    text = (folder / header).read_text(encoding="utf-8", errors="replace")
+    names = {name for names in RENAMED_BY_MACRO.findall(text) for name in names}
+    assert len(names) > 60
+    assert [name for name in sorted(names) if EFFECTS.find(name) is None] == []

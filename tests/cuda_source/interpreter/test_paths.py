@@ -169,3 +169,15 @@ int main() { float* p; cudaMalloc(&p, 4); for (int i = 0; i < 8; i++) table[i] =
 def test_a_class_that_seems_to_hold_itself_ends(tmp_path):
     text = "struct A { A left; A right; float* p; }; int main() { A a; float* q; cudaMalloc(&q, 4); cudaFree(q); }"
     assert kinds(run(text, tmp_path)) == ["ALLOC", "FREE"]
+
+
+def test_a_file_has_a_budget_whatever_its_entries(tmp_path):
+    loops = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
+    text = "".join(f"void f{number}() {{ {loops} }}\n" for number in range(30))
+    limits = Limits(steps=500, file_steps=2_000, most_steps=4_000)
+    worlds = reading_of(text, tmp_path, limits).worlds
+    assert 8 <= len(worlds) < 12
+    assert all(world.truncated for world in worlds)
+    said = [operation.label for operation in operations(worlds[-1]) if operation.kind == "NOT_UNDERSTOOD"]
+    assert any("more functions than the budget allows" in label for label in said)
+    assert sum("more functions" in op.label for world in worlds for op in operations(world)) == 1

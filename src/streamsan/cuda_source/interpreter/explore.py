@@ -6,6 +6,7 @@ import heapq
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -90,7 +91,8 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
         done = False
         while pending:
             turns, _, prefix = heapq.heappop(pending)
-            run = Path_(program, unit, entry, prefix, limits, strict)
+            left_steps = max(1, limits.most_steps - steps)
+            run = Path_(program, unit, entry, prefix, replace(limits, steps=min(limits.steps, left_steps)), strict)
             run.run()
             worlds += 1
             steps += run.machine.steps
@@ -104,7 +106,8 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
                 run.truncated = True
                 pending = []
             left = len(entries) - position - 1
-            done = left > 0 and not pending and position + 1 >= limits.entries and spent
+            exhausted = steps >= limits.most_steps
+            done = left > 0 and not pending and ((position + 1 >= limits.entries and spent) or exhausted)
             if done:
                 run.note(f"{left} more functions than the budget allows, from {entries[position + 1].name} on")
                 run.truncated = True

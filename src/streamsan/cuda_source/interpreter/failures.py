@@ -124,6 +124,9 @@ class Failures:
         """The program makes a call: it asks for errors, or goes on to work that builds on the earlier calls."""
         if _ASKING.match(api.name):
             self.asked()
+        elif api.effect is Effect.GRAPH_INSTANTIATE:
+            # The executable graph is made anew, whether the update succeeded or not.
+            self._unread = [failure for failure in self._unread if failure.status != GRAPH_EXEC_UPDATE_FAILURE]
         elif api.effect in _WORK:
             self.say_unread()
 

@@ -45,8 +45,10 @@ class Limits:
     """expressions and statements of one path"""
     entries: int = 400
     """entries that are run even when the file's budget is spent; more run as long as it lasts"""
-    file_steps: int = 200_000
-    """expressions and statements of all paths of one file"""
+    file_steps: int = 150_000
+    """expressions and statements of all paths of one file, beyond which each entry is run once"""
+    most_steps: int = 250_000
+    """expressions and statements of all paths of one file, whatever its entries"""
     operations: int = 20_000
     """operations of one path"""
     file_operations: int = 60_000

@@ -338,6 +338,7 @@ class Objects:
             or type.name in HANDLE_TYPES
             or type.name in self.machine.program.enums
             or type.name.startswith(("cuda", "CU", "cu"))
+            or is_status_type(type.name)
         )
 
     def _opaque_object(self, cell: Cell, type: CType, operands: list[Operand], span: Span) -> None:
