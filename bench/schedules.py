@@ -48,7 +48,7 @@ def wrong_words(path: Path, schedule: int | str) -> int:
         sys.modules.pop("gpu", None)
         program = load(path)
         device.kernels.update(getattr(program, "SIMULATED_KERNELS", {}))
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             try:
                 return int(program.main())
             except RuntimeError:

@@ -112,6 +112,8 @@ def _read(folder: str, skipped: str, problems: list[str]) -> list[_Part]:
             birth = _birth_from(trace.metadata.get("birth"))
             slots = _all_slots(trace)
         except TraceError as error:
+            if _counted(folder, name) == 0:
+                continue  # killed before it did anything
             problems.append(f"what a process of the program did is missing: {error.reason}")
             continue
         if not trace.complete and (parts or skipped) and not _is_whole(folder, name, slots):
@@ -124,9 +126,15 @@ def _read(folder: str, skipped: str, problems: list[str]) -> list[_Part]:
 
 def _is_whole(folder: str, name: str, slots: Slots) -> bool:
     """Return whether a part without an end mark has all that its process did."""
-    number = name.removesuffix(SUFFIX)
     last = slots["sequence"][owners(slots)][-1:]
-    return number.isdecimal() and len(last) == 1 and issued(folder, int(number)) == int(last[0])
+    counted = _counted(folder, name)
+    return counted is not None and counted <= (int(last[0]) if len(last) else 0)
+
+
+def _counted(folder: str, name: str) -> int | None:
+    """Return the sequence of the last operation that a process counted before its end; None when it is not known."""
+    number = name.removesuffix(SUFFIX)
+    return issued(folder, int(number)) if number.isdecimal() else None
 
 
 def _birth_from(given: Any) -> Birth:

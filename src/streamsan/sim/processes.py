@@ -6,7 +6,6 @@ import atexit
 import functools
 import multiprocessing
 import os
-import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -29,7 +28,7 @@ def watch() -> None:
     _exits.append(os._exit)
     if len(_exits) == 1:
         os._exit = _exit
-    if multiprocessing.parent_process() is not None:
+    if multiprocessing.parent_process() is not None or getattr(multiprocessing.current_process(), "_inheriting", False):
         _watch_connections()
 
 
@@ -78,13 +77,12 @@ def _in_child() -> None:
 
 def _watch_connections() -> None:
     """In a child: what it sends through a pipe or a queue of multiprocessing, it sends after its part is written."""
-    module = sys.modules.get("multiprocessing.connection")
-    connection = getattr(module, "Connection", None)
-    if connection is None or connection in _watched:
-        return
-    _watched.append(connection)
-    for name in ("send", "send_bytes"):
-        setattr(connection, name, _telling(getattr(connection, name)))
+    from multiprocessing.connection import Connection  # only here: most programs have no use for it
+
+    if Connection not in _watched:
+        _watched.append(Connection)
+        for name in ("send", "send_bytes"):
+            setattr(Connection, name, _telling(getattr(Connection, name)))
 
 
 def _telling(send: Callable[..., Any]) -> Callable[..., Any]:

@@ -112,21 +112,30 @@ class Spool:
 
     def flush(self) -> None:
         """Write all that there is. A disk that is full ends the writing; the program goes on."""
-        if self._failed:
-            return
         self._count()
+        self._write()
+
+    def _write(self) -> None:
+        if self._failed or self._nothing:
+            return
         try:
             self._flush()
         except (TraceError, OSError, ValueError):
             self._failed = True
 
+    @property
+    def _nothing(self) -> bool:
+        """Whether the process has done nothing of its own so far."""
+        return self._writer is None and self._builder.tables[3] == self._written[3]
+
     def _count(self) -> None:
-        if self._issued is not None:
+        if self._issued is not None and not self._nothing:
             self._issued[:8] = self._builder.operations.to_bytes(8, "little")
 
     def close(self) -> None:
         """Write the rest and the end mark."""
-        self.flush()
+        # Not counted: a process that is killed at its very end lacks nothing but the end.
+        self._write()
         if self._writer is not None and not self._failed:
             self._writer.close()
         self._writer = None

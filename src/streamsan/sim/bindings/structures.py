@@ -116,6 +116,8 @@ class Structure:
     """A structure. `_fields` and `_union` belong to the class."""
 
     __slots__ = ("__weakref__", "_memory", "_outside", "_values")
+    _memory: Any
+    _outside: int
     _fields: ClassVar[Mapping[str, Field]] = {}
     _union: ClassVar[bool] = False
     _size: ClassVar[int] = 0
@@ -125,7 +127,7 @@ class Structure:
         """Make a structure of zeros, or another view of what lies at an address: of a structure, or any memory."""
         other = _AT.get(int(_ptr)) if _ptr else None
         self._values = other._values if other is not None else {}
-        self._memory: Any = other._memory if other is not None and other._outside else None
+        self._memory = other._memory if other is not None and other._outside else None
         self._outside = other._outside if other is not None else int(_ptr) if self._lies_at(int(_ptr)) else 0
         """its address, where it lies in memory of the program's own"""
 
