@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import streamsan.sim
 from streamsan.cli import main
 from streamsan.trace import reader
 
@@ -79,7 +80,7 @@ FREE_TWICE = (
 
 
 def sim(folder: Path, *arguments: str, status: int | None = None) -> subprocess.CompletedProcess[str]:
-    source = str(Path(__file__).resolve().parents[2] / "src")
+    source = str(Path(streamsan.sim.__file__).parents[2])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
         [sys.executable, "-m", "streamsan", "sim", *arguments],
@@ -128,7 +129,7 @@ def test_the_program_is_run_as_python_runs_it(tmp_path: Path) -> None:
     )
     (tmp_path / "show.py").write_text(text)
     for command in (["show.py"], ["-m", "show"]):
-        source = str(Path(__file__).resolve().parents[2] / "src")
+        source = str(Path(streamsan.sim.__file__).parents[2])
         done = subprocess.run(
             [sys.executable, "-m", "streamsan", "sim", *command, "--schedule", "-m", "5"],
             cwd=tmp_path,

@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
+import streamsan.sim
 from streamsan.sim import device
 from streamsan.sim.session import NeverReturnsError
 
@@ -44,7 +45,7 @@ print("never")
 
 def sim(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(text)
-    source = str(Path(__file__).resolve().parents[3] / "src")
+    source = str(Path(streamsan.sim.__file__).parents[2])
     return subprocess.run(
         [sys.executable, "-m", "streamsan", "sim", "--notes", *arguments, "program.py"],
         cwd=folder,
