@@ -12,9 +12,6 @@ DOUBLE_FREE = Contract("a pointer that was freed must not be freed again", "CUDA
 FREE_POINTER = Contract(
     "the pointer must be one that an allocation of the same family returned", "CUDA Runtime API, cudaFree"
 )
-HOST_FREE_POINTER = Contract(
-    "the pointer must be one that the matching allocation call returned", "CUDA Runtime API, cudaFreeHost"
-)
 CLOSE_CONTRACT = Contract(
     "memory opened from another process is closed with cudaIpcCloseMemHandle, never freed",
     "CUDA Runtime API, cudaIpcOpenMemHandle",

@@ -6,7 +6,7 @@ from streamsan.findings import Contract, Observed, Related, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import ANONYMOUS, Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, RelatedRole
+from streamsan.vocabulary import FactVariant, RelatedRole
 
 RELAUNCH = Contract(
     "a graph must not be launched again while an allocation of its last launch is not freed, unless it was "
@@ -137,11 +137,6 @@ def _owner(case: Case) -> str:
     owner = case.first(RelatedRole.OWNER)
     label = case.names.site(owner.site).label if owner is not None else ""
     return f"that of `{label}`" if label else "another allocation's"
-
-
-def is_graph_memory(case: Case) -> bool:
-    """Tell whether the case's memory is a graph's own."""
-    return case.allocation is not None and case.allocation.kind is MemoryKind.GRAPH
 
 
 def memory_of_graph(case: Case) -> str:

@@ -10,7 +10,6 @@ from streamsan.vocabulary import NodeKind
 
 TOPOLOGY_CHANGED = 2
 TYPE_CHANGED = 3
-PARAMETERS_CHANGED = 5
 """cudaGraphExecUpdateResult"""
 
 

@@ -31,8 +31,5 @@ RETURNED: dict[str, tuple[Item, ...]] = {
 }
 """Results of functions whose description leaves them out or names others."""
 
-NO_RESULT_TUPLE = frozenset({"make_cudaExtent", "make_cudaPitchedPtr", "make_cudaPos"})
-"""Functions that return a structure and no error code."""
-
 UNCHECKED_LISTS = frozenset({"cuPointerGetAttributes"})
 """Functions that do not compare the length of a list with the count that follows it."""

@@ -13,7 +13,6 @@ from streamsan.sim.bindings.pointers import address_of, number_of
 from streamsan.sim.bindings.structures import Structure
 
 Size = tuple[int, int, int]
-NO_PARAMETERS = (None, 0)
 
 
 def _given(plan: Plan, arguments: Sequence[object], name: str) -> Any:

@@ -200,11 +200,6 @@ _AT: weakref.WeakValueDictionary[int, Structure] = weakref.WeakValueDictionary()
 """Structures by the address that the program was given."""
 
 
-def structure_at(address: int) -> Structure | None:
-    """Return the structure whose address a program holds."""
-    return _AT.get(address)
-
-
 def structure_class(
     module: str, name: str, base: type[Structure] | None, fields: Mapping[str, Field], union: bool, size: int
 ) -> type[Structure]:

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 _PAIR_MEMBERS = {"first": 0, "second": 1}
 
 
-def same_operands(machine: Machine, left: Value, right: Value) -> Value:
-    """Return whether two values are equal, as `==` says."""
-    return machine.expressions.operators.compare("==", left, right)
-
-
 @class_("std::pair", "std::tuple", "thrust::pair", "thrust::tuple", "cuda::std::pair", "cuda::std::tuple")
 class Tuple(LibraryObject):
     """A few objects in a row, each of its own type; a part made by `std::tie` is another name of a variable."""
