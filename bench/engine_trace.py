@@ -132,10 +132,10 @@ def chunks(operations: int, seed: int = 1) -> Iterator[Slots]:
         left -= count * GROUP_OPERATIONS + 4 * len(rounds)
 
 
-def write(path: str | os.PathLike[str], operations: int) -> None:
-    """Write the trace to a file; memory does not grow with it."""
-    with TraceWriter(path, apis=APIS, origin="synthetic") as writer:
-        writer.add_threads([Thread(0, "main")])
+def write(path: str | os.PathLike[str], operations: int, threads: int = 1, origin: str = "synthetic") -> None:
+    """Write the trace to a file; memory does not grow with it. The threads take turns at every operation."""
+    with TraceWriter(path, apis=APIS, origin=origin) as writer:
+        writer.add_threads([Thread(0, f"thread {index}") for index in range(threads)])
         writer.add_sites([Site("synthetic.cu", line) for line in range(1, SITES)])
         sequence = 1
         for slots in chunks(operations):
@@ -145,5 +145,6 @@ def write(path: str | os.PathLike[str], operations: int) -> None:
             numbers[whole] = np.arange(sequence, sequence + count, dtype=np.uint64)
             # A continuation slot has other fields where a slot has its sequence.
             slots["sequence"][whole] = numbers[whole]
+            slots["thread"][whole] = numbers[whole] % threads
             sequence += count
             writer.append_slots(slots)

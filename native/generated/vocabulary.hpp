@@ -106,6 +106,7 @@ enum class WaitClass : std::uint8_t {
     BEFORE = 1,  // the host waits for the stream's earlier work before this operation; the operation itself may still run (pageable host-to-device copy: staged)
     COMPLETE = 2,  // the operation is complete when the call returns
     MAYBE_COMPLETE = 3,  // may be complete on return: never rely on it, never call it wrong for pageable host memory (async pageable copies)
+    PROGRAMMATIC = 4,  // of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence)
 };
 
 /// The byte `detail` of STREAM_CREATE.
@@ -272,6 +273,7 @@ enum class FactVariant : std::uint8_t {
 enum class CallClass : std::uint8_t {
     PLAIN = 0,  // a call
     UNREAD = 1,  // not a call: that nobody looks at the status of the earlier call of this name and site, which failed
+    EXPLAINED = 2,  // not a call: the driver's own words on the failed call before it of this thread; they are in TEXT continuations
 };
 
 /// What a related operation is to the finding.

@@ -90,6 +90,7 @@ public:
     void retire(std::uint32_t index, std::uint8_t freed_by, const Placed& by_host, const Placed& by_stream);
 
     [[nodiscard]] const Previous* previous(std::uint32_t index) const;
+    [[nodiscard]] std::size_t size() const { return records_.size(); }
 
     std::vector<RangedUse>& more_uses(Allocation& allocation);
     void drop_more(Allocation& allocation);

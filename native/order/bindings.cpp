@@ -22,7 +22,7 @@ nb::tuple operation_tuple(const Engine& engine, const Operation& operation) {
     const StreamName& name = engine.stream_name(operation.stream_name);
     return nb::make_tuple(operation.sequence, number(operation.kind), operation.site, operation.api, operation.thread,
                           engine.process_of(operation.thread), name.handle, operation.flags, operation.status,
-                          name.site, number(name.kind), name.assumed);
+                          name.site, number(name.kind), name.assumed, name.number);
 }
 
 nb::object allocation_tuple(const AllocationFact& allocation) {
@@ -41,6 +41,21 @@ nb::list fact_tuples(const Engine& engine) {
         list.append(nb::make_tuple(fact.code, number(fact.variant), operation_tuple(engine, fact.operation), related,
                                    allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
                                    fact.unseen, fact.count, fact.cost));
+    }
+    return list;
+}
+
+nb::list inside_tuples(const Engine& engine) {
+    nb::list list;
+    for (const Operation& operation : engine.inside()) list.append(operation_tuple(engine, operation));
+    return list;
+}
+
+/// Site, API, status, and the driver's words; text of a file may be anything.
+nb::list explanation_tuples(const Engine& engine) {
+    nb::list list;
+    for (const Engine::Explanation& each : engine.explanations()) {
+        list.append(nb::make_tuple(each.call.site, each.call.api, each.call.status, nb::bytes(each.text.data(), each.text.size())));
     }
     return list;
 }
@@ -64,9 +79,12 @@ nb::list needed_tuples(const Engine& engine) {
 
 NB_MODULE(_engine, module) {
     nb::class_<Engine>(module, "Engine")
-        .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&, const std::vector<std::uint16_t>&>(), nb::arg("thread_process"),
+        .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&,
+                      const std::vector<std::uint16_t>&, bool, std::uint64_t>(),
+             nb::arg("thread_process"),
              nb::arg("requirements") = false, nb::arg("asking") = std::vector<std::uint16_t>(),
-             nb::arg("setting") = std::vector<std::uint16_t>())
+             nb::arg("setting") = std::vector<std::uint16_t>(), nb::arg("recording") = false,
+             nb::arg("begins_at") = 0)
         .def(
             "feed",
             [](Engine& engine, const Bytes& bytes) {
@@ -80,7 +98,11 @@ NB_MODULE(_engine, module) {
         .def("facts", &fact_tuples)
         .def("unmet", &unmet_tuples)
         .def("needed_waits", &needed_tuples)
+        .def("inside", &inside_tuples)
+        .def("explanations", &explanation_tuples)
+        .def_prop_ro("launched", &Engine::has_launched)
         .def_prop_ro("operations", &Engine::operations)
         .def_prop_ro("problems", &Engine::problems)
+        .def_prop_ro("allocations", &Engine::allocations)
         .def_prop_ro("timelines", &Engine::timelines);
 }

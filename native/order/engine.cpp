@@ -93,8 +93,8 @@ bool acts_though_failed(OperationKind kind) {
 }  // namespace
 
 Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking,
-               const std::vector<std::uint16_t>& setting)
-    : requirements_(requirements) {
+               const std::vector<std::uint16_t>& setting, bool recording, std::uint64_t begins_at)
+    : requirements_(requirements), recording_(recording), begins_at_(begins_at) {
     for (const std::uint16_t api : asking) asking_.set(api, 0);
     for (const std::uint16_t api : setting) setting_.set(api, 0);
     constexpr std::size_t largest_thread_count = 65536;
@@ -179,6 +179,8 @@ void Engine::feed(const unsigned char* bytes, std::size_t slots) {
         ++operations_;
         if (slot.thread >= threads_.size()) {
             ++problems_;
+        } else if (slot.kind == static_cast<std::uint8_t>(OperationKind::CALL) && slot.detail == static_cast<std::uint8_t>(CallClass::EXPLAINED)) {
+            explain(slot, bytes + i * sizeof(Slot), more);
         } else {
             process = processes_[threads_[slot.thread].process].get();
             gather_references(slot, bytes + i * sizeof(Slot), more);
@@ -191,7 +193,13 @@ void Engine::feed(const unsigned char* bytes, std::size_t slots) {
 void Engine::open_thread(std::uint16_t index) {
     Thread& thread = threads_[index];
     Process& process = *processes_[thread.process];
-    thread.timeline = new_timeline(nullptr);
+    if (recording_ && thread_timelines_.size() == most_recorded_threads) {
+        thread.timeline = thread_timelines_[index % most_recorded_threads];
+        crowded_ = true;
+    } else {
+        thread.timeline = new_timeline(nullptr);
+        if (recording_) thread_timelines_.push_back(thread.timeline);
+    }
     Timeline& own = timeline(thread);
     if (process.forked) own.learn(process.inherited, contract_edge);
 }
@@ -205,6 +213,10 @@ void Engine::catch_up(Thread& thread, const Process& process) {
 void Engine::step(const Slot& slot) {
     Thread& thread = threads_[slot.thread];
     if (thread.timeline == none) open_thread(slot.thread);
+    if (!recording_ || arrive(slot, thread)) perform(slot, thread);
+}
+
+void Engine::perform(const Slot& slot, Thread& thread) {
     Process& process = *processes_[thread.process];
     if (thread.building != none && slot.kind != static_cast<std::uint8_t>(OperationKind::GRAPH_NODE) &&
         slot.kind != static_cast<std::uint8_t>(OperationKind::GRAPH_EDGE)) {
@@ -214,7 +226,10 @@ void Engine::step(const Slot& slot) {
     Operation operation{slot.sequence, slot.site, 0, slot.api, slot.thread, slot.status,
                         static_cast<OperationKind>(slot.kind), slot.flags};
     const bool asks = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;  // needs no device
-    if (is_cuda_call(slot) && !asks && !admit_call(slot, thread, process, operation)) return;
+    if (is_cuda_call(slot) && !asks) {
+        const bool follows = !process.teardowns.empty() && follows_from_teardown(slot, thread, process, operation);
+        if (!admit_call(slot, thread, process, operation) || follows) return;
+    }
     // After an initialised parent's fork nothing of the child is judged, but it may still hand order on.
     if (process.silenced && slot.kind > static_cast<std::uint8_t>(OperationKind::MAIN_END)) return;
     dispatch(slot, thread, process, operation);
@@ -224,7 +239,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     using enum OperationKind;
     const auto kind = static_cast<OperationKind>(slot.kind);
     const bool failed = slot.status != 0 && slot.status != status_unknown;
-    if (failed || thread.failure.sequence != 0) watch_failure(slot, thread, operation, failed);
+    if (failed || thread.failure.sequence != 0 || thread.failure_said != 0) watch_failure(slot, thread, process, operation, failed);
+    if (failed && recording_) note_status(process, operation);
     if (failed && !acts_though_failed(kind)) {
         if (judge_refusal(slot, process, operation)) return;
         if (kind == CAPTURE_END) capture_end(slot, process);
@@ -241,13 +257,13 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case FREE: release(slot, thread, process, operation); return;
         case GRAPH_LAUNCH: graph_launch(slot, thread, process, operation); return;
         case THREAD_START: return;
-        case HOST_RELEASE: host_release(slot, thread); return;
-        case HOST_ACQUIRE: host_acquire(slot, thread); return;
+        case HOST_RELEASE: host_release(slot, thread, process); return;
+        case HOST_ACQUIRE: host_acquire(slot, thread, process); return;
         case FORK: fork(slot, thread, operation); return;
         case MAIN_BEGIN:
             if (process.main_begun) return;
             process.main_begun = true;
-            process.whole = !process.initialised && !process.blind;
+            process.whole = !process.initialised && !process.blind && begins_at_ == 0;
             for (const Operation& early : process.before_main) report(Fact(207, FactVariant::BEFORE_MAIN, early));
             process.before_main.clear();
             return;
@@ -317,6 +333,11 @@ void Engine::finish() {
             process.exited = true;
             require_escape(process, thread, UINT64_MAX);  // the end of an entry: its caller goes on from here
         }
+    }
+    for (const std::unique_ptr<Process>& process : processes_) {
+        if (process->ending.sequence == 0) continue;
+        switch_thread(static_cast<std::uint16_t>(process->ending_thread));  // other threads may have waited and freed since
+        judge_exit(threads_[process->ending_thread], *process, process->ending);
     }
     report_churn();
     for (const Waits::Site& site : waits_.sites()) {

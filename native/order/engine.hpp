@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,8 +34,10 @@ class Engine {
 public:
     /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` are the APIs by which a
     /// program asks for the error of an earlier call, `setting` those that are called for an effect and have no kind of their own.
+    /// `recording`: the program ran, and the order of the numbers is that in which its threads' calls came; operations
+    /// numbered less than `begins_at` restate what was there before.
     explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking = {},
-                    const std::vector<std::uint16_t>& setting = {});
+                    const std::vector<std::uint16_t>& setting = {}, bool recording = false, std::uint64_t begins_at = 0);
 
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -51,19 +54,58 @@ public:
     [[nodiscard]] const StreamName& stream_name(std::uint32_t index) const { return names_[index]; }
     [[nodiscard]] std::int64_t process_of(std::uint16_t thread) const;
     [[nodiscard]] std::uint64_t timelines() const { return timelines_.size(); }
+    /// Allocations that are remembered, freed ones included until their addresses are given out again.
+    [[nodiscard]] std::uint64_t allocations() const {
+        std::uint64_t count = 0;
+        for (const auto& process : processes_) count += process->allocations.size();
+        return count;
+    }
+    [[nodiscard]] bool has_launched() const { return launched_; }
+    /// Calls that were entered, that nothing of their thread followed, in processes that did not end normally.
+    [[nodiscard]] std::vector<Operation> inside() const;
+    /// The driver's own words on a call that failed; one for each site, call and status.
+    struct Explanation {
+        Operation call;
+        std::string text;
+    };
+    [[nodiscard]] const std::vector<Explanation>& explanations() const { return explanations_; }
 
 private:
     // engine.cpp: reading slots
     void gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count);
     void step(const Slot& slot);
+    void perform(const Slot& slot, Thread& thread);
     void dispatch(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     void open_thread(std::uint16_t index);
     bool admit_call(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    [[nodiscard]] bool shows_fork(const Slot& slot, const Process& process) const;
     void note_main(Process& process, const Operation& operation);
     void fork(const Slot& slot, Thread& thread, const Operation& operation);
     void exit(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    void judge_exit(Thread& thread, Process& process, const Operation& operation);
     void opaque_call(Thread& thread, Process& process, const Operation& operation);
     void catch_up(Thread& thread, const Process& process);
+
+    // run_order.cpp: what only a recording has
+    [[gnu::noinline]] void switch_thread(std::uint16_t index);
+    void publish(Thread& thread);
+    /// What `teller` knows may reach any host thread from now on, in a way that nobody sees.
+    void tell_unseen(Thread& thread, const Timeline& teller);
+    /// Whether the call returned: else there is nothing more to do.
+    bool arrive(const Slot& slot, Thread& thread);
+    void enter_only(const Slot& slot, Thread& thread);
+    /// What a recording says of something that was there before it, or before its present file.
+    [[nodiscard]] bool is_restated(const Slot& slot) const { return recording_ && (slot.api == 0 || slot.sequence < begins_at_); }
+    static void note_status(Process& process, const Operation& operation);
+    void explain(const Slot& slot, const unsigned char* continuations, std::size_t count);
+
+    // teardown.cpp: other threads' calls at a reset
+    void note_times(const Slot& slot, Thread& thread) const;
+    [[nodiscard]] bool in_context(const Thread& thread, std::uint32_t context) const;
+    void begin_teardown(const Slot& slot, const Thread& thread, std::uint32_t context, const Operation& operation, bool said);
+    void witness_teardown(Teardown& teardown, Thread& other, const Operation& call);
+    /// Whether a call fails because another thread took its context away, which was said there.
+    bool follows_from_teardown(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
 
     // streams.cpp: timelines, contexts, streams
     std::uint32_t new_timeline(const Timeline* creator);
@@ -112,9 +154,14 @@ private:
     void observe_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context);
     /// A wait for an event that is gone: said by SS205, so what the programmer meant to order with it is not said again.
     void wait_as_meant(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
-    void host_release(const Slot& slot, Thread& thread);
-    void host_acquire(const Slot& slot, Thread& thread);
+    void note_wait(const Operation& wait, bool needed, const Operation* record) { waits_.add(wait, needed || crowded_, record); }
+    void host_release(const Slot& slot, Thread& thread, const Process& process);
+    void host_acquire(const Slot& slot, Thread& thread, const Process& process);
     SyncKey& sync_key(std::uint64_t key);
+    /// A sync key's name: processes that were recorded count theirs each for itself.
+    [[nodiscard]] std::uint64_t key_name(const Process& process, std::uint64_t key) const {
+        return recording_ && key != 0 ? key ^ std::uint64_t{process.number} << 48 : key;
+    }
     Clock everything();
 
     // work.cpp: device work and host accesses
@@ -170,7 +217,8 @@ private:
     /// A call that failed: only what its handles are is judged.
     void judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     bool dead_context(const Context& context, const Operation& operation);
-    void judge_teardown(Thread& thread, std::uint32_t context, const Operation& operation, bool at_exit);
+    /// Whether anything was said.
+    bool judge_teardown(Thread& thread, std::uint32_t context, const Operation& operation, bool at_exit);
     void report_leak(Allocation& allocation, FactVariant variant, const Operation& operation);
     void require_escape(Process& process, const Thread& thread, std::uint64_t sequence);
 
@@ -245,7 +293,7 @@ private:
     void report_graph_leaks(Process& process, const Operation& operation, bool at_exit);
 
     // failures.cpp
-    void watch_failure(const Slot& slot, Thread& thread, const Operation& operation, bool failed);
+    void watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation, bool failed);
 
     // churn.cpp
     void note_round(const Process& process, const Allocation& allocation, const Operation& operation, std::uint64_t cost);
@@ -311,6 +359,19 @@ private:
     Timeline& timeline(const Stream& stream) { return *timelines_[stream.timeline]; }
 
     bool requirements_;
+    bool recording_;
+    std::uint64_t begins_at_;
+    bool launched_ = false;  ///< kernels
+    std::uint32_t running_ = none;    ///< thread of the latest operation of a recording
+    std::uint32_t run_version_ = 1;
+    /// A program may start a thread for each task, and nobody says when one ends: further threads share the timelines of others. So
+    /// their calls seem ordered: silence, never a false finding; no wait is called redundant from then on.
+    static constexpr std::size_t most_recorded_threads = 512;
+    std::vector<std::uint32_t> thread_timelines_;
+    bool crowded_ = false;
+    Clock run_;                       ///< what the other threads had seen when they stopped running
+    std::vector<Explanation> explanations_;
+    std::uint32_t stream_numbers_ = 0;
     std::vector<Thread> threads_;
     std::vector<std::unique_ptr<Process>> processes_;
     std::vector<std::unique_ptr<Timeline>> timelines_;

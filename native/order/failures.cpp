@@ -39,7 +39,7 @@ constexpr std::int16_t update_refused = 910;
 
 }  // namespace
 
-void Engine::watch_failure(const Slot& slot, Thread& thread, const Operation& operation, bool failed) {
+void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation, bool failed) {
     if (operation.kind == OperationKind::CALL && slot.detail == static_cast<std::uint8_t>(CallClass::UNREAD)) {
         // Whoever wrote the trace has seen all of the program: nobody looks at the status, whatever it is.
         Fact fact(601, FactVariant::UNCHECKED, operation);
@@ -55,8 +55,10 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Operation& op
         const bool replaced = refused && (operation.kind == OperationKind::GRAPH_INSTANTIATE ||
                                           (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == thread.failed_object));
         const bool retries = thread.failure.kind == OperationKind::ALLOC;  // with less
+        // In a recording nobody sees that the program asks. But one that gives memory back, or gets some now, has noticed.
+        const bool handled = recording_ && retries && !failed && (operation.kind == OperationKind::FREE || operation.kind == OperationKind::ALLOC);
         const bool elsewhere = refused && !(operation.kind == OperationKind::GRAPH_LAUNCH && slot.object == thread.failed_object);
-        if (asked || replaced) {
+        if (asked || replaced || handled) {
             thread.failure = {};
             thread.failure_said = 0;
         } else if (!elsewhere && (goes_on(operation.kind) || (operation.kind == OperationKind::ALLOC && !retries))) {
@@ -68,8 +70,13 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Operation& op
             thread.failure = {};
         }
     }
-    const bool effect = has_effect(operation.kind) || (operation.kind == OperationKind::CALL && setting_.find(slot.api) != none);
-    // An error that stays is returned by every later call: it is said once.
+    const bool registers = operation.kind == OperationKind::ALLOC && slot.detail == static_cast<std::uint8_t>(MemoryKind::REGISTERED);
+    const bool tried = recording_ && registers;  // whether memory can be registered is found out so
+    const bool effect = (has_effect(operation.kind) && !tried) || (operation.kind == OperationKind::CALL && setting_.find(slot.api) != none);
+    // What nobody asks for is returned again, and a failure brings others with it: it is said once.
+    if (recording_ && !failed && effect) thread.failure_said = 0;
+    // An error that stays is returned by every later call.
+    if (process.broken) return;
     if (failed && thread.failure.sequence == 0 && effect && !probing(slot.status) && slot.status != thread.failure_said) {
         thread.failure = operation;
         thread.failed_object = slot.object;

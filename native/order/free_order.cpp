@@ -38,12 +38,14 @@ Verdict Engine::verdict(const Clock& clock, Epoch earlier) {
 
 bool Engine::equal_streams(const Stream* left, std::uint32_t right_name) const {
     const StreamName& right = names_[right_name];
-    if (left == nullptr || right_name == 0 || left->handle == right.handle) return false;
+    // In a recording handles are what they were: streams whose creation nobody saw are different all the same.
+    if (recording_ || left == nullptr || right_name == 0 || left->handle == right.handle) return false;
     const auto is_default = [](StreamKind kind) { return kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD; };
     return (left->assumed && (right.assumed || is_default(right.kind))) || (right.assumed && is_default(left->kind));
 }
 
 bool Engine::maybe_awaited(const Process& process, const Operation& use) const {
+    if (recording_) return false;
     const StreamName& name = names_[use.stream_name];
     if (!name.assumed && name.kind != StreamKind::LEGACY && name.kind != StreamKind::PER_THREAD) return false;
     const AmbiguousWait& wait = process.ambiguous.handle != name.handle ? process.ambiguous : process.other_ambiguous;

@@ -44,6 +44,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     stream.work = placed;
     stream.has_work = true;
     process.worker = stream_index;
+    launched_ = true;
     leave(stream);
     if (exec == nullptr) return;
     free_foreign_memory(process, *exec, stream, placed);
@@ -69,8 +70,13 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         event.opaque_version = process.opaque_version;
         event.record = operation;
     }
+    if (recording_ && exec->tells_unseen) {
+        tell_unseen(thread, own);
+        process.host_function = operation.sequence;
+    }
     constexpr std::size_t most_bodies = 16;
-    for (const std::uint64_t key : exec->keys) {
+    for (const std::uint64_t name : exec->keys) {
+        const std::uint64_t key = key_name(process, name);
         sync_key(key).clock.join(own.clock, contract_edge);
         if (std::any_of(stream.bodies.begin(), stream.bodies.end(), [key](const Body& body) { return body.key == key; })) continue;
         if (stream.bodies.size() >= most_bodies) {

@@ -1,5 +1,6 @@
 // Memory that graphs allocate themselves.
 #include <algorithm>
+#include <limits>
 
 #include "engine.hpp"
 
@@ -32,6 +33,11 @@ void Engine::announce_graph_memory(Process& process, std::uint32_t allocation) {
     graph_memory_[at].allocation = allocation;
     graph_memory_[at].made = process.allocations[allocation].made.sequence;
     graph_memory_[at].opaque_version = process.opaque_version;
+    if (recording_ && graph_memory_[at].made < begins_at_) {
+        // Launches and frees before the recording's present beginning are not known.
+        graph_memory_[at].opaque_version = std::numeric_limits<std::uint32_t>::max();
+        graph_memory_[at].said = true;
+    }
 }
 
 void Engine::forget_graph_memory(const Process& process, std::uint32_t memory) {
@@ -99,6 +105,7 @@ void Engine::judge_relaunch(Process& process, GraphExec& exec, const Operation& 
     constexpr std::int16_t invalid_value = 1;
     if (exec.launches == 0 || exec.auto_free || exec.kept_by_launch <= exec.freed_since || exec.relaunch_said) return;
     if (failed && operation.status != invalid_value) return;
+    if (recording_ && operation.status == 0) return;  // the driver had the memory back (G-01)
     for (const std::uint32_t at : exec.own) {
         GraphMemory& memory = graph_memory_[at];
         if (memory.may_be_freed_inside || !graph_memory_alive(process, memory)) continue;

@@ -31,6 +31,7 @@ void Engine::summarise(Process& process, std::uint32_t index) {
     exec.waits.clear();
     exec.records.clear();
     exec.keys.clear();
+    exec.tells_unseen = false;
     FlatMap seen;
     FlatMap seen_stale;
     const auto note = [](std::vector<std::uint64_t>& list, std::uint64_t value) {
@@ -42,6 +43,7 @@ void Engine::summarise(Process& process, std::uint32_t index) {
         if (node.kind == NodeKind::EVENT_WAIT && !node.conditional()) note(exec.waits, node.object);
         if (node.kind == NodeKind::EVENT_RECORD && !node.conditional()) note(exec.records, node.object);
         if (node.kind == NodeKind::HOST) note(exec.keys, node.object);
+        exec.tells_unseen |= (node.kind == NodeKind::HOST && node.object == 0) || node.kind == NodeKind::STREAM_MEMORY_OP || node.kind == NodeKind::OPAQUE;
         for (const Reference& reference : node.references) bake(process, exec, number, reference, seen, seen_stale);
     }
     // What the launches so far used is pending still, though later ones do not use it.

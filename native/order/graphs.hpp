@@ -112,6 +112,7 @@ struct GraphExec {
     std::vector<std::uint64_t> waits;          ///< events
     std::vector<std::uint64_t> records;        ///< events
     std::vector<std::uint64_t> keys;           ///< sync keys of host nodes
+    bool tells_unseen = false;                 ///< it has nodes that may tell others what is done, in ways nobody sees
 };
 
 /// Memory of an allocation node.

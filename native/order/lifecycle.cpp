@@ -43,7 +43,9 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
     const std::uint32_t index = slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
     Context& context = *contexts_[index];
     if (dead_context(context, operation)) return;
-    judge_teardown(thread, index, operation, false);
+    const bool said = process.broken || judge_teardown(thread, index, operation, false);
+    process.broken = false;
+    if (recording_) begin_teardown(slot, thread, index, operation, said);
     observe_context(thread, slot.thread, index);  // this driver waits; the documentation says "immediately"
     const Placed by_host{operation, timeline(thread).advance()};
     context.ended = operation;
@@ -166,7 +168,7 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
     if (slot.stream > per_thread_handle && process.streams.find(slot.stream) != none) stream_of(slot.stream, thread, process, operation);
 }
 
-void Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const Operation& operation, bool at_exit) {
+bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const Operation& operation, bool at_exit) {
     const Context& context = *contexts_[context_index];
     const Clock& known = timeline(thread).clock;
     Fact work(106, at_exit ? FactVariant::AT_EXIT : FactVariant::PENDING_WORK, operation);
@@ -191,19 +193,21 @@ void Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
     }
     if (work.related_count > 0) {
         report(work);
-        return;
+        return true;
     }
-    if (at_exit) return;
+    if (at_exit) return false;
     for (const Thread& other : threads_) {
+        if (recording_) break;  // its times tell; see teardown.cpp
         if (&other == &thread || other.process != thread.process || other.call_tick == 0 || other.timeline == none) continue;
         const bool here = other.call_context == context_index || (other.call_context == none && processes_[other.process]->default_context == context_index);
         if (!here || known.knows({other.timeline, other.call_tick}, credited)) continue;
         Fact fact(106, FactVariant::OTHER_THREAD, operation);
         fact.with(RelatedRole::USE, other.last_call);
         report(fact);
-        return;
+        return true;
     }
     if (frees.related_count > 0) report(frees);
+    return false;
 }
 
 void Engine::report_leak(Allocation& allocation, FactVariant variant, const Operation& operation) {

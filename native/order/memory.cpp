@@ -7,8 +7,6 @@ namespace {
 constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::ARRAY);
 constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::GRAPH_NODE);
 
-std::uint64_t nanoseconds(std::uint16_t duration) { return std::uint64_t{duration & 2047U} << (duration >> 11); }
-
 /// What is wrong with freeing such memory with such a function; NONE where nothing is.
 FactVariant family_fault(FreeClass family, MemoryKind kind) {
     using enum MemoryKind;
@@ -31,6 +29,9 @@ FactVariant family_fault(FreeClass family, MemoryKind kind) {
     }
 }
 
+/// Whether a free that returns this was given a wrong pointer: invalid value (W-01, W-02), invalid handle, not registered.
+bool blames_pointer(std::int16_t status) { return status == 1 || status == 400 || status == 713; }
+
 }  // namespace
 
 void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
@@ -52,9 +53,13 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
             return;
         }
     }
+    const bool restated = is_restated(slot);
+    if (const std::uint32_t old = restated ? allocations.at_base(slot.address) : none; old != none) {
+        if (allocations[old].live() && allocations[old].size == slot.size && allocations[old].kind == kind) return;
+    }
     Epoch made_at;
     std::uint32_t context = pageable(kind) || assumed ? none : context_of(thread, process);
-    if (kind == MemoryKind::STREAM_ORDERED && !assumed) {
+    if (kind == MemoryKind::STREAM_ORDERED && !assumed && !restated) {
         const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
         if (index == none) return;
         Stream& stream = *streams_[index];
@@ -92,6 +97,7 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         return;
     }
     if (index != none && process.allocations[index].kind == MemoryKind::GRAPH && !admit_graph_free(slot, thread, process, operation, index)) return;
+    if (failed && index != none) process.allocations[index].marks.lost = true;  // it is not forgotten
     if (!judge_pointer(slot, thread, process, operation, index)) return;
     if (failed) {
         judge_stale(slot, thread, process, operation);  // the pointer is good: it may be the stream that is not
@@ -173,9 +179,13 @@ void Engine::end_use(Process& process, std::uint32_t index, const Operation& ope
 bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation, std::uint32_t index) {
     const auto family = static_cast<FreeClass>(slot.detail);
     const bool host_memory_only = family == FreeClass::HOST_HEAP || family == FreeClass::HOST_SCOPE;
+    // What the driver took is memory, and may be freed so: it came from a call that was not recorded.
+    const bool taken = recording_ && slot.status == 0;
+    if (recording_ && slot.status != 0 && slot.status != status_unknown && (process.broken || !blames_pointer(slot.status))) return false;
     if (index == none) {
         const bool known_families = family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::PINNED;
-        if (known_families && process.whole && !process.blind && !operation.assumed()) {
+        const bool sure = recording_ ? slot.status != 0 && slot.status != status_unknown : process.whole && !process.blind;
+        if (known_families && sure && !operation.assumed()) {
             report(Fact(202, FactVariant::UNKNOWN_ADDRESS, operation));
         }
         return false;
@@ -205,12 +215,12 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
         return false;
     }
     if (!allocation.live()) {
-        if (family != FreeClass::HOST_SCOPE) judge_second_free(thread, allocation, operation);
+        if (family != FreeClass::HOST_SCOPE && !taken) judge_second_free(thread, allocation, operation);
         return false;
     }
     if (slot.address != allocation.base && family != FreeClass::UNMAP && !host_memory_only &&
         !(family == FreeClass::UNREGISTER && allocation.marks.registered)) {
-        if (!allocation.marks.free_reported) {
+        if (!allocation.marks.free_reported && !taken) {
             Fact fact(202, FactVariant::INTERIOR, operation);
             fact.with(RelatedRole::ALLOC, allocation.made);
             fact.allocation = describe(allocation);
@@ -221,7 +231,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
         return false;
     }
     if (host_memory_only && slot.address != allocation.base) return false;
-    return judge_family(allocation, family, operation);
+    return taken || judge_family(allocation, family, operation);
 }
 
 void Engine::judge_second_free(Thread& thread, Allocation& allocation, const Operation& operation) {

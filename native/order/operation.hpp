@@ -40,6 +40,16 @@ struct Operation {
 };
 static_assert(sizeof(Operation) == 24);
 
+/// A duration as slots have it, in nanoseconds: rounded up, so that it is never too short.
+constexpr std::uint64_t nanoseconds(std::uint16_t duration) { return std::uint64_t{duration & 2047U} << (duration >> 11); }
+
+/// The least time that it can stand for.
+constexpr std::uint64_t least_nanoseconds(std::uint16_t duration) {
+    const std::uint64_t mantissa = duration & 2047U;
+    const unsigned exponent = duration >> 11;
+    return exponent == 0 || mantissa == 0 ? mantissa : ((mantissa - 1) << exponent) + 1;
+}
+
 /// An operation and where it is on its timeline.
 struct Placed {
     Operation operation;
@@ -53,6 +63,7 @@ struct StreamName {
     std::uint32_t site = 0;
     StreamKind kind{};
     bool assumed = false;
+    std::uint32_t number = 0;  ///< in the order in which streams became known, from 1; 0: a default stream
 };
 
 }  // namespace streamsan::order

@@ -9,7 +9,7 @@ constexpr auto outside = static_cast<std::uint8_t>(SlotFlag::OUTSIDE);
 }  // namespace
 
 bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    if (process.forked && !process.fork_reported) {
+    if (process.forked && !process.fork_reported && shows_fork(slot, process)) {
         process.fork_reported = true;
         process.silenced = process.forked_from_initialised;
         Fact fact(204, process.silenced ? FactVariant::CHILD_OF_INITIALISED : FactVariant::CHILD_OF_FRESH, operation);
@@ -17,7 +17,10 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
         fact.assumed = operation.assumed();
         report(fact);
     }
-    if (process.silenced) return false;
+    if (process.silenced) {
+        thread.last_call = operation;
+        return false;
+    }
     if (!process.main_begun || process.main_ended || (operation.flags & outside) != 0) note_main(process, operation);
     if (slot.status == 0 || slot.status == status_unknown) process.initialised = true;
     // The thread's own clock is not advanced for every call: only what hands the thread's history on needs to see it.
@@ -25,7 +28,15 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
     thread.call_tick = own.released ? own.tick + (own.tick < last_tick ? 1 : 0) : own.tick;
     thread.call_context = thread.context;
     thread.last_call = operation;
+    if (recording_) note_times(slot, thread);
     return true;
+}
+
+bool Engine::shows_fork(const Slot& slot, const Process& process) const {
+    // A child that runs another program (exec) initialises CUDA anew, and its calls succeed. One that goes on with its parent's
+    // fails with 3 (W-07), or does not come back.
+    if (!recording_ || !process.forked_from_initialised) return true;
+    return slot.status == 3 || (slot.status == status_unknown && !process.initialised);
 }
 
 void Engine::note_main(Process& process, const Operation& operation) {
@@ -68,6 +79,17 @@ void Engine::fork(const Slot& slot, Thread& thread, const Operation& operation) 
 void Engine::exit(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (process.exited || slot.detail != static_cast<std::uint8_t>(ExitKind::NORMAL) || process.silenced) return;
     process.exited = true;
+    if (recording_) {
+        // Static destructors may run after this, and free what is alive here.
+        process.ending = operation;
+        process.ending_thread = operation.thread;
+        return;
+    }
+    judge_exit(thread, process, operation);
+}
+
+void Engine::judge_exit(Thread& thread, Process& process, const Operation& operation) {
+    if (process.broken) return;
     for (std::uint32_t index = 0; index < contexts_.size(); ++index) {
         if (&*processes_[contexts_[index]->process] == &process) judge_teardown(thread, index, operation, true);
     }

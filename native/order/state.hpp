@@ -23,6 +23,12 @@ struct Thread {
     Tick call_tick = 0;                  ///< where its last CUDA call is; a lazily advanced tick, see Engine::note_call
     std::uint32_t call_context = none;   ///< the context that was current at that call
     Operation last_call;
+    std::uint64_t call_ends = 0;         ///< of a recording: the moment at which that call had surely not returned yet
+    Operation inside;                    ///< of a recording: a call that was entered, and nothing followed
+    bool orphaned = false;               ///< another thread took its context away, and that was said: its failures follow from it
+    std::uint32_t run_version = 0;       ///< the version of what other threads had seen that it knows; see run_order.cpp
+    std::uint32_t published_version = 0; ///< its timeline's version, and tick, as of which the other threads know it
+    Tick published_tick = 0;
     Operation failure;                   ///< a call that failed, and whose status nobody is known to have seen
     std::uint64_t failed_object = 0;     ///< what that call was about
     std::int16_t failure_said = 0;       ///< the status that was reported last
@@ -126,6 +132,15 @@ struct AmbiguousWait {
     std::uint64_t sequence = 0;
 };
 
+/// A reset, or the destruction of a context, in a recording: other threads' calls may show that they still used it.
+struct Teardown {
+    Operation operation;
+    std::uint32_t context = none;
+    std::uint64_t begins = 0;  ///< nanoseconds; 0: not known
+    std::uint64_t ends = 0;    ///< it had surely not returned before
+    bool said = false;
+};
+
 struct Process {
     std::int64_t index = 0;                   ///< as the trace numbers it
     std::uint32_t number = 0;                 ///< as the engine does
@@ -161,6 +176,10 @@ struct Process {
     Operation wait;                           ///< the latest by the host for a stream, an event or a context
     Operation trim;                           ///< the latest return of unused graph memory
     std::uint64_t host_function = 0;          ///< sequence of the latest one: who knows whom its body told
+    bool broken = false;                      ///< its context met an error that stays: nothing succeeds any more
+    std::vector<Teardown> teardowns;          ///< the latest ones; of a recording
+    Operation ending;                         ///< of a recording: its normal exit, judged when all has been seen
+    std::uint32_t ending_thread = none;
     bool value_ordered = false;               ///< streams wait for values in memory: that orders work in ways nobody sees
 };
 

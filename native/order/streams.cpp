@@ -50,6 +50,7 @@ std::uint32_t Engine::intern(const StreamName& name) {
         if (index == none) {
             name_index_.set(key, static_cast<std::uint32_t>(names_.size()));
             names_.push_back(name);
+            if (name.handle > per_thread_handle) names_.back().number = ++stream_numbers_;
             return static_cast<std::uint32_t>(names_.size() - 1);
         }
         const StreamName& known = names_[index];
@@ -137,7 +138,8 @@ std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Proc
     if (handle == legacy_handle || handle == per_thread_handle || handle == 0) {
         const std::uint32_t context = context_of(thread, process);
         if (handle == per_thread_handle) {
-            const std::uint64_t key = std::uint64_t{context} << 16 | operation.thread;
+            const std::uint64_t owner = recording_ ? operation.thread % most_recorded_threads : operation.thread;
+            const std::uint64_t key = std::uint64_t{context} << 16 | owner;
             std::uint32_t index = process.per_thread_streams.find(key);
             if (index == none) {
                 index = new_stream(process, context, handle, StreamKind::PER_THREAD, false, thread, Operation{});
@@ -177,11 +179,18 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
     auto kind = static_cast<StreamKind>(slot.detail);
     if (kind != StreamKind::BLOCKING && kind != StreamKind::NON_BLOCKING) kind = StreamKind::UNKNOWN;
     const std::uint32_t old = process.streams.find(slot.object);
+    const bool restated = is_restated(slot);
+    if (restated && old != none && !stale(*streams_[old])) return;
     if (old != none) {
         if (streams_[old]->alive) end_stream(old, operation);  // its destroy was not seen
         spare_streams_.push_back(old);
     }
-    process.streams.set(slot.object, new_stream(process, context_of(thread, process), slot.object, kind, assumed, thread, operation));
+    const std::uint32_t index = new_stream(process, context_of(thread, process), slot.object, kind, assumed, thread, operation);
+    process.streams.set(slot.object, index);
+    if (restated && !assumed) {
+        timeline(*streams_[index]).advance();  // it may have work pending
+        leave(*streams_[index]);
+    }
 }
 
 void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {

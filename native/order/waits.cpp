@@ -40,6 +40,8 @@ std::uint32_t Engine::event_of(std::uint64_t handle, Process& process, Thread& t
 
 void Engine::event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     std::uint32_t index = process.events.find(slot.object);
+    const bool restated = is_restated(slot);
+    if (restated && index != none && events_[index]->alive) return;
     if (index == none) {
         index = static_cast<std::uint32_t>(events_.size());
         events_.push_back(std::make_unique<Event>());
@@ -49,7 +51,7 @@ void Engine::event_create(const Slot& slot, Thread& thread, Process& process, co
     event.handle = slot.object;
     event.context = context_of(thread, process);
     event.context_epoch = contexts_[event.context]->epoch;
-    event.created = !operation.assumed();
+    event.created = !operation.assumed() && !restated;  // who knows what was recorded in it before
     event.alive = true;
     event.recorded = false;
     event.opaque_version = process.opaque_version;
@@ -112,7 +114,7 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
     } else {
         own.learn(everything(), run_edge);  // whoever gave us the event may have recorded anything in it
     }
-    waits_.add(operation, needed, event.recorded ? &event.record : nullptr);
+    note_wait(operation, needed, event.recorded ? &event.record : nullptr);
     leave(stream);
     note_ambiguous(process, stream, operation);
 }
@@ -151,7 +153,7 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     } else {
         host.learn(everything(), run_edge);
     }
-    if (!query) waits_.add(operation, needed, event.recorded ? &event.record : nullptr);
+    if (!query) note_wait(operation, needed, event.recorded ? &event.record : nullptr);
 }
 
 void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
@@ -193,7 +195,7 @@ void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Ope
     const std::uint32_t covered = std::max(stream.awaited_opaque, contexts_[stream.context]->awaited_opaque);
     const bool unseen = covered != process.opaque_version;
     stream.awaited_opaque = process.opaque_version;
-    if (!query) waits_.add(operation, change.contract || stream.assumed || unseen, nullptr);
+    if (!query) note_wait(operation, change.contract || stream.assumed || unseen, nullptr);
 }
 
 Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
@@ -246,7 +248,7 @@ void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, co
     const Change change = wait_for_context(thread, slot.thread, index);
     const bool unseen = context.awaited_opaque != process.opaque_version;  // it may have left work anywhere
     context.awaited_opaque = process.opaque_version;
-    waits_.add(operation, change.contract || unseen, nullptr);
+    note_wait(operation, change.contract || unseen, nullptr);
 }
 
 SyncKey& Engine::sync_key(std::uint64_t key) {
@@ -266,16 +268,16 @@ SyncKey& Engine::sync_key(std::uint64_t key) {
     return keys_[index];
 }
 
-void Engine::host_release(const Slot& slot, Thread& thread) {
+void Engine::host_release(const Slot& slot, Thread& thread, const Process& process) {
     Timeline& host = timeline(thread);
     if (thread.call_tick > host.tick) host.advance();
     host.released = true;
-    sync_key(slot.object).clock.join(host.clock, mask_of(slot.detail));
+    sync_key(key_name(process, slot.object)).clock.join(host.clock, mask_of(slot.detail));
 }
 
-void Engine::host_acquire(const Slot& slot, Thread& thread) {
+void Engine::host_acquire(const Slot& slot, Thread& thread, const Process& process) {
     Timeline& host = timeline(thread);
-    const std::uint32_t index = key_index_.find(slot.object);
+    const std::uint32_t index = key_index_.find(key_name(process, slot.object));
     if (index != none) {
         host.learn(keys_[index].clock, mask_of(slot.detail));
     } else if (!forgotten_keys_.empty()) {

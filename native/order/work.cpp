@@ -40,11 +40,21 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     stream.work = placed;
     stream.has_work = true;
     process.worker = index;
-    if (operation.kind == OperationKind::HOST_FUNCTION) process.host_function = operation.sequence;
+    launched_ |= operation.kind == OperationKind::LAUNCH;
+    // Of a recorded body it is seen whom it tells.
+    const bool body_seen = recording_ && slot.object != 0;
+    if (operation.kind == OperationKind::HOST_FUNCTION && !body_seen) process.host_function = operation.sequence;
     if (operation.kind == OperationKind::STREAM_MEMORY_OP) process.value_ordered = true;
     if (operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0) {
-        sync_key(slot.object).clock.join(own.clock, contract_edge);
+        sync_key(key_name(process, slot.object)).clock.join(own.clock, contract_edge);
         own.released = true;
+    } else if (recording_ && (operation.kind == OperationKind::HOST_FUNCTION || operation.kind == OperationKind::STREAM_MEMORY_OP)) {
+        // A body that was not seen to begin, or a value that the host may poll, tells anybody that the stream got so far.
+        own.released = true;
+        tell_unseen(thread, own);
+    }
+    // In a recording a body's thread says what it knows by the order of its calls.
+    if (operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0 && !recording_) {
         constexpr std::size_t most_bodies = 16;
         if (stream.bodies.size() >= most_bodies) {
             learn_bodies(stream, own);

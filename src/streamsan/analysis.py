@@ -14,11 +14,12 @@ import numpy as np
 from streamsan.findings import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.consumers import unconsumed_waits
+from streamsan.order.recordings import recording_limits
 from streamsan.order.wide_waits import wide_waits
+from streamsan.recorder import family
 from streamsan.rules import findings_of
 from streamsan.rules.calls import not_understood
 from streamsan.trace import Trace, TraceError
-from streamsan.trace import reader as trace_reader
 from streamsan.trace.store import Slots, SlotStore, owners
 from streamsan.worlds import CheckedWorld, merge_worlds, once_per_reason
 
@@ -113,15 +114,19 @@ def _unread(problem: Problem) -> Finding:
     return not_understood(Location(span.file, span.line, span.column, "", span.end_line), problem.text)
 
 
-def analyse_trace(path: str, progress: Progress | None = None) -> Checked:
-    """Check one trace file. Raises UnreadableError; one that was cut off is checked as far as it goes, and says so."""
+def analyse_trace(path: str, progress: Progress | None = None, name: str = "") -> Checked:
+    """Check one trace file, with the other files of its run; reports call it `name`. Raises UnreadableError.
+
+    One that was cut off is checked as far as it goes, and says so.
+    """
     try:
         if os.path.getsize(path) == 0:
             raise UnreadableError(path, "empty file, not a trace")
-        trace = trace_reader.read(path)
+        trace = family.read(path)
         if progress is not None:
             trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
-        return check_trace(trace, path)
+        trace.path = name or path
+        return check_trace(trace, name or path)
     except TraceError as error:
         raise UnreadableError(path, error.reason) from error
     except OSError as error:
@@ -135,8 +140,9 @@ def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = Non
     problems = list(trace.problems)
     if analysis.problems:
         problems.append(f"{analysis.problems} operations cannot be what they say, and were left out")
-    if not trace.complete:
+    if not trace.complete and not any("partial result" in problem for problem in problems):
         problems.append("partial result: the trace was cut off, and only what it holds was checked")
+    problems += recording_limits(trace, analysis)
     return Checked(path, tuple(findings), analysis.operations, sources or {}, tuple(problems))
 
 

@@ -1,4 +1,4 @@
-"""Write the generated halves of the one vocabulary and the one effects table.
+"""Write the generated halves of the one vocabulary, the one effects table and the callback table.
 
 `python -m streamsan.generate` rewrites them in a checkout; `--check` fails if they are out of date.
 """
@@ -17,6 +17,8 @@ ROOT = HERE.parent.parent
 PYTHON_TARGET = HERE / "vocabulary.py"
 HEADER_TARGET = ROOT / "native" / "generated" / "vocabulary.hpp"
 EFFECTS_TARGET = ROOT / "native" / "generated" / "effects.hpp"
+CALLBACKS_TARGET = ROOT / "native" / "generated" / "cuda_callbacks.hpp"
+WAITS_TARGET = ROOT / "native" / "generated" / "copy_waits.hpp"
 NOTICE = "Generated from src/streamsan/vocabulary.toml by `python -m streamsan.generate`. Do not edit."
 
 
@@ -55,6 +57,22 @@ def effects_text() -> str:
     return text(EFFECTS)
 
 
+def callbacks_text() -> str:
+    """Return cuda_callbacks.hpp as text."""
+    from streamsan.effects import EFFECTS
+    from streamsan.effects.callback_header import header_text as text
+    from streamsan.effects.callbacks import callbacks
+
+    return text(callbacks(EFFECTS))
+
+
+def waits_text() -> str:
+    """Return copy_waits.hpp as text."""
+    from streamsan.effects.waits_header import waits_header_text
+
+    return waits_header_text()
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the generated files; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m streamsan.generate", description=__doc__)
@@ -69,6 +87,8 @@ def main(arguments: list[str] | None = None) -> int:
         (PYTHON_TARGET, lambda: python_text(vocabulary)),
         (HEADER_TARGET, lambda: header_text(vocabulary)),
         (EFFECTS_TARGET, effects_text),
+        (CALLBACKS_TARGET, callbacks_text),
+        (WAITS_TARGET, waits_text),
     )
     for target, make in targets:
         text = make()

@@ -197,6 +197,8 @@ class WaitClass(IntEnum):
     """the operation is complete when the call returns"""
     MAYBE_COMPLETE = 3
     """may be complete on return: never rely on it, never call it wrong for pageable host memory (async pageable copies)"""
+    PROGRAMMATIC = 4
+    """of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence)"""
 
 
 class StreamKind(IntEnum):
@@ -490,6 +492,8 @@ class CallClass(IntEnum):
     """a call"""
     UNREAD = 1
     """not a call: that nobody looks at the status of the earlier call of this name and site, which failed"""
+    EXPLAINED = 2
+    """not a call: the driver's own words on the failed call before it of this thread; they are in TEXT continuations"""
 
 
 class RelatedRole(IntEnum):

@@ -61,10 +61,16 @@ class Memory:
 class Reference:
     """Runs a program; `verdicts` are pairs of a rule and a sequence, `unseen` those that only an opaque call may avert.
 
-    `dominated` are the sequences of idle waits.
+    `dominated` are the sequences of idle waits. In a `recording` each operation of a thread comes after the earlier
+    ones of the others, by a run edge; a host function's body says what it knows through its thread's operations only,
+    and one that was not seen tells every thread, in a way that nobody sees.
     """
 
-    def __init__(self, program: list[Op], threads: int) -> None:
+    def __init__(self, program: list[Op], threads: int, recording: bool = False) -> None:
+        self.recording = recording
+        self.last_host: int | None = None
+        self.told: list[int] = []
+        """device work that may have told everybody that it is reached"""
         self.edges: list[list[tuple[int, int]]] = []
         self.real: set[int] = set()
         self.records: set[int] = set()
@@ -115,7 +121,9 @@ class Reference:
         if self.host_opaque[op.thread] != len(self.opaque_nodes):
             self.host_opaque[op.thread] = len(self.opaque_nodes)
             edges.append((self.opaque_nodes[-1], OPAQUE))
-        self.hosts[op.thread] = self.node(*edges, real=real)
+        if self.recording:
+            edges += [(self.last_host, RUN), *((node, OPAQUE) for node in self.told)]
+        self.hosts[op.thread] = self.last_host = self.node(*edges, real=real)
         return self.hosts[op.thread]  # type: ignore[return-value]
 
     def everything(self) -> list[tuple[int, int]]:
@@ -212,8 +220,12 @@ class Reference:
     def do_host_function(self, op: Op, sequence: int) -> None:
         stream = self.stream(op)
         node = self.on_stream(op, stream, real=True)
+        if not op.object:
+            self.told.append(node)
+            return
         self.keys.setdefault(op.object, []).append((node, CONTRACT))
-        stream.keys.append(op.object)
+        if not self.recording:
+            stream.keys.append(op.object)
 
     def do_alloc(self, op: Op, sequence: int) -> None:
         made = None

@@ -7,11 +7,12 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from trace_samples import ONE_THREAD, sample, simple_slots, views, write_in_lanes
+from trace_samples import ONE_THREAD, native_sample, sample, simple_slots, views, write_in_lanes
 
 from streamsan.trace import Reference, Trace, TraceBuilder, TraceError
 from streamsan.trace.header import packed_header
@@ -36,9 +37,9 @@ def read_cut(path: Path, whole: bytes, size: int) -> Trace | None:
     return trace
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_every_truncation_is_a_prefix(tmp_path: Path, threads: int) -> None:
-    trace = sample(60, threads=threads)
+@pytest.mark.parametrize(("threads", "make"), [(1, sample), (3, sample), (1, native_sample)])
+def test_every_truncation_is_a_prefix(tmp_path: Path, threads: int, make: Callable[..., Trace]) -> None:
+    trace = make(60, threads=threads)
     path = tmp_path / "a.sst"
     write_in_lanes(trace, path, piece=7)
     whole = path.read_bytes()

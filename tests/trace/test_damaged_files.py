@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trace_samples import ONE_THREAD, sample, simple_slots, views, write_in_lanes
+from trace_samples import ONE_THREAD, native_sample, simple_slots, views, write_in_lanes
 
 from streamsan.trace import Site, TraceError
 from streamsan.trace.file_layout import MAGIC, SegmentType
@@ -71,7 +71,7 @@ HEADER = packed_header({"platform": "cuda", "origin": "source", "apis": [""]})
 @pytest.mark.parametrize(
     ("at", "new", "expected"),
     [
-        (12, b"\x02\x00", "has format version 2.0; this streamsan reads versions up to 1.x"),
+        (12, b"\x02\x00", "has format version 2.1; this streamsan reads versions up to 1.x"),
         (12, b"\x00\x00", "never published"),
         (16, b"\xff\xff\xff\x7f", "a header of"),
         (20, b"\xff\xff\xff\xff", "bytes of metadata"),
@@ -127,6 +127,7 @@ def file_of(*segments: tuple[int, bytes, int]) -> bytes:
 
 A_STRING = (2, b"\x01\0\0\0a", 1)
 A_THREAD = (3 + 1, bytes(16), 0)
+A_MODULE = (8, b"\1\0\0\0a\0\0\0\0", 1)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +142,16 @@ A_THREAD = (3 + 1, bytes(16), 0)
         ([(3, struct.pack("<9I", 0, 0, 4, 0, 0, 0, 0, 0, 0) + bytes(28), 1)], "string id 4 out of range"),
         ([(3, struct.pack("<9I", 0, 0, 0, 0, 0, 0, 0, 0, 1) + bytes(28), 1)], "site 1 names a caller"),
         ([(3, bytes(65), 1)], "half a record in the table of sites"),
+        ([(3, bytes(36) + b"\1" + bytes(27), 1)], "module id 1 out of range (1 modules)"),
+        ([(8, b"\xff\xff\xff\xff", 1)], "a module with a text of 4294967295 bytes"),
+        ([(8, b"\1\0\0\0a", 1)], "a module runs over the end of its segment"),
+        ([(8, b"\1\0\0\0a\5\0\0\0ab", 1)], "a module runs over the end of its segment"),
+        ([(8, b"\1\0\0\0a\0\0\0\0", 2)], "goes on with module 2 instead of 1"),
+        ([(9, struct.pack("<IIIIQII", 1, 0, 0, 1, 9, 0, 0), 0)], "module id 1 out of range"),
+        ([A_MODULE, (9, struct.pack("<IIIIQII", 1, 7, 0, 1, 9, 0, 0), 0)], "string id 7 out of range (1 strings)"),
+        ([A_MODULE, (9, struct.pack("<IIIIQII", 1, 0, 8, 1, 9, 0, 0), 0)], "string id 8 out of range (1 strings)"),
+        ([A_MODULE, (9, bytes(33), 0)], "half a record in the table of symbols"),
+        ([A_MODULE, (9, bytes(32), 4)], "goes on with symbol 4 instead of 0"),
         ([(4, bytes(20), 0)], "half a record in the table of threads"),
         ([(4, bytes(16), 7)], "goes on with thread 7 instead of 0"),
         ([(6, b"{", 0)], "metadata is not JSON"),
@@ -230,6 +241,8 @@ def exercise(path: Path) -> None:
         found = views(trace)
         for site in range(len(trace.sites)):
             assert isinstance(trace.site(site), Site)
+            trace.stack(site)
+        dict(trace.symbols)
         assert trace.operations == len(found)
         assert [view.sequence for view in found] == sorted({view.sequence for view in found})
         read_operations(trace, [1, 2, 30])
@@ -257,7 +270,7 @@ class Whole:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     path = tmp_path_factory.mktemp("whole") / "a.sst"
-    write_in_lanes(sample(40, threads=2), path, piece=9)
+    write_in_lanes(native_sample(40, threads=2), path, piece=9)
     size = int(np.fromfile(path, "<u4", 1, offset=16)[0])
     return Whole(path.read_bytes(), find_segments(RandomAccessFile(str(path)), size).found)
 

@@ -18,7 +18,8 @@ from streamsan.vocabulary import AccessMode, OperationKind
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "trace-format.md").read_text(encoding="utf-8")
 STRUCTURES = {
     **{name: getattr(layout, name) for name in ("SLOT", "REFERENCES", "TEXT")},
-    **{name: getattr(file_layout, name) for name in ("FILE_HEADER", "SEGMENT_HEADER", "SITE", "THREAD", "API", "END")},
+    **{name: getattr(file_layout, name) for name in ("FILE_HEADER", "SEGMENT_HEADER", "SITE", "SYMBOL")},
+    **{name: getattr(file_layout, name) for name in ("THREAD", "API", "END")},
 }
 
 
@@ -61,6 +62,7 @@ def test_constants() -> None:
     assert f"{file_layout.MOST_SEGMENTS} segments, {file_layout.MOST_LANES} lanes" in DOCUMENT
     assert (file_layout.MOST_METADATA, file_layout.MOST_TABLE_BYTES) == (1 << 20, 128 << 20)
     assert f"at most {file_layout.MOST_STRING_BYTES})" in DOCUMENT
+    assert f"at most {file_layout.MOST_MODULE_BYTES})" in DOCUMENT
     assert f"{file_layout.MOST_STRINGS} strings" in DOCUMENT
     assert f"kind from {layout.FIRST_CONTINUATION_KIND} to 255" in DOCUMENT
     assert f"kind {OperationKind.REFERENCES.value}, one or two" in DOCUMENT

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from streamsan.trace import Reference, Site, Thread, Trace, TraceBuilder
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
+from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.store import Slots
+from streamsan.trace.symbols import Frame
 from streamsan.trace.view import OperationView, iterate
 from streamsan.trace.writer import TraceWriter
 from streamsan.vocabulary import AccessMode, OperationKind
@@ -48,6 +51,25 @@ def sample(operations: int, *, threads: int = 1, seed: int = 0, most_references:
     return builder.finish()
 
 
+def native_sample(operations: int, *, threads: int = 1) -> Trace:
+    """Return a recording of varied operations, some of whose sites are native frames."""
+    trace = sample(operations, threads=threads)
+    native = [replace(site, module=1 + number % 2, offset=16 * number) for number, site in enumerate(trace.sites[1:5])]
+    return Trace(
+        trace.path,
+        trace.slots,
+        threads=trace.threads,
+        apis=trace.apis,
+        sites=[trace.sites[0], *native, *trace.sites[5:]],
+        origin="recording",
+        modules=[UNKNOWN_MODULE, Module("/app/main", "ab12"), Module("/app/libfoo.so")],
+        symbols={
+            (1, 0): (Frame("inner.hpp", 3, 1, "inner()"), Frame("main.cpp", 9, 2, "main")),
+            (2, 16): (Frame("", 0, 0, "foo(int)"),),
+        },
+    )
+
+
 def views(trace: Trace) -> list[OperationView]:
     return list(iterate(trace))
 
@@ -68,7 +90,9 @@ def write_in_lanes(trace: Trace, path: Path, *, piece: int = 40, dense: bool = T
     metadata = {"dense_from": 1} if dense else {}
     with TraceWriter(path, apis=trace.apis, origin="recording", metadata=metadata) as writer:
         writer.add_threads(trace.threads)
+        writer.add_modules(trace.modules[1:])
         writer.add_sites(trace.sites[1:])
+        writer.add_symbols(trace.symbols)
         pieces: list[tuple[int, int, Slots]] = []
         for lane, slots in lanes_of(slots_of(trace)).items():
             starts = np.flatnonzero(slots["kind"] < FIRST_CONTINUATION_KIND)

@@ -113,7 +113,12 @@ int main(int argc, char** argv) {
         bytes.resize(count * sizeof(Slot));
         for (std::size_t i = 0; i < count; ++i) {
             unsigned char* place = bytes.data() + i * sizeof(Slot);
-            if (generator.below(4) == 0) {
+            if (generator.below(40) == 0) {
+                TextSlot text{};
+                text.length = static_cast<std::uint16_t>(generator.below(4) == 0 ? 65535 : generator.below(60));
+                text.kind = 241;
+                std::memcpy(place, &text, sizeof text);
+            } else if (generator.below(4) == 0) {
                 const ReferencesSlot slot = generator.references();
                 std::memcpy(place, &slot, sizeof slot);
             } else {
@@ -122,8 +127,10 @@ int main(int argc, char** argv) {
             }
         }
     }
-    for (const bool requirements : {false, true}) {
-        order::Engine engine({0, 0, 0, 1, 7}, requirements, {1}, {2});
+    enum class Mode { source, requirements, recording, later_part };
+    for (const Mode mode : {Mode::source, Mode::requirements, Mode::recording, Mode::later_part}) {
+        const bool recording = mode == Mode::recording || mode == Mode::later_part;
+        order::Engine engine({0, 0, 0, 1, 7}, mode == Mode::requirements, {1}, {2}, recording, mode == Mode::later_part ? count / 4 : 0);
         const std::size_t slots = bytes.size() / sizeof(Slot);
         for (std::size_t at = 0; at < slots;) {
             // In pieces, each in a block of its own size, so that reading past its end is seen.
@@ -134,6 +141,7 @@ int main(int argc, char** argv) {
             at += piece;
         }
         engine.finish();
+        std::printf("%zu explanations, %zu calls that did not return\n", engine.explanations().size(), engine.inside().size());
         std::printf("%llu operations, %llu problems, %zu facts\n", static_cast<unsigned long long>(engine.operations()),
                     static_cast<unsigned long long>(engine.problems()), engine.facts().size());
     }

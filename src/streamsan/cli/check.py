@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from streamsan.analysis import TRACE_SUFFIX, Checked, SourceOptions, UnreadableError, analyse_path
 from streamsan.cli.inputs import Input, expand
 from streamsan.cli.pipes import silence_stdout
+from streamsan.cli.progress import progress
 from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_problems
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
@@ -118,20 +117,16 @@ Watch = Callable[[str, int, int], Callable[[int, int], None] | None]
 @contextmanager
 def _progress() -> Iterator[Watch]:
     """Give a function that shows what is being checked: on a terminal only, and gone when done."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda path, number, total: None
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task("", total=None)
+    with progress() as show:
+        if show is None:
+            yield lambda path, number, total: None
+            return
 
         def watch(path: str, number: int, total: int) -> Callable[[int, int], None] | None:
-            bars.update(
-                task, description=f"{number + 1}/{total} {printable(path)[-60:]}", total=total, completed=number
-            )
+            description = f"{number + 1}/{total} {printable(path)[-60:]}"
+            show(description, number, total)
             if Path(path).suffix.lower() != TRACE_SUFFIX:
                 return None
-            return lambda done, operations: bars.update(task, completed=done, total=operations)
+            return lambda done, operations: show(description, done, operations)
 
         yield watch

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamsan.analysis import HEADER_SUFFIXES, SOURCE_SUFFIXES, TRACE_SUFFIX, reason_of
+from streamsan.recorder import family
 from streamsan.report import Problem
 
 _BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
@@ -23,12 +24,16 @@ class Input:
 
 
 def expand(paths: Sequence[str]) -> tuple[list[Input], list[Problem]]:
-    """Return the files that paths name, each once, headers of folders last, and what could not be read."""
+    """Return the files that paths name, each once, headers of folders last, and what could not be read.
+
+    The files of one recorded run, one for each process, are one input.
+    """
     named: dict[str, Input] = {}
     headers: dict[str, Input] = {}
     problems: list[Problem] = []
     for path in paths:
         if not os.path.isdir(path):
+            path = _first_of_run(path)
             named.setdefault(os.path.realpath(path), Input(path))
             continue
         found = False
@@ -37,10 +42,16 @@ def expand(paths: Sequence[str]) -> tuple[list[Input], list[Problem]]:
             if Path(file).suffix.lower() in HEADER_SUFFIXES:
                 headers.setdefault(os.path.realpath(file), Input(file, only_if_not_included=True))
             else:
+                file = _first_of_run(file)
                 named.setdefault(os.path.realpath(file), Input(file))
         if not found and not any(problem.file == path for problem in problems):
             problems.append(Problem(path, "no sources or traces in this folder"))
     return [*named.values(), *(header for real, header in headers.items() if real not in named)], problems
+
+
+def _first_of_run(path: str) -> str:
+    """Return the file that stands for all of a run; a path that is no trace of several files stays."""
+    return family.members(path)[0] if Path(path).suffix.lower() == TRACE_SUFFIX else path
 
 
 def _files(folder: str, problems: list[Problem]) -> Iterator[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -14,7 +16,8 @@ from streamsan.analysis import Checked, merge_inputs, reason_of
 from streamsan.cli.quoted import quoted_sources
 from streamsan.cli.selection import Selection
 from streamsan.findings import Severity
-from streamsan.report import Problem, Report, json, text
+from streamsan.report import Problem, Report, json
+from streamsan.report import text as text_report
 from streamsan.report.excerpt import printable
 from streamsan.rules import RULES
 from streamsan.suppression_file import FileSuppression, UnknownCodeError
@@ -62,8 +65,13 @@ class ReportOptions:
             sources.update(result.sources)
             inline.add(result.sources)
         found = merge_inputs(results)
-        # Both kinds see every finding, so that neither makes the other look unused.
-        kept_inline = {id(finding) for finding in inline.keep(found)}
+        # A trace names sources without being made of them: their comments count, but one that hides nothing may be
+        # meant for code that was not run.
+        named = Suppressions(RULES)
+        named.add({file: text for file, text in quoted_sources(found, {}).items() if file not in sources})
+        # All kinds see every finding, so that none makes another look unused.
+        kept_by_name = {id(finding) for finding in named.keep(found)}
+        kept_inline = {id(finding) for finding in inline.keep(found)} & kept_by_name
         kept_by_file = suppression_file.keep(self.suppressions, found)
         kept = [finding for finding in kept_by_file if id(finding) in kept_inline]
         findings = tuple(self.selection.keep(kept))
@@ -83,13 +91,28 @@ class ReportOptions:
         """Return a report in the form that was asked for; text is laid out for the stream that it will go to."""
         if self.form == "json":
             return json.render(report) + "\n"
-        return text.render(report, stream, notes=self.notes)
+        return text_report.render(report, stream, notes=self.notes)
 
 
 def say_problems(report: Report) -> None:
     """Write what limits a report to standard error, a line each."""
     for problem in report.problems:
         click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
+
+
+def deliver(report: Report, reporting: ReportOptions, file: str) -> bool:
+    """Write a report to a file, or to standard error where `file` is "". Returns whether that was possible."""
+    text = reporting.render(report, sys.stderr)
+    if not file:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+        return True
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        click.echo(f"streamsan: {printable(file)}: {reason_of(error)}", err=True)
+        return False
+    return True
 
 
 def has_findings(report: Report) -> bool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
 import site
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from streamsan.analysis import Checked, UnreadableError, check_trace, reason_of
-from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_problems
+from streamsan.cli.program import end_as, require_place, run_program
+from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 from streamsan.sim.family import collect
@@ -116,7 +114,7 @@ def sim(
     if kernels:
         _require_script(kernels)
     for path in filter(None, (output, report_file)):
-        _require_place(path)
+        require_place(path)
     options = SimulationOptions(schedule_of(schedule), Driver(driver), devices)
     with tempfile.TemporaryDirectory(prefix="streamsan-") as folder:
         settings = Settings(options, folder, target, os.path.abspath(kernels) if kernels else "")
@@ -129,10 +127,7 @@ def sim(
         return 2
     if found and error_exitcode is not None:
         return error_exitcode
-    if status < 0:
-        _die_as(-status)
-        return 128 - status
-    return status
+    return end_as(status)
 
 
 def _require_script(path: str) -> None:
@@ -144,34 +139,17 @@ def _require_script(path: str) -> None:
         raise click.ClickException(f"{printable(path)}: {reason}") from error
 
 
-def _require_place(path: str) -> None:
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        raise click.ClickException(f"{printable(path)}: is a directory")
-    if not os.path.isdir(folder):
-        raise click.ClickException(f"{printable(path)}: no such folder")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        raise click.ClickException(f"{printable(path)}: permission denied")
-
-
 def _run(settings: Settings, kind: str, arguments: Sequence[str]) -> int:
     """Run the program in a process of its own; return its exit status, below 0 for the signal that ended it."""
-    environment = dict(os.environ)
-    environment[VARIABLE] = settings.packed()
-    environment["PYTHONPATH"] = os.pathsep.join([SHIM, *_import_path(environment.get("PYTHONPATH", ""))])
+    python_path = os.pathsep.join([SHIM, *_import_path(os.environ.get("PYTHONPATH", ""))])
+    environment = {
+        **os.environb,
+        VARIABLE.encode(): os.fsencode(settings.packed()),
+        b"PYTHONPATH": os.fsencode(python_path),
+    }
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    sys.stdout.flush()
-    sys.stderr.flush()
-    process = subprocess.Popen([sys.executable, *flags, "-P", "-c", CODE, kind, *arguments], env=environment)
-    # Ctrl-C goes to both: the program decides what it means, and its report follows. A request to end is passed on.
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        before[number] = signal.signal(number, lambda received, frame: process.send_signal(received))
-    try:
-        return process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    command = [sys.executable, *flags, "-P", "-c", CODE, kind, *arguments]
+    return run_program(sys.executable, command, lambda process: environment)
 
 
 def _import_path(given: str) -> list[str]:
@@ -209,22 +187,5 @@ def _report(
             results.append(checked)
     report = reporting.report(results, problems)
     say_problems(report)
-    text = reporting.render(report, sys.stderr)
-    if report_file:
-        try:
-            Path(report_file).write_text(text, encoding="utf-8")
-        except OSError as error:
-            click.echo(f"streamsan: {printable(report_file)}: {reason_of(error)}", err=True)
-            unsaved = True
-    else:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    unsaved |= not deliver(report, reporting, report_file)
     return has_findings(report), unsaved
-
-
-def _die_as(number: int) -> None:
-    """End by the signal that ended the program, as it would have been without streamsan; without another core file."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    with suppress(OSError, ValueError):  # SIGKILL has no handler
-        signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)

@@ -7,6 +7,7 @@ import click
 from streamsan import __version__
 from streamsan.cli.check import check
 from streamsan.cli.rule import rule
+from streamsan.cli.run import run
 from streamsan.cli.sim import sim
 
 EPILOG = """\b
@@ -14,6 +15,7 @@ Examples:
   streamsan check pipeline.cu
   streamsan check src/ --format json
   streamsan sim pipeline.py
+  streamsan run -- ./pipeline
   streamsan rule SS102
 """
 
@@ -26,4 +28,5 @@ def streamsan() -> None:
 
 streamsan.add_command(check)
 streamsan.add_command(sim)
+streamsan.add_command(run)
 streamsan.add_command(rule)

@@ -71,9 +71,9 @@ def header_text(table: Iterable[Api]) -> str:
     out += ["#include <string_view>", "", "namespace streamsan::effects {"]
     out += _enumeration("Effect", "What a call does.", [_word(effect) for effect in Effect])
     out += _enumeration("Role", "What an argument is.", [_word(role) for role in Role])
-    out += _enumeration("Handle", "Which handle an argument is.", [_constant(word) for word in ("none", *HANDLE_WORDS)])
-    out += _enumeration("Wait", "Column of the waits of copies and fills.", [_constant(word) for word in WAITS])
-    out += _enumeration("Direction", "Fixed by the API's name.", [_constant(word) for word in DIRECTIONS])
+    out += _enumeration("Handle", "Which handle an argument is.", [constant(word) for word in ("none", *HANDLE_WORDS)])
+    out += _enumeration("Wait", "Column of the waits of copies and fills.", [constant(word) for word in WAITS])
+    out += _enumeration("Direction", "Fixed by the API's name.", [constant(word) for word in DIRECTIONS])
     out += [_TYPES, f"inline constexpr std::array<Parameter, {len(parameters)}> parameters{{{{"]
     out += [_parameter(parameter) for parameter in parameters]
     out += ["}};", "", f"inline constexpr std::array<Version, {len(versions)}> versions{{{{"]
@@ -93,7 +93,8 @@ def _enumeration(name: str, doc: str, words: list[str]) -> list[str]:
     return ["", f"/// {doc}", f"enum class {name} : std::uint8_t {{", *(f"    {word}," for word in words), "};"]
 
 
-def _constant(word: str) -> str:
+def constant(word: str) -> str:
+    """Return a word of the table as an enumerator."""
     return word.upper().replace(" ", "_") or "NONE"
 
 
@@ -104,7 +105,7 @@ def _word(member: StrEnum) -> str:
 def _parameter(parameter: Parameter) -> str:
     optional = "true" if parameter.default is not None else "false"
     variadic = "true" if parameter.variadic else "false"
-    handle = _constant(parameter.handle or "none")
+    handle = constant(parameter.handle or "none")
     return f'    {{"{parameter.name}", Role::{parameter.role.name}, Handle::{handle}, {optional}, {variadic}}},'
 
 
@@ -116,6 +117,6 @@ def _api(api: Api, first: int) -> str:
     memory = 0 if api.memory is None else int(api.memory)
     free = 0 if api.free is None else int(api.free)
     return (
-        f'    {{"{api.name}", Effect::{api.effect.name}, {memory}, {free}, Wait::{_constant(api.wait)}, '
-        f"Direction::{_constant(api.direction)}, {first}, {len(api.versions)}}},"
+        f'    {{"{api.name}", Effect::{api.effect.name}, {memory}, {free}, Wait::{constant(api.wait)}, '
+        f"Direction::{constant(api.direction)}, {first}, {len(api.versions)}}},"
     )

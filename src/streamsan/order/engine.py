@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,12 @@ CALLED_FOR_AN_ANSWER = re.compile(
     "Query|Get|CanAccess|Can[A-Z]|Is[A-Z]|Peek|Choose|Check|Supported|Destroy|Unload|Release|Free"
 )
 """In the names of calls whose failure is an answer, or that undo something."""
+RECORDING = "recording"
+"""the origin of a trace of a program that ran on a real device"""
+BEGINS_AT = "begins_at"
+"""metadata of a recording whose older part is lost: number of its first operation that does not restate another"""
+TRIED = re.compile("Load|Link|Library|Module|Register")
+"""In the names of calls that libraries make to see whether they succeed, as a recording shows them."""
 MOST_APIS = 65536
 """An API's number has 16 bits."""
 
@@ -83,10 +89,16 @@ class Analysis:
     """site and API of each wait that brought something at least once"""
     unmet: frozenset[Requirement] = frozenset()
     """required orders that do not hold by contract; only asked for in requirements mode"""
+    inside: tuple[Operation, ...] = ()
+    """of a recording: calls that were entered and that nothing of their thread followed, where the process did not end
+    normally"""
+    launches: bool = False
+    """whether a kernel or a graph was launched"""
 
 
 def _operation(values: _Operation) -> Operation:
-    sequence, kind, site, api, thread, process, stream, flags, status, stream_site, stream_kind, assumed = values
+    sequence, kind, site, api, thread, process, *_ = values
+    stream, flags, status, stream_site, stream_kind, assumed, number = values[6:]
     return Operation(
         sequence=sequence,
         kind=OperationKind(kind),
@@ -100,6 +112,7 @@ def _operation(values: _Operation) -> Operation:
         stream_site=stream_site,
         stream_kind=StreamKind(stream_kind) if stream_kind else None,
         stream_assumed=assumed,
+        stream_number=number,
     )
 
 
@@ -127,34 +140,64 @@ def _fact(values: _Fact) -> Fact:
     )
 
 
+def _explained(fact: Fact, words: Mapping[tuple[int, int, int], bytes]) -> Fact:
+    call = fact.operation
+    text = words.get((call.site, call.api, call.status))
+    return fact if text is None else replace(fact, explained=" ".join(text.decode(errors="replace").split()))
+
+
 def asking_apis(apis: Sequence[str]) -> list[int]:
     """Return the numbers of the APIs by which a program asks for the error of earlier calls."""
     return [number for number, name in enumerate(apis[:MOST_APIS]) if name.startswith(ASKING)]
 
 
-def setting_apis(apis: Sequence[str]) -> list[int]:
-    """Return the numbers of the APIs that are called for what they do: a program that goes on misses it."""
+def setting_apis(apis: Sequence[str], recording: bool = False) -> list[int]:
+    """Return the numbers of the APIs that are called for what they do: a program that goes on misses it.
+
+    Source shows the program's own calls only, a `recording` those that libraries make as well.
+    """
     return [
         number
         for number, name in enumerate(apis[:MOST_APIS])
-        if API_NAME.match(name) and not CALLED_FOR_AN_ANSWER.search(name)
+        if API_NAME.match(name) and not CALLED_FOR_AN_ANSWER.search(name) and not (recording and TRIED.search(name))
     ]
 
 
 def run(
-    threads: Iterable[ThreadLike], chunks: Iterable[Slots], *, requirements: bool = False, apis: Sequence[str] = ()
+    threads: Iterable[ThreadLike],
+    chunks: Iterable[Slots],
+    *,
+    requirements: bool = False,
+    apis: Sequence[str] = (),
+    recording: bool = False,
+    begins_at: int = 0,
 ) -> Analysis:
     """Analyse slots that come in chunks; memory does not grow with their number. The facts are aggregated by sites.
 
-    `apis` are the names of the trace's APIs, to see by which calls a program asks for errors.
+    `apis` are the names of the trace's APIs, to see by which calls a program asks for errors. In a `recording` the
+    order of the numbers is that in which the calls of the threads came, and operations numbered less than `begins_at`
+    restate what was there before.
     """
-    engine = Engine([thread.process for thread in threads], requirements, asking_apis(apis), setting_apis(apis))
+    engine = Engine(
+        [thread.process for thread in threads],
+        requirements,
+        asking_apis(apis),
+        setting_apis(apis, recording),
+        recording,
+        begins_at,
+    )
     for chunk in chunks:
         engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
     engine.finish()
-    facts = sorted((_fact(values) for values in engine.facts()), key=lambda fact: (fact.operation.sequence, fact.code))
+    words = {(site, api, status): text for site, api, status, text in engine.explanations()}
+    facts = sorted(
+        (_explained(_fact(values), words) for values in engine.facts()),
+        key=lambda fact: (fact.operation.sequence, fact.code),
+    )
     unmet = frozenset(Requirement(*values) for values in engine.unmet())
-    return Analysis(facts, engine.operations, engine.problems, frozenset(engine.needed_waits()), unmet)
+    inside = tuple(_operation(values) for values in engine.inside())
+    needed = frozenset(engine.needed_waits())
+    return Analysis(facts, engine.operations, engine.problems, needed, unmet, inside, engine.launched)
 
 
 class SitedTrace(TraceLike, Sited, Protocol):
@@ -168,10 +211,22 @@ class SitedTrace(TraceLike, Sited, Protocol):
     def apis(self) -> Sequence[str]:
         """API index to name."""
 
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What else its file says of it."""
+
 
 def analyse(trace: SitedTrace) -> Analysis:
     """Find what in a trace breaks a rule's condition, aggregated by places. Never fails on a trace's content."""
-    analysis = run(trace.threads, trace.chunks(), apis=trace.apis)
+    recording = trace.origin == RECORDING
+    begins_at = trace.metadata.get(BEGINS_AT, 0) if recording else 0
+    analysis = run(
+        trace.threads,
+        trace.chunks(),
+        apis=trace.apis,
+        recording=recording,
+        begins_at=begins_at if isinstance(begins_at, int) and 0 <= begins_at < 1 << 64 else 0,
+    )
     said = without_kept_pools(worth_saying(analysis.facts, trace.origin), trace.apis)
     facts = by_place(trace, said, analysis.needed_waits)
     return replace(analysis, facts=uncounted(facts, trace.origin))

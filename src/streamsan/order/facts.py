@@ -57,6 +57,8 @@ class Operation:
     stream_kind: StreamKind | None = None
     stream_assumed: bool = False
     """the stream came from code nobody can see: it may equal another such stream"""
+    stream_number: int = 0
+    """counts the streams in the order in which they became known, from 1; 0: the host, or a default stream"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +99,5 @@ class Fact:
     cost_ns: int = 0
     """summed duration of the calls, for costs (SS501)"""
     extra: dict[str, int] = field(default_factory=dict)
+    explained: str = ""
+    """the driver's own words on why `operation` failed, "" where it gave none"""

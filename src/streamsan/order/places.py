@@ -19,7 +19,8 @@ MOST_EXAMPLES = 4
 """Facts that are kept of those that differ in nothing but the calls that led there."""
 
 PlaceKey = tuple[str, int, int]
-"""file, line, column; a site without a line is a place of its own: "", minus its number, 0"""
+"""file, line, column; where the line is not known, an instruction of a module ("#3", offset, 0), or the site alone
+("", minus its number, 0)"""
 
 
 class Sited(Protocol):
@@ -32,7 +33,9 @@ class Sited(Protocol):
 def place_of(trace: Sited, number: int) -> PlaceKey:
     """Return where a site is, without the calls that it is nested in."""
     site = trace.site(number)
-    return (site.file, site.line, site.column) if site.line else ("", -number, 0)
+    if site.line:
+        return site.file, site.line, site.column
+    return (f"#{site.module}", site.offset, 0) if site.module else ("", -number, 0)
 
 
 def by_place(trace: Sited, facts: Iterable[Fact], needed_waits: Collection[tuple[int, int]]) -> list[Fact]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Protocol
 
 from streamsan.findings import Location, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.trace.function_names import short_name
 from streamsan.trace.site import Site
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
 
@@ -14,6 +16,8 @@ LEGACY_STREAM = 1
 PER_THREAD_STREAM = 2
 ANONYMOUS = "the memory"
 DEEPEST_CALLERS = 4
+RECORDING = "recording"
+LONGEST_EXPLANATION = 300
 
 
 class Names(Protocol):
@@ -68,21 +72,35 @@ class Case:
     # -- names ----------------------------------------------------------------------------------
 
     def memory(self) -> str:
-        """Return the allocation's name in backticks (`d_x`), or "the memory"."""
-        if self.allocation is None:
+        """Return the allocation's name in backticks (`d_x`), "the 4 MiB allocated at x.cu:12", or "the memory"."""
+        name = self.memory_name()
+        if name:
+            return f"`{name}`"
+        return self._memory_of_recording() if self.names.origin == RECORDING else ANONYMOUS
+
+    def memory_name(self) -> str:
+        """Return what the program calls the allocation, "" when that is not known."""
+        return "" if self.allocation is None else self.names.site(self.allocation.site).label
+
+    def _memory_of_recording(self) -> str:
+        """Return how to tell memory apart that has no name: how much it is, and where it came from."""
+        allocation = self.allocation
+        if allocation is None:
             return ANONYMOUS
-        label = self.names.site(self.allocation.site).label
-        return f"`{label}`" if label else ANONYMOUS
+        site = self.names.site(allocation.site)
+        size = f"the {byte_count(allocation.size)}" if allocation.size else ANONYMOUS
+        if not site.line:
+            return f"{size} of memory" if allocation.size else ANONYMOUS
+        return f"{size} {_MADE_BY.get(allocation.kind, 'allocated')} at {PurePath(site.file).name}:{site.line}"
 
     def memory_sentence(self) -> str:
         """Return the allocation's name as the start of a sentence."""
         name = self.memory()
-        return name[0].upper() + name[1:] if name == ANONYMOUS else name
+        return name[0].upper() + name[1:] if not self.memory_name() else name
 
     def bare_memory(self) -> str:
         """Return the allocation's name for use in code, `ptr` without one."""
-        name = self.memory()
-        return "ptr" if name == ANONYMOUS else name.strip("`")
+        return self.memory_name() or "ptr"
 
     def stream(self, operation: Operation | None) -> str:
         """Return the name of the stream an operation runs on; "the host" for none, "the graph" for a node."""
@@ -94,7 +112,10 @@ class Case:
             return "the default stream"
         if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == PER_THREAD_STREAM:
             return "the per-thread default stream"
-        return self.stream_label(operation) or "its stream"
+        label = self.stream_label(operation)
+        if label or not operation.stream_number or self.names.origin != RECORDING:
+            return label or "its stream"
+        return f"stream {operation.stream_number}"
 
     def stream_label(self, operation: Operation) -> str:
         """Return the name that the program gave an operation's stream, "" when it is not known."""
@@ -109,6 +130,8 @@ class Case:
     def stream_argument(self, operation: Operation | None) -> str:
         """Return what to write as the stream argument of a call."""
         name = self.stream(operation)
+        if operation is not None and name == f"stream {operation.stream_number}":
+            return f"stream{operation.stream_number}"
         fixed = {
             "the host": "stream",
             "its stream": "stream",
@@ -137,7 +160,7 @@ class Case:
         label = self.names.site(operation.site).label
         kind = operation.kind
         if kind is OperationKind.LAUNCH:
-            return f"kernel `{label}`" if label else "a kernel"
+            return f"kernel `{short_name(label)}`" if label else "a kernel"
         if kind is OperationKind.HOST_FUNCTION:
             return f"host function `{label}`" if label else "a host function"
         if kind is OperationKind.HOST_ACCESS:
@@ -156,7 +179,7 @@ class Case:
     def _node(label: str, api: str) -> str:
         """Return the name of a graph's node: captured calls have their own API, others cudaGraphAdd...Node."""
         if "Launch" in api or "KernelNode" in api or (label and not api):
-            return f"kernel `{label}`" if label else "a kernel"
+            return f"kernel `{short_name(label)}`" if label else "a kernel"
         noun = next((noun for part, noun in _NODES if part in api), "")
         return f"{noun} (`{api}`)" if noun else f"the graph node (`{api}`)" if api else "a node of the graph"
 
@@ -167,6 +190,11 @@ class Case:
         if mode is AccessMode.READ:
             return "reading"
         return "writing" if mode is AccessMode.WRITE else "using"
+
+    def driver_says(self) -> str:
+        """Return the driver's own words on why the fact's operation failed, "" where it gave none."""
+        text = self.fact.explained
+        return text if len(text) <= LONGEST_EXPLANATION else text[: LONGEST_EXPLANATION - 3] + "..."
 
     # -- places ---------------------------------------------------------------------------------
 
@@ -181,6 +209,11 @@ class Case:
     def line(self, operation: Operation | None) -> int:
         """Return the line of an operation, 0 when not known."""
         return self.names.site(operation.site).line if operation is not None else 0
+
+    def before(self, operation: Operation | None, otherwise: str) -> str:
+        """Return "before line 41", or before what where the line is not known."""
+        line = self.line(operation)
+        return f"before line {line}" if line else f"before {otherwise}"
 
     def location(self, operation: Operation) -> Location:
         """Return where a finding about this operation is reported."""
@@ -351,6 +384,13 @@ _PLAIN = {
     OperationKind.MEMSET: "the fill",
 }
 
+_MADE_BY = {
+    MemoryKind.REGISTERED: "registered",
+    MemoryKind.MAPPED: "mapped",
+    MemoryKind.IPC: "opened",
+    MemoryKind.POOL_IMPORT: "imported",
+}
+
 _MADE = {
     MemoryKind.STREAM_ORDERED: "allocated here, stream-ordered",
     MemoryKind.MANAGED: "allocated here, managed memory",
@@ -364,3 +404,12 @@ _MADE = {
     MemoryKind.POOL_IMPORT: "imported here",
     MemoryKind.GRAPH: "allocated here, by a node of the graph",
 }
+
+
+def byte_count(size: int) -> str:
+    """Return a number of bytes in the largest unit that gives a short number: "4 MiB", "1.5 KiB", "100 bytes"."""
+    for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >= 1 << exponent:
+            number = f"{size / (1 << exponent):.1f}".removesuffix(".0")
+            return f"{number} {unit}"
+    return f"{size} byte" if size == 1 else f"{size} bytes"

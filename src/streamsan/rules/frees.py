@@ -82,8 +82,8 @@ class DoubleFree(Rule):
         victim = f"`{label}`" if label else "another allocation"
         # The fact's allocation may be the victim: what was freed first is where the address was handed out first.
         made = case.first(RelatedRole.ALLOC)
-        old = case.names.site(made.site).label if made is not None else case.memory().strip("`")
-        memory = f"`{old}`" if old and old != ANONYMOUS else ANONYMOUS
+        old = case.names.site(made.site).label if made is not None else case.memory_name()
+        memory = f"`{old}`" if old else ANONYMOUS
         return Wording(
             message=f"{memory} was freed before: this frees {victim}, which has the address now",
             related=tuple(related),
@@ -143,7 +143,7 @@ class InvalidFree(Rule):
         if variant is FactVariant.INTERIOR:
             return f"{call} of an address inside {memory}, not of its start", "freed here, with an offset"
         if variant is FactVariant.HOST_POINTER:
-            what = "host memory" if memory == ANONYMOUS else f"{memory}, which is host memory"
+            what = "host memory" if not case.memory_name() else f"{memory}, which is host memory"
             return f"{call} of {what}", "host memory is given to a device free here"
         if variant is FactVariant.WRONG_FAMILY:
             return f"{call} of {memory}, which another family of calls allocated", "freed here, by the wrong function"
@@ -183,7 +183,7 @@ class ForeignContextFree(Rule):
                 f"{case.call(free)} runs with another one current",
                 "whether it frees, waits or fails is the driver's choice",
             ),
-            fix=f"before line {case.line(free)}: make the context current that {case.memory()} was allocated in",
+            fix=f"{case.before(free, 'the free')}: make the context current that {case.memory()} was allocated in",
         )
 
 
@@ -203,6 +203,7 @@ class OrderDroppingFree(Rule):
         """Return what to say: the free that could be stream-ordered."""
         free, made = case.operation, case.first(RelatedRole.ALLOC)
         stream = case.stream_argument(made)
+        at = f"line {case.line(free)}: " if case.line(free) else ""
         return Wording(
             message=f"{case.memory()} is stream-ordered memory, and cudaFree drops its order",
             related=(
@@ -212,5 +213,5 @@ class OrderDroppingFree(Rule):
             ),
             contract=POOL_FREE,
             observed=Observed("cudaFree of pool memory returns at once, without any wait", "F-03"),
-            fix=f"line {case.line(free)}: cudaFreeAsync({case.bare_memory()}, {stream});",
+            fix=f"{at}cudaFreeAsync({case.bare_memory()}, {stream});",
         )

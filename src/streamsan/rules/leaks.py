@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsan.findings import Contract, Location, Observed, Related, Severity
 from streamsan.order.facts import Fact
-from streamsan.rules.case import ANONYMOUS, Case
+from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
 
@@ -73,7 +73,7 @@ class UnbalancedAllocation(Rule):
 
     @staticmethod
     def _of_graph(case: Case) -> Wording:
-        memory = case.memory() if case.memory() != ANONYMOUS else "memory"
+        memory = case.memory() if case.memory_name() else "memory"
         related: list[Related] = [*case.allocated()]
         for operation in case.all_of(RelatedRole.CREATE, RelatedRole.USE, RelatedRole.OTHER):
             launched = operation.kind is OperationKind.GRAPH_LAUNCH
@@ -141,7 +141,7 @@ class Leak(Rule):
 def _free(case: Case, where: str) -> str:
     name = case.bare_memory()
     kind = case.allocation.kind if case.allocation is not None else MemoryKind.UNKNOWN
-    if case.memory() == ANONYMOUS and kind is MemoryKind.UNKNOWN:
+    if not case.memory_name() and kind is MemoryKind.UNKNOWN:
         return f"free the memory {where}"
     if kind in (MemoryKind.STREAM_ORDERED, MemoryKind.GRAPH):
         return f"{where}: cudaFreeAsync({name}, {case.stream_argument(case.first(RelatedRole.ALLOC))});"

@@ -123,7 +123,7 @@ class UseAfterFree(Rule):
             if destroys
             else Observed("a free of such a pointer fails: cudaErrorInvalidValue", "R-03"),
             witness=(f"{event}", f"{memory} is gone", f"{case.does(use)} is given its address"),
-            fix=f"move the call before line {case.line(reset)}, or drop it",
+            fix=f"move the call {case.before(reset, 'the reset')}, or drop it",
         )
 
 
@@ -204,7 +204,7 @@ class UseRacesFree(Rule):
         if free.stream and use is not None and use.stream:
             return event_between(case, use, free, line)
         if free.stream:
-            return f"before line {line}: make {case.stream(free)} wait for {case.does(use)}"
+            return f"{case.before(free, 'the free')}: make {case.stream(free)} wait for {case.does(use)}"
         return host_wait(case, use, line)
 
 
@@ -241,7 +241,7 @@ class UseBeforeAlloc(Rule):
             witness=(
                 f"{stream} is busy and has not reached the allocation",
                 f"{work} runs on {who}" if use.stream else "the host goes on at once",
-                f"it accesses a block that still belongs to {memory}'s predecessor",
+                "it accesses a block that still belongs to its former owner",
             ),
             fix=event_between(case, made, use, line) if use.stream else host_wait(case, made, line),
         )

@@ -103,7 +103,7 @@ def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
 
 def _failure_is_explained(failure: Finding, causes: Mapping[Place, Sequence[Finding]], broken_capture: bool) -> bool:
     """Tell whether another finding says why a call fails, however mildly: one at the call, or the capture's mistake."""
-    if any(other.code not in SAY_NO_REASON for other in causes[failure.location.place]):
+    if failure.location.line and any(other.code not in SAY_NO_REASON for other in causes[failure.location.place]):
         return True
     # After a capture broke, calls return its own errors, or there is no graph that they could be given.
     status = failure.basis.status
@@ -120,7 +120,7 @@ def _explains(cause: Finding, consequence: Finding) -> bool:
     if consequence.code not in OUTRANKS.get(cause.code, ()) or cause.strength > consequence.strength:
         return False
     if cause.location.place == consequence.location.place:
-        return True
+        return cause.location.line != 0  # else it is not known that they are at one place
     # SS101 is reported at the use and SS102 at the free: one pair of operations, named from both ends.
     both = {cause.location.place, consequence.location.place}
     return both <= cause.basis.operations and both <= consequence.basis.operations

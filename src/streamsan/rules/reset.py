@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from streamsan.findings import Contract, Observed, Severity
+from streamsan.findings import Contract, Observed, Related, Severity
 from streamsan.order.facts import Fact, Operation
-from streamsan.rules.case import Case
+from streamsan.rules.case import RECORDING, Case
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
 
@@ -44,7 +44,7 @@ class ResetRacesWork(Rule):
         at_exit = variant is FactVariant.AT_EXIT
         event = _event(reset)
         related = [*case.allocated()]
-        related.extend(case.used(operation) for operation in case.all_of(RelatedRole.USE))
+        related.extend(self._pending(case, operation) for operation in case.all_of(RelatedRole.USE))
         related.extend(case.freed(operation) for operation in case.all_of(RelatedRole.FREE))
         related.extend(case.others(RelatedRole.OTHER, RelatedRole.CREATE))
         related.append(case.related(RelatedRole.RESET, reset, f"{event} here: nothing waits before it"))
@@ -64,8 +64,16 @@ class ResetRacesWork(Rule):
         )
 
     @staticmethod
+    def _pending(case: Case, operation: Operation) -> Related:
+        if case.fact.variant is FactVariant.OTHER_THREAD:
+            return case.related(RelatedRole.USE, operation, "called here, by another thread")
+        return case.used(operation)
+
+    @staticmethod
     def _message(case: Case, pending: Operation | None, event: str) -> str:
         if case.fact.variant is FactVariant.OTHER_THREAD:
+            if case.names.origin == RECORDING and pending is not None:
+                return f"another host thread is using the device ({case.call(pending)}) when {event}"
             return f"another host thread may still be using the device when {event}"
         if case.fact.variant is FactVariant.PENDING_FREE:
             label = case.names.site(pending.site).label if pending is not None else ""

@@ -19,7 +19,7 @@ from streamsan.findings import (
 )
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
-from streamsan.vocabulary import EdgeClass
+from streamsan.vocabulary import EdgeClass, RelatedRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,8 @@ class Rule(ABC):
             severity, confidence = severity.at_most(Severity.NOTE), Confidence.POSSIBLE
         wording = self.wording(case)
         doubt = self._doubt(fact)
+        says = case.driver_says()
+        said = (case.related(RelatedRole.OTHER, case.operation, f"the driver says: {says}"),) if says else ()
         return Finding(
             code=self.code,
             name=self.name,
@@ -86,10 +88,11 @@ class Rule(ABC):
             confidence=confidence,
             message=f"{wording.message} ({doubt})" if doubt else wording.message,
             location=self.location(case),
-            related=unique((*wording.related, *case.callers(case.operation))),
+            related=unique((*wording.related, *said, *case.callers(case.operation))),
             contract=wording.contract,
             observed=wording.observed,
-            witness=wording.witness,
+            # Without a line there is no place for what is said of the call.
+            witness=wording.witness if not said or said[0].line else (*wording.witness, said[0].message),
             fix=Fix(wording.fix) if wording.fix else None,
             properties=self.properties(case),
             basis=Basis(
@@ -113,6 +116,8 @@ class Rule(ABC):
         properties: dict[str, int | str] = {"instances": max(1, case.fact.count)}
         if case.fact.cost_ns > 0:
             properties["cost_ns"] = case.fact.cost_ns
+        if case.fact.explained:
+            properties["driver_says"] = case.fact.explained
         return properties
 
 

@@ -10,7 +10,7 @@ MAGIC = b"\x89SST\r\n\x1a\n"
 """Not text, and damaged by any transfer that changes line ends."""
 BYTE_ORDER = 0x01020304
 MAJOR = 1
-MINOR = 0
+MINOR = 1
 
 ALIGNMENT = 64
 MOST_METADATA = 1 << 20
@@ -20,6 +20,9 @@ MOST_TABLE_BYTES = 1 << 27
 """All side tables of a file together."""
 MOST_STRINGS = 1 << 22
 MOST_STRING_BYTES = 1 << 16
+MOST_MODULES = 1 << 16
+MOST_MODULE_BYTES = 4096
+"""In a module's path, and in its build id."""
 SEGMENT_SLOTS = 1 << 18
 """Slots in a segment that this package writes: at most 16 MiB."""
 
@@ -78,6 +81,12 @@ class SegmentType(IntEnum):
     """a JSON object whose members replace those of the header's metadata"""
     END = 7
     """the writer closed the file"""
+    MODULES = 8
+    """executables and libraries that native frames lie in, from id 1"""
+    SYMBOLS = 9
+    """what is at offsets of modules: file, line, function; added after the program has ended"""
+    SPACE = 10
+    """nothing: what was here counts no more"""
 
 
 class SegmentFlag(IntEnum):
@@ -98,10 +107,25 @@ SITE = np.dtype(
         ("end_line", "<u4"),
         ("end_column", "<u4"),
         ("caller", "<u4"),  # site id, less than this site's own
-        ("spare", "V28"),
+        ("module", "<u4"),  # module id of a native frame; 0: not one
+        ("offset", "<u8"),  # address of its instruction as in the module's file
+        ("spare", "V16"),
     ]
 )
 assert SITE.itemsize == 64
+
+SYMBOL = np.dtype(
+    [
+        ("module", "<u4"),  # module id
+        ("file", "<u4"),  # string id; 0: not known
+        ("function", "<u4"),  # string id, demangled; 0: not known
+        ("line", "<u4"),
+        ("offset", "<u8"),
+        ("column", "<u4"),
+        ("spare", "<u4"),
+    ]
+)
+assert SYMBOL.itemsize == 32
 
 THREAD = np.dtype(
     [

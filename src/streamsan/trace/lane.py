@@ -11,6 +11,7 @@ from streamsan.trace.errors import TraceError
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.store import MOST_CONTINUATIONS, Slots
+from streamsan.trace.translation import Translation
 
 SLOT_SIZE = SLOT.itemsize
 
@@ -82,9 +83,10 @@ class Lane:
 class LaneCursor:
     """Reads a lane window by window, checks every slot, and never cuts an operation."""
 
-    def __init__(self, lane: Lane, tables: TableSizes, first: int = 0) -> None:
+    def __init__(self, lane: Lane, tables: TableSizes, first: int = 0, translation: Translation | None = None) -> None:
         self.lane = lane
         self._tables = tables
+        self._translation = translation
         self._next = lane.start_before(first) if first else 0
         self._after = 0
         self._carried: Slots = np.empty(0, SLOT)
@@ -121,4 +123,6 @@ class LaneCursor:
                 self.lane.file.path, f"damaged: {error}, in lane {self.lane.number} after sequence {self._after}"
             ) from None
         self._after = int(result.sequences[-1])
+        if self._translation is not None:
+            self._translation.apply(slots, result.starts)
         return slots, result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from streamsan.trace.check import CheckedSlots, TableSizes
 from streamsan.trace.errors import TraceError
 from streamsan.trace.lane import Lane, LaneCursor
-from streamsan.trace.layout import SLOT
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
 from streamsan.trace.store import CHUNK, MOST_CONTINUATIONS, Slots, as_words, owners, uncut_end
 
 MERGE_SLOTS = 1 << 17
 """Slots that the windows of all lanes hold together (8 MiB), as long as each lane has its 256."""
+
+
+_Part = tuple[Slots, NDArray[np.uint64]]
+"""slots, and for each the sequence of its operation"""
 
 
 @dataclass(slots=True)
@@ -34,7 +38,7 @@ class _Window:
         slots, result = cursor.window(size)
         return cls(cursor, slots, _order(slots, result))
 
-    def take(self, horizon: int) -> tuple[Slots, NDArray[np.uint64]]:
+    def take(self, horizon: int) -> _Part:
         """Return what has a sequence of at most `horizon`, and forget it."""
         end = self.at + int(np.searchsorted(self.order[self.at :], np.uint64(horizon), side="right"))
         taken = self.slots[self.at : end], self.order[self.at : end]
@@ -67,7 +71,7 @@ class FileSlots:
 
     def chunks(self, size: int, first: int) -> Iterator[Slots]:
         """Yield all slots in order. Raises TraceError where they are damaged, or fewer than the end mark says."""
-        merged = self._one_lane(size, first) if len(self._lanes) == 1 else self._merged(size, first)
+        merged = in_order(self._path, self._cursors(first), size)
         if first:
             yield from self._limited(merged)
             return
@@ -98,7 +102,7 @@ class FileSlots:
         A writer with several lanes that is cut off may lose an operation of one lane and keep later ones of another.
         Returns the missing sequence, None when there is none.
         """
-        for chunk in self._merged(CHUNK, 0):
+        for chunk in merged(self._path, self._cursors(0), CHUNK):
             sequences = chunk["sequence"][owners(chunk)]
             gaps = np.flatnonzero(sequences != np.arange(len(sequences), dtype=np.uint64) + np.uint64(expected))
             if len(gaps):
@@ -121,56 +125,96 @@ class FileSlots:
                 yield chunk[: starts[beyond]]
             return
 
-    def _one_lane(self, size: int, first: int) -> Iterator[Slots]:
-        cursor = LaneCursor(self._lanes[0], self._tables, first)
-        while not cursor.done:
-            yield cursor.window(size)[0]
+    def _cursors(self, first: int) -> list[LaneCursor]:
+        return [LaneCursor(lane, self._tables, first) for lane in self._lanes]
 
-    def _merged(self, size: int, first: int) -> Iterator[Slots]:
-        size = max(size, MOST_CONTINUATIONS + 1)
-        window_size = min(size, max(2 * (MOST_CONTINUATIONS + 1), MERGE_SLOTS // max(1, len(self._lanes))))
-        cursors = [LaneCursor(lane, self._tables, first) for lane in self._lanes]
-        windows: dict[int, _Window] = {}
-        upcoming = [(cursor.peek(), lane) for lane, cursor in enumerate(cursors)]
-        heapq.heapify(upcoming)
-        after = 0
-        while upcoming:
-            # All operations up to the horizon are in the windows of the lanes that begin before it.
-            horizon = (1 << 64) - 1
-            active: list[int] = []
-            while upcoming and upcoming[0][0] <= horizon:
-                lane = heapq.heappop(upcoming)[1]
-                if lane not in windows:
+
+Damaged = Callable[[LaneCursor, TraceError], None]
+
+
+def in_order(path: str, cursors: Sequence[LaneCursor], size: int, damaged: Damaged | None = None) -> Iterator[Slots]:
+    """Yield what `merged` yields; with one lane, and nobody to tell of damage, nothing is sorted."""
+    if len(cursors) == 1 and damaged is None:
+        while not cursors[0].done:
+            yield cursors[0].window(size)[0]
+    else:
+        yield from merged(path, cursors, size, damaged)
+
+
+def merged(path: str, cursors: Sequence[LaneCursor], size: int, damaged: Damaged | None = None) -> Iterator[Slots]:
+    """Yield the slots of lanes in the order of their sequences, in arrays of at most max(size, 256).
+
+    Holds a window of each lane that has operations at the place reached. A lane that turns out to be damaged raises
+    TraceError, or ends there after `damaged` was told.
+    """
+    size = max(size, MOST_CONTINUATIONS + 1)
+    window_size = min(size, max(2 * (MOST_CONTINUATIONS + 1), MERGE_SLOTS // max(1, len(cursors))))
+    windows: dict[int, _Window] = {}
+    upcoming: list[tuple[int, int]] = []
+
+    def come_up(lane: int) -> None:
+        """Put a lane that has more operations where its next one is."""
+        if not cursors[lane].done:
+            try:
+                heapq.heappush(upcoming, (cursors[lane].peek(), lane))
+            except TraceError as error:
+                if damaged is None:
+                    raise
+                damaged(cursors[lane], error)
+
+    for lane in range(len(cursors)):
+        come_up(lane)
+    # The C library gives freed memory back to the system, which clears each page anew, unless it once saw a larger
+    # block freed: without this one, half of a merge's time goes there.
+    np.empty(2 * MERGE_SLOTS, SLOT)
+    after = 0
+    while upcoming:
+        # All operations up to the horizon are in the windows of the lanes that begin before it.
+        horizon = (1 << 64) - 1
+        active: list[int] = []
+        while upcoming and upcoming[0][0] <= horizon:
+            lane = heapq.heappop(upcoming)[1]
+            if lane not in windows:
+                try:
                     windows[lane] = _Window.of(cursors[lane], window_size)
-                horizon = min(horizon, int(windows[lane].order[-1]))
-                active.append(lane)
-            parts = [windows[lane].take(horizon) for lane in active]
-            for lane in active:
-                window = windows[lane]
-                if window.at < len(window.slots):
-                    heapq.heappush(upcoming, (int(window.order[window.at]), lane))
+                except TraceError as error:
+                    if damaged is None:
+                        raise
+                    damaged(cursors[lane], error)
                     continue
-                del windows[lane]
-                if not cursors[lane].done:
-                    heapq.heappush(upcoming, (cursors[lane].peek(), lane))
-            slots = self._sorted([part for part in parts if len(part[0])], after)
-            after = horizon
-            start = 0
-            while start < len(slots):
-                end = uncut_end(slots, start + size)
-                yield slots[start:end]
-                start = end
+            horizon = min(horizon, int(windows[lane].order[-1]))
+            active.append(lane)
+        parts = [windows[lane].take(horizon) for lane in active]
+        for lane in active:
+            window = windows[lane]
+            if window.at < len(window.slots):
+                heapq.heappush(upcoming, (int(window.order[window.at]), lane))
+                continue
+            del windows[lane]
+            come_up(lane)
+        parts = [part for part in parts if len(part[0])]
+        if not parts:
+            continue
+        slots = _sorted(path, parts, after)
+        after = horizon
+        start = 0
+        while start < len(slots):
+            end = uncut_end(slots, start + size)
+            yield slots[start:end]
+            start = end
 
-    def _sorted(self, parts: list[tuple[Slots, NDArray[np.uint64]]], after: int) -> Slots:
-        if len(parts) == 1:
-            slots = parts[0][0]
-        else:
-            order = np.concatenate([part[1] for part in parts])
-            # A stable sort keeps a slot's continuations behind it.
-            by_sequence = np.argsort(order, kind="stable")
-            words = np.concatenate([as_words(part[0]) for part in parts]).take(by_sequence, axis=0)
-            slots = words.reshape(-1).view(SLOT)
-        sequences = slots["sequence"][owners(slots)]
-        if int(sequences[0]) <= after or not (sequences[1:] > sequences[:-1]).all():
-            raise TraceError(self._path, f"damaged: two operations of one sequence, after sequence {after}")
-        return slots
+
+def _sorted(path: str, parts: list[_Part], after: int) -> Slots:
+    """Return the slots of lanes that each are in order, in one order."""
+    slots, order = parts[0]
+    if len(parts) > 1:
+        order = np.concatenate([part[1] for part in parts])
+        # A stable sort keeps a slot's continuations behind it, and is fast where long runs are in order already.
+        by_sequence = np.argsort(order, kind="stable")
+        order = order.take(by_sequence)
+        words = np.concatenate([as_words(part[0]) for part in parts]).take(by_sequence, axis=0)
+        slots = words.reshape(-1).view(SLOT)
+    equal = np.flatnonzero(order[1:] == order[:-1]) + 1  # continuations, else operations that share a number
+    if int(order[0]) <= after or (slots["kind"][equal] < FIRST_CONTINUATION_KIND).any():
+        raise TraceError(path, f"damaged: two operations of one sequence, after sequence {after}")
+    return slots

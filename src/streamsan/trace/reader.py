@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from streamsan.trace.check import TableSizes
 from streamsan.trace.errors import TraceError
-from streamsan.trace.file_layout import DENSE_FROM, END, MOST_LANES, SegmentType
+from streamsan.trace.file_layout import DENSE_FROM, END, MOST_LANES, SegmentFlag, SegmentType
 from streamsan.trace.header import read_header
 from streamsan.trace.lane import Lane
 from streamsan.trace.merge import FileSlots
@@ -18,6 +19,36 @@ from streamsan.trace.segments import Segment, Segments, find_segments
 from streamsan.trace.side_tables import SideTables
 from streamsan.trace.trace import Trace
 
+LONGEST_REASON = 200
+BEGINS_AT = "begins_at"
+"""member of a trace's metadata: number of the first operation that does not restate one of a part that is lost"""
+
+
+@dataclass(slots=True)
+class OpenFile:
+    """A trace file whose side tables were read and checked, and whose slots were not."""
+
+    file: RandomAccessFile
+    platform: str
+    origin: str
+    segments: Segments
+    tables: SideTables
+    lanes: list[Lane]
+    promised: int | None
+    """operations that the end mark counts; None without one, or where not all slots are read"""
+    problems: list[str]
+    """what limits the trace, one line each; without what a missing end mark means"""
+
+    @property
+    def sizes(self) -> TableSizes:
+        """The sizes of the tables that slots refer to."""
+        return TableSizes(len(self.tables.threads), len(self.tables.apis), len(self.tables.sites))
+
+    @property
+    def first_sequence(self) -> int:
+        """The sequence of the first operation, 0 when there is none."""
+        return min((lane.sequence_at(0) for lane in self.lanes), default=0)
+
 
 def read(path: str | os.PathLike[str]) -> Trace:
     """Open a trace file. The side tables are read now, the operations when `chunks()` asks for them.
@@ -25,35 +56,62 @@ def read(path: str | os.PathLike[str]) -> Trace:
     Raises TraceError when it is no readable trace; `Trace.chunks` raises it for damaged slots. A file whose writer was
     cut off gives what was committed, `complete` False and one line in `problems`.
     """
+    return trace_of(open_file(path))
+
+
+def trace_of(opened: OpenFile) -> Trace:
+    """Return the trace of one opened file."""
+    tables, segments = opened.tables, opened.segments
+    slots = FileSlots(opened.file.path, opened.lanes, opened.sizes, opened.promised)
+    problems = list(opened.problems)
+    if not segments.ended:
+        problems.append(_bring_to_prefix(segments, slots, tables.metadata))
+    return Trace(
+        opened.file.path,
+        slots,
+        threads=tables.threads,
+        apis=tables.apis,
+        sites=tables.sites,
+        platform=opened.platform,
+        origin=opened.origin,
+        complete=segments.ended,
+        problems=problems,
+        metadata=tables.metadata,
+        modules=tables.modules,
+        symbols=tables.symbols,
+    )
+
+
+def open_file(path: str | os.PathLike[str], *, snapshot: bool = True) -> OpenFile:
+    """Open a trace file and read its side tables. Raises TraceError.
+
+    Without `snapshot`, operations that restate what an older part of the recording has are passed over.
+    """
     file = RandomAccessFile(os.fspath(path))
     start, metadata = read_header(file)
     segments = find_segments(file, start)
     tables = SideTables(file, segments.found, metadata)
     lanes = _lanes(file, segments)
     platform, origin = _word(file.path, tables.metadata, "platform"), _word(file.path, tables.metadata, "origin")
-    slots = FileSlots(
-        file.path,
-        lanes,
-        TableSizes(len(tables.threads), len(tables.apis), len(tables.sites)),
-        _promised(file, segments.found[-1], sum(lane.slots for lane in lanes)) if segments.ended else None,
-    )
+    promised = None
+    if segments.ended:
+        promised = _promised(file, segments.found[-1], sum(lane.slots for lane in lanes))
+    restated = any(map(_is_snapshot, segments.found))
+    if restated and not snapshot:
+        lanes, promised = _lanes(file, segments, snapshot=False), None
     problems: list[str] = []
-    if not segments.ended:
-        problems.append(_cut_off(segments, slots, tables.metadata))
-    elif segments.trailing:
+    tables.metadata.pop(BEGINS_AT, None)  # what the segments say counts, not what a file claims
+    if restated and snapshot:
+        begin = min((lane.sequence_at(0) for lane in _lanes(file, segments, snapshot=False)), default=0)
+        tables.metadata[BEGINS_AT] = begin
+        where = f" at operation {begin}" if begin else ""
+        problems.append(f"the recording begins{where}: of what was before, only what was alive then is known")
+    stopped = tables.metadata.get("stopped")
+    if isinstance(stopped, str) and stopped:
+        problems.append(f"recording stopped before the program did: {' '.join(stopped.split())[:LONGEST_REASON]}")
+    if segments.trailing:
         problems.append(f"{segments.trailing} bytes after the end mark were left out")
-    return Trace(
-        file.path,
-        slots,
-        threads=tables.threads,
-        apis=tables.apis,
-        sites=tables.sites,
-        platform=platform,
-        origin=origin,
-        complete=segments.ended,
-        problems=problems,
-        metadata=tables.metadata,
-    )
+    return OpenFile(file, platform, origin, segments, tables, lanes, promised, problems)
 
 
 def _word(path: str, metadata: dict[str, Any], key: str) -> str:
@@ -63,11 +121,15 @@ def _word(path: str, metadata: dict[str, Any], key: str) -> str:
     return value
 
 
-def _lanes(file: RandomAccessFile, segments: Segments) -> list[Lane]:
+def _is_snapshot(segment: Segment) -> bool:
+    return segment.type == SegmentType.OPERATIONS and bool(segment.flags & SegmentFlag.SNAPSHOT) and segment.size > 0
+
+
+def _lanes(file: RandomAccessFile, segments: Segments, *, snapshot: bool = True) -> list[Lane]:
     """Return the lanes that have whole operations."""
     lanes: dict[int, Lane] = {}
     for segment in segments.found:
-        if segment.type == SegmentType.OPERATIONS:
+        if segment.type == SegmentType.OPERATIONS and (snapshot or not _is_snapshot(segment)):
             if segment.lane not in lanes and len(lanes) == MOST_LANES:
                 raise TraceError(file.path, f"damaged: more than {MOST_LANES} lanes")
             lanes.setdefault(segment.lane, Lane(file, segment.lane)).add(segment.payload, segment.size)
@@ -87,9 +149,14 @@ def _promised(file: RandomAccessFile, end: Segment, slots: int) -> int:
     return int(mark["operations"])
 
 
-def _cut_off(segments: Segments, slots: FileSlots, metadata: dict[str, Any]) -> str:
+def cut_off(reason: str) -> str:
+    """Return the line that says that a file has no end mark."""
+    return f"partial result: the writer was cut off: {reason}; what was committed before is here"
+
+
+def _bring_to_prefix(segments: Segments, slots: FileSlots, metadata: dict[str, Any]) -> str:
     """Bring a cut-off file to a prefix of what was done, and return the line that says so."""
-    line = f"the writer was cut off: {segments.reason}; what was committed before is here"
+    line = cut_off(segments.reason)
     dense_from = metadata.get(DENSE_FROM)
     # With the promise even one lane is no proof: the others may be what was cut off.
     if isinstance(dense_from, int) and 0 < dense_from < 1 << 63:

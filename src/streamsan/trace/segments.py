@@ -33,6 +33,7 @@ class Segment:
     """its committed bytes that the file really has"""
     cut: bool
     """the file ends before the committed bytes do"""
+    flags: int = 0
 
 
 @dataclass(slots=True)
@@ -46,6 +47,8 @@ class Segments:
     """bytes after the end mark"""
     reason: str = ""
     """why the chain stopped, where there is no end mark"""
+    end: int = 0
+    """where the chain stopped: behind the last segment's capacity, whether or not the file goes so far"""
 
 
 def packed_segment(type_: SegmentType, *, lane: int, offset: int, capacity: int, first: int, flags: int = 0) -> bytes:
@@ -74,6 +77,7 @@ def find_segments(file: RandomAccessFile, start: int) -> Segments:
     segments = Segments()
     offset = start
     while True:
+        segments.end = offset
         left = file.size - offset
         if left < HEADER_SIZE:
             segments.reason = f"the file ends at byte {file.size} without an end mark"
@@ -90,6 +94,7 @@ def find_segments(file: RandomAccessFile, start: int) -> Segments:
         offset += HEADER_SIZE + capacity
         if segment.type == SegmentType.END and not segment.cut and segment.size:
             segments.ended = True
+            segments.end = offset
             segments.trailing = max(0, file.size - offset)
             return segments
         if segment.cut:
@@ -118,5 +123,13 @@ def _segment(file: RandomAccessFile, raw: bytes, offset: int) -> tuple[Segment, 
         )
     payload = offset + HEADER_SIZE
     size = min(committed, file.size - payload)
-    segment = Segment(int(header["type"]), int(header["lane"]), int(header["first"]), payload, size, size < committed)
+    segment = Segment(
+        type=int(header["type"]),
+        lane=int(header["lane"]),
+        first=int(header["first"]),
+        payload=payload,
+        size=size,
+        cut=size < committed,
+        flags=int(header["flags"]),
+    )
     return segment, capacity

@@ -13,21 +13,33 @@ from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import (
     API,
     MOST_LANES,
+    MOST_MODULES,
     MOST_STRING_BYTES,
     MOST_STRINGS,
     MOST_TABLE_BYTES,
     SITE,
+    SYMBOL,
     THREAD,
     SegmentType,
 )
 from streamsan.trace.header import metadata_of
+from streamsan.trace.modules import UNKNOWN_MODULE, Module, unpacked_modules
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.segments import Segment
 from streamsan.trace.site import Site
+from streamsan.trace.symbols import Symbols
 from streamsan.trace.trace import UNKNOWN_SITE, Thread
 
 LENGTH = struct.Struct("<I")
 NAME_FIELDS = ("file", "function", "text", "label")
+_RECORDS = {
+    SegmentType.SITES: SITE,
+    SegmentType.THREADS: THREAD,
+    SegmentType.APIS: API,
+    SegmentType.SYMBOLS: SYMBOL,
+}
+"""tables whose records have one size"""
+_TABLES = frozenset({*_RECORDS, SegmentType.STRINGS, SegmentType.MODULES, SegmentType.METADATA})
 
 
 def packed_string(text: str) -> bytes:
@@ -50,6 +62,10 @@ class Strings:
         if not 0 <= number < len(self._raw):
             raise TraceError(self._path, f"damaged: string id {number} out of range ({len(self._raw)} strings)")
         return self._raw[number].decode("utf-8", "replace")
+
+    def ids(self) -> dict[str, int]:
+        """Return the id of every string, the first of equal ones."""
+        return {self[number]: number for number in range(len(self._raw) - 1, -1, -1)}
 
     def add(self, payload: bytes, cut: bool) -> None:
         """Add the strings of one segment; in one that is cut off, the last may be missing."""
@@ -74,11 +90,18 @@ class Sites(Sequence[Site]):
 
     def __init__(self, records: NDArray[np.void], strings: Strings) -> None:
         self._records = records
+        self.native = bool(len(records)) and bool(records["module"].any())
+        """whether any is a native frame"""
         self._strings = strings
         self._made: dict[int, Site] = {0: UNKNOWN_SITE}
 
     def __len__(self) -> int:
         return 1 + len(self._records)
+
+    def addresses(self) -> list[tuple[int, int]]:
+        """Return the (module, offset) of all native frames, each once, sorted."""
+        pairs = self._records[["module", "offset"]][self._records["module"] != 0]
+        return [(int(module), int(offset)) for module, offset in np.unique(pairs).tolist()]
 
     @overload
     def __getitem__(self, index: int) -> Site: ...
@@ -91,9 +114,22 @@ class Sites(Sequence[Site]):
             raise IndexError(index)
         site = self._made.get(index)
         if site is None:
-            file, function, text, label, line, column, end_line, end_column, caller, _ = self._records[index - 1].item()
+            file, function, text, label, line, column, end_line, end_column, *rest = self._records[index - 1].item()
             name = self._strings
-            site = Site(name[file], line, column, end_line, end_column, name[function], name[text], name[label], caller)
+            caller, module, offset, _ = rest
+            site = Site(
+                name[file],
+                line,
+                column,
+                end_line,
+                end_column,
+                name[function],
+                name[text],
+                name[label],
+                caller,
+                module,
+                offset,
+            )
             self._made[index] = site
         return site
 
@@ -105,13 +141,13 @@ class SideTables:
         self._path = file.path
         self.metadata = metadata
         self.strings = Strings(file.path)
-        parts: dict[int, list[bytes]] = {SegmentType.SITES: [], SegmentType.THREADS: [], SegmentType.APIS: []}
-        sizes = {SegmentType.SITES: SITE.itemsize, SegmentType.THREADS: THREAD.itemsize, SegmentType.APIS: API.itemsize}
+        parts: dict[int, list[bytes]] = {kind: [] for kind in _RECORDS}
         names = self._header_apis()
-        next_id = {SegmentType.SITES: 1, SegmentType.THREADS: 0, SegmentType.APIS: len(names)}
+        self.modules: list[Module] = [UNKNOWN_MODULE]
+        next_id = dict.fromkeys(_RECORDS, 0) | {SegmentType.SITES: 1, SegmentType.APIS: len(names)}
         total = 0
         for segment in segments:
-            if segment.type not in parts and segment.type not in (SegmentType.STRINGS, SegmentType.METADATA):
+            if segment.type not in _TABLES:
                 continue
             total += segment.size
             if total > MOST_TABLE_BYTES:
@@ -125,16 +161,23 @@ class SideTables:
                 self._expect(segment, "string", len(self.strings))
                 self.strings.add(payload, segment.cut)
                 continue
+            if segment.type == SegmentType.MODULES:
+                self._expect(segment, "module", len(self.modules))
+                self.modules += unpacked_modules(self._path, payload, segment.cut)
+                if len(self.modules) > MOST_MODULES:
+                    raise TraceError(self._path, f"damaged: more than {MOST_MODULES} modules")
+                continue
             kind = SegmentType(segment.type)
             self._expect(segment, kind.name.lower()[:-1], next_id[kind])
-            whole, rest = divmod(len(payload), sizes[kind])
+            whole, rest = divmod(len(payload), _RECORDS[kind].itemsize)
             if rest and not segment.cut:
                 raise TraceError(self._path, f"damaged: half a record in the table of {kind.name.lower()}")
-            parts[kind].append(payload[: whole * sizes[kind]])
+            parts[kind].append(payload[: whole * _RECORDS[kind].itemsize])
             next_id[kind] += whole
         self.apis = names + self._api_names(np.frombuffer(b"".join(parts[SegmentType.APIS]), API))
         self.threads = self._threads(np.frombuffer(b"".join(parts[SegmentType.THREADS]), THREAD))
         self.sites = self._sites(np.frombuffer(b"".join(parts[SegmentType.SITES]), SITE))
+        self.symbols = self._symbols(np.frombuffer(b"".join(parts[SegmentType.SYMBOLS]), SYMBOL))
 
     def _expect(self, segment: Segment, what: str, next_id: int) -> None:
         if segment.size and segment.first != next_id:
@@ -162,11 +205,20 @@ class SideTables:
         pairs = zip(records["process"].tolist(), records["name"].tolist(), strict=True)
         return [Thread(process, self.strings[name]) for process, name in pairs]
 
-    def _sites(self, records: NDArray[np.void]) -> Sites:
-        for field in NAME_FIELDS if len(records) else ():
+    def _check_ids(self, records: NDArray[np.void], names: Sequence[str]) -> None:
+        """Check the string ids in the fields `names`, and the module ids."""
+        for field in (*names, "module") if len(records) else ():
+            what, size = ("module", len(self.modules)) if field == "module" else ("string", len(self.strings))
             most = int(records[field].max())
-            if most >= len(self.strings):
-                raise TraceError(self._path, f"damaged: string id {most} out of range ({len(self.strings)} strings)")
+            if most >= size:
+                raise TraceError(self._path, f"damaged: {what} id {most} out of range ({size} {what}s)")
+
+    def _symbols(self, records: NDArray[np.void]) -> Symbols:
+        self._check_ids(records, ("file", "function"))
+        return Symbols(records, self.strings)
+
+    def _sites(self, records: NDArray[np.void]) -> Sites:
+        self._check_ids(records, NAME_FIELDS)
         later = np.flatnonzero(records["caller"] > np.arange(len(records)))
         if len(later):
             # Callers that only look back make every chain of them end.

@@ -21,3 +21,7 @@ class Site:
     """what the operation makes or runs, in the program's own words: the variable (`d_x`), the kernel (`scale`),
     the reason of a NOT_UNDERSTOOD or MALFORMED_CALL"""
     caller: int = 0
+    module: int = 0
+    """module id of a native frame of a recorded stack; 0: not one"""
+    offset: int = 0
+    """address of the frame's instruction as in the module's file"""

@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.site import Site
+from streamsan.trace.stacks import FrameSource, Stacks
 from streamsan.trace.store import CHUNK, Slots, SlotStore
+from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
 
 UNKNOWN_SITE = Site("", 0)
+RECORDING = "recording"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Trace:
         complete: bool = True,
         problems: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        modules: Sequence[Module] = (UNKNOWN_MODULE,),
+        symbols: Mapping[Address, tuple[Frame, ...]] = NO_SYMBOLS,
     ) -> None:
         self.path = path
         """the file, or the source it came from"""
@@ -52,7 +58,13 @@ class Trace:
         self.apis = list(apis)
         """index -> API name; index 0 is "" """
         self.sites = sites
-        """id -> Site; id 0 is not known"""
+        """id -> Site as it was written; id 0 is not known. `site` gives the place to show"""
+        self.modules = modules
+        """id -> Module; id 0 is not known"""
+        self.symbols = symbols
+        """what the file says is at addresses of modules"""
+        self.stacks: Stacks | None = Stacks(sites, modules, symbols) if origin == RECORDING else None
+        """how the sites of a recording, which are whole stacks, are read"""
         self.metadata: dict[str, Any] = dict(metadata or {})
         """the header's other metadata, JSON values"""
         self.slots = slots
@@ -75,8 +87,30 @@ class Trace:
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
     def site(self, number: int) -> Site:
-        """Return a site by its id; id 0, and an id nobody wrote, is a site with no file."""
-        return self.sites[number] if 0 < number < len(self.sites) else UNKNOWN_SITE
+        """Return a site by its id; id 0, and an id nobody wrote, is a site with no file.
+
+        Of a recorded stack it is the innermost frame of the program's own code; `caller` leads on from there.
+        """
+        if not 0 < number < len(self.sites):
+            return UNKNOWN_SITE
+        return self.sites[number] if self.stacks is None else self.stacks.site(number)
+
+    def stack(self, number: int) -> tuple[Site, ...]:
+        """Return the frames of a site, innermost first, functions inlined into others included."""
+        if not 0 < number < len(self.sites):
+            return ()
+        if self.stacks is not None:
+            return self.stacks.frames(number)
+        chain: list[Site] = []
+        while number:
+            chain.append(self.sites[number])
+            number = chain[-1].caller
+        return tuple(chain)
+
+    def symbolise_with(self, source: FrameSource) -> None:
+        """Ask `source` for addresses of which the file does not say what is there."""
+        if self.stacks is not None:
+            self.stacks.symbolise_with(source)
 
     def chunks(self, size: int = CHUNK, first: int = 0) -> Iterator[Slots]:
         """Yield SLOT arrays in global sequence order; a slot is never cut from its continuations.

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import streamsan
 from streamsan.trace.check import DamagedSlots, TableSizes, checked
@@ -19,18 +20,23 @@ from streamsan.trace.file_layout import (
     DENSE_FROM,
     END,
     MOST_LANES,
+    MOST_MODULES,
     SEGMENT_SLOTS,
     SITE,
+    SYMBOL,
     THREAD,
+    SegmentFlag,
     SegmentType,
     aligned,
 )
 from streamsan.trace.header import packed_header
 from streamsan.trace.layout import SLOT
+from streamsan.trace.modules import Module, packed_module
 from streamsan.trace.segments import HEADER_SIZE, packed_commit, packed_segment
 from streamsan.trace.side_tables import packed_string
 from streamsan.trace.site import Site
 from streamsan.trace.store import Slots, uncut_end
+from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import Thread, Trace
 
 HEADER_APIS = 4096
@@ -63,7 +69,8 @@ class TraceWriter:
         self._api_count = len(apis[:HEADER_APIS])
         self._thread_count = 0
         self._string_ids: dict[str, int] = {"": 0}
-        self._site_count = 1
+        self._site_count = self._module_count = 1
+        self._symbol_count = 0
         self._lane_ends: dict[int, int] = {}
         self._operations = self._slots = 0
         self._descriptor = -1
@@ -100,8 +107,28 @@ class TraceWriter:
         self._table(SegmentType.APIS, np.array([(number,) for number in ids], API), self._api_count)
         self._api_count += len(ids)
 
+    def add_modules(self, modules: Iterable[Module]) -> None:
+        """Add modules; the first one ever added has id 1."""
+        modules = list(modules)
+        if self._module_count + len(modules) > MOST_MODULES:
+            raise ValueError(f"a trace has at most {MOST_MODULES} modules")
+        if modules:
+            payload = b"".join(map(packed_module, modules))
+            self._segment(SegmentType.MODULES, payload, first=self._module_count)
+            self._module_count += len(modules)
+
+    def add_symbols(self, symbols: Mapping[Address, Sequence[Frame]]) -> None:
+        """Add what is at addresses of modules that were added before; frames innermost first."""
+        rows = [(address, frame) for address, frames in symbols.items() for frame in frames]
+        if any(not 0 < module < self._module_count for (module, _), _ in rows):
+            raise ValueError("symbols of a module that was not added")
+        texts = [text for _, frame in rows for text in (frame.file, frame.function)]
+        records = packed_symbols(rows, self._strings(texts))
+        self._table(SegmentType.SYMBOLS, records, self._symbol_count)
+        self._symbol_count += len(records)
+
     def add_sites(self, sites: Iterable[Site]) -> None:
-        """Add call sites; the first one ever added has id 1. Callers must have been added before."""
+        """Add call sites; the first one ever added has id 1. Callers and modules must have been added before."""
         sites = list(sites)
         texts = [text for site in sites for text in (site.file, site.function, site.text, site.label)]
         ids = np.array(self._strings(texts), np.uint32).reshape(-1, 4)
@@ -109,16 +136,19 @@ class TraceWriter:
         for index, site in enumerate(sites):
             if not 0 <= site.caller < self._site_count + index:
                 raise ValueError(f"the caller of a site must be an id given before: {site.caller}")
-            numbers = (site.line, site.column, site.end_line, site.end_column, site.caller)
-            records[index] = (*ids[index], *(number if 0 <= number < 1 << 32 else 0 for number in numbers), b"")
+            if not 0 <= site.module < self._module_count:
+                raise ValueError(f"the module of a site must be an id given before: {site.module}")
+            numbers = (site.line, site.column, site.end_line, site.end_column, site.caller, site.module)
+            fields = (number if 0 <= number < 1 << 32 else 0 for number in numbers)
+            records[index] = (*ids[index], *fields, site.offset if 0 <= site.offset < 1 << 64 else 0, b"")
         self._table(SegmentType.SITES, records, self._site_count)
         self._site_count += len(sites)
 
-    def append_slots(self, slots: Slots, lane: int = 0) -> None:
+    def append_slots(self, slots: Slots, lane: int = 0, *, snapshot: bool = False) -> None:
         """Append whole operations (dtype SLOT, with their continuation slots) to a lane and commit them.
 
-        Sequences must increase within the lane; threads, APIs and sites must have been added before. Raises ValueError
-        when the slots are none that a reader would take.
+        Sequences must increase within the lane; threads, APIs and sites must have been added before. `snapshot`: they
+        restate what was alive when this file was begun. Raises ValueError when the slots are none that a reader takes.
         """
         if slots.dtype != SLOT or slots.ndim != 1:
             raise ValueError(f"slots must be a one-dimensional array of dtype SLOT, not {slots.dtype} of {slots.ndim}")
@@ -135,7 +165,9 @@ class TraceWriter:
                 raise ValueError(str(error)) from None
             if result.missing:
                 raise ValueError("an operation without its continuation slots")
-            self._segment(SegmentType.OPERATIONS, part.tobytes(), first=int(result.sequences[0]), lane=lane)
+            flags = SegmentFlag.SNAPSHOT if snapshot else 0
+            first = int(result.sequences[0])
+            self._segment(SegmentType.OPERATIONS, part.tobytes(), first=first, lane=lane, flags=flags)
             self._lane_ends[lane] = int(result.sequences[-1])
             self._operations += len(result.sequences)
             self._slots += len(part)
@@ -186,12 +218,12 @@ class TraceWriter:
             count = os.pwrite(self._descriptor, view, offset)
             view, offset = view[count:], offset + count
 
-    def _segment(self, kind: SegmentType, payload: bytes, *, first: int = 0, lane: int = 0) -> None:
+    def _segment(self, kind: SegmentType, payload: bytes, *, first: int = 0, lane: int = 0, flags: int = 0) -> None:
         """Append a segment: its header, its payload, and only then the commit mark."""
         if self._descriptor < 0:
             raise ValueError("the trace is closed")
         capacity = aligned(len(payload))
-        header = packed_segment(kind, lane=lane, offset=self._end, capacity=capacity, first=first)
+        header = packed_segment(kind, lane=lane, offset=self._end, capacity=capacity, first=first, flags=flags)
         try:
             self._write(header, self._end)
             self._write(payload.ljust(capacity, b"\0"), self._end + HEADER_SIZE)
@@ -221,6 +253,15 @@ class TraceWriter:
         return [self._string_ids[text] for text in texts]
 
 
+def packed_symbols(rows: Sequence[tuple[Address, Frame]], texts: Sequence[int]) -> NDArray[np.void]:
+    """Return SYMBOL records; `texts` are the string ids of each row's file and function, in turn."""
+    records = np.zeros(len(rows), SYMBOL)
+    for index, ((module, offset), frame) in enumerate(rows):
+        line, column = (number if 0 <= number < 1 << 32 else 0 for number in (frame.line, frame.column))
+        records[index] = (module, texts[2 * index], texts[2 * index + 1], line, offset, column, 0)
+    return records
+
+
 def _another_name(path: str) -> str:
     """Return a name beside `path` that nobody else uses. Raises TraceError when `path` is no place for a file."""
     try:
@@ -243,7 +284,9 @@ def write(trace: Trace, path: str | os.PathLike[str]) -> None:
             temporary, platform=trace.platform, origin=trace.origin, apis=trace.apis, metadata=metadata
         ) as writer:
             writer.add_threads(trace.threads)
+            writer.add_modules(trace.modules[1:])
             writer.add_sites(trace.sites[1:])
+            writer.add_symbols(trace.symbols)
             for chunk in trace.chunks():
                 writer.append_slots(chunk)
             if not trace.complete:

@@ -1,0 +1,167 @@
+"""What recording costs: each workload plain and recorded, in turns, in one run; needs a GPU, nvcc and CUPTI's headers.
+
+`python bench/recording.py` prints ratios of a launch storm, a PyTorch step and a graph replay loop; `--others` puts
+compute-sanitizer and PyTorch's CUDA Sanitizer beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent / "recorder"
+STREAMSAN = [sys.executable, "-m", "streamsan"]
+
+
+@dataclass
+class Way:
+    """One way of running a workload: what stands before its command, and in its environment."""
+
+    name: str
+    prefix: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    """0: as often as the plain one; slow tools run once"""
+
+
+def value_of(command: Sequence[str], way: Way) -> float:
+    """Run a workload once and return the number on the last line of its output."""
+    done = subprocess.run(
+        [*way.prefix, *command], env={**os.environ, **way.environment}, capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("=")]
+    if done.returncode != 0 or not lines:
+        sys.exit(f"{way.name}: {' '.join(command)} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return float(lines[-1])
+
+
+def measure(
+    title: str, unit: str, command: Sequence[str], ways: Sequence[Way], rounds: int, of: Callable[[list[float]], float]
+) -> dict[str, float]:
+    """Run all ways in turns and print a line for each: its value and its ratio to the first. Returns the values."""
+    taken: dict[str, list[float]] = {way.name: [] for way in ways}
+    for number in range(rounds):
+        for way in ways:
+            if number < (way.rounds or rounds):
+                taken[way.name].append(value_of(command, way))
+    values = {name: of(numbers) for name, numbers in taken.items()}
+    plain = values[ways[0].name]
+    print(f"\n{title} ({unit}; {rounds} runs of each, in turns)")
+    for name, value in values.items():
+        spread = f"{min(taken[name]):.3f} to {max(taken[name]):.3f}"
+        print(f"  {name:<42} {value:9.3f}   {value / plain:6.3f}x   ({spread})", flush=True)
+    return values
+
+
+def compiled(folder: Path, name: str, *options: str) -> str:
+    """Compile a program of this folder; return its path."""
+    target = folder / Path(name).stem
+    subprocess.run(["nvcc", "-O2", "-g", *options, "-o", str(target), str(HERE / name)], check=True)
+    return str(target)
+
+
+def recorded(folder: Path, *options: str) -> list[str]:
+    """Return the words that record a command without checking it."""
+    return [*STREAMSAN, "run", "--no-check", "-o", str(folder / "bench.sst"), *options, "--"]
+
+
+def compute_sanitizer() -> list[str]:
+    """Return the words that run a command under memcheck with stream-ordered races; empty where it is not installed."""
+    found = shutil.which("compute-sanitizer")
+    return [found, "--tool", "memcheck", "--track-stream-ordered-races", "all"] if found else []
+
+
+def storm(folder: Path, rounds: int, others: bool) -> None:
+    """300,000 launches with a stream-ordered pair every fourth; then a longer one's check against its run."""
+    program = compiled(folder, "storm.cu")
+    empty = folder / "empty.so"
+    cuda = Path(shutil.which("nvcc") or "").resolve().parents[1]
+    includes = [str(path) for path in (cuda / "include", cuda / "extras/CUPTI/include") if path.is_dir()]
+    libraries = [str(path) for path in (cuda / "lib64", cuda / "extras/CUPTI/lib64") if path.is_dir()]
+    subprocess.run(
+        ["c++", "-O2", "-shared", "-fPIC", *(f"-I{path}" for path in includes), "-o", str(empty)]
+        + [str(HERE / "empty_subscriber.cpp"), *(f"-L{path}" for path in libraries), "-lcupti"]
+        + [f"-Wl,-rpath,{path}" for path in libraries],
+        check=True,
+    )
+    ways = [
+        Way("plain"),
+        Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": str(empty)}),
+        Way("streamsan run --no-sites", recorded(folder, "--no-sites")),
+        Way("streamsan run", recorded(folder)),
+    ]
+    values = measure("launch storm", "us per launch", [program], ways, rounds, min)
+    ratio = values["streamsan run --no-sites"] / values["a subscriber that does nothing"]
+    print(f"  without call sites, against the subscriber that does nothing: {ratio:.3f}x")
+    if others and (words := compute_sanitizer()):
+        slow = [Way("plain"), Way("compute-sanitizer memcheck", words, rounds=1)]
+        measure("launch storm, 20,000 launches", "us per launch", [program, "20000", "1"], slow, 1, min)
+    trace = folder / "storm.sst"
+    count = 3_000_000
+    begin = time.perf_counter()
+    subprocess.run(
+        [*STREAMSAN, "run", "--no-check", "-o", str(trace), "--", program, str(count), "1"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    ran = time.perf_counter() - begin
+    begin = time.perf_counter()
+    checked = subprocess.run(
+        [*STREAMSAN, "check", "--exit-zero", str(trace)], capture_output=True, text=True, check=True
+    )
+    took = time.perf_counter() - begin
+    operations = int(checked.stdout.strip().splitlines()[-1].split(",")[-1].split()[0])
+    size = trace.stat().st_size
+    print(f"\ncheck of a storm of {count:,} launches: {operations:,} operations, {size / operations:.1f} bytes each")
+    print(f"  the storm, recorded, ran {ran:.2f} s; its check takes {took:.2f} s: {ran / took:.1f} times faster")
+
+
+def mlp(folder: Path, rounds: int, others: bool) -> None:
+    """A PyTorch training step, with call sites."""
+    command = [sys.executable, str(HERE / "mlp.py")]
+    ways = [Way("plain"), Way("streamsan run", recorded(folder))]
+    measure("PyTorch MLP training step", "ms per step", command, ways, rounds, statistics.median)
+    if not others:
+        return
+    slow = [Way("plain"), Way("PyTorch's CUDA Sanitizer", environment={"TORCH_CUDA_SANITIZER": "1"}, rounds=1)]
+    if words := compute_sanitizer():
+        slow.append(Way("compute-sanitizer memcheck", words, rounds=1))
+    measure("PyTorch MLP training step, 50 steps", "ms per step", [*command, "50", "1"], slow, 1, min)
+
+
+def replay(folder: Path, rounds: int, others: bool) -> None:
+    """A graph replay loop, with call sites."""
+    program = compiled(folder, "replay.cu")
+    ways = [Way("plain"), Way("streamsan run", recorded(folder))]
+    measure("graph replay loop", "us per replay", [program], ways, rounds, min)
+    if others and (words := compute_sanitizer()):
+        slow = [Way("plain"), Way("compute-sanitizer memcheck", words, rounds=1)]
+        measure("graph replay loop, 500 replays", "us per replay", [program, "500", "1"], slow, 1, min)
+
+
+WORKLOADS = {"storm": storm, "mlp": mlp, "replay": replay}
+
+
+def main() -> None:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("workloads", nargs="*", choices=[*WORKLOADS, []], help="default: all")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--others", action="store_true", help="run the other tools too (slow)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="streamsan-bench-") as folder:
+        for name in options.workloads or WORKLOADS:
+            WORKLOADS[name](Path(folder), options.rounds, options.others)
+
+
+if __name__ == "__main__":
+    main()

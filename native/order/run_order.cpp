@@ -1,0 +1,120 @@
+// The order that a recording adds: one host thread's calls come after what others had done before. And what only a recording
+// has: calls that never returned, and the driver's own words on calls that failed.
+#include <algorithm>
+#include <cstring>
+
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+/// Errors after which no call of the process succeeds any more (until a reset).
+bool stays(std::int16_t status) {
+    return status == 214 || status == 220 || status == 226 || status == 700 || status == 702 || status == 710 || (status >= 714 && status <= 719);
+}
+
+}  // namespace
+
+// Numbers are given when a call is entered, or when it returns where others can only then know of it. So the order of the
+// numbers between threads holds wherever two calls do not overlap, and joins, mutexes and flags need not be recorded. All
+// threads share one clock for it. What a thread has learned is put there when another one goes on, not before: a thread that
+// goes on alone costs nothing.
+void Engine::switch_thread(std::uint16_t index) {
+    if (running_ != none) publish(threads_[running_]);
+    running_ = index;
+    Thread& thread = threads_[index];
+    if (thread.run_version == run_version_) return;
+    Timeline& own = timeline(thread);
+    own.learn(run_, run_edge);
+    thread.run_version = run_version_;
+    thread.published_version = own.version;  // what it has from there is there
+}
+
+void Engine::publish(Thread& thread) {
+    Timeline& own = timeline(thread);
+    if (own.version != thread.published_version) {
+        run_.join(own.clock, run_edge);
+    } else if (own.tick != thread.published_tick) {
+        run_.set(own.slot, Lanes{own.tick, own.tick, own.tick, own.tick} & run_edge);
+    } else {
+        return;
+    }
+    own.released = true;
+    thread.published_version = own.version;
+    thread.published_tick = own.tick;
+    thread.run_version = ++run_version_;
+}
+
+void Engine::tell_unseen(Thread& thread, const Timeline& teller) {
+    run_.join(teller.clock, opaque_edge);
+    ++run_version_;
+    timeline(thread).learn(teller.clock, opaque_edge);
+}
+
+bool Engine::arrive(const Slot& slot, Thread& thread) {
+    if (slot.thread != running_) switch_thread(slot.thread);
+    if (thread.inside.sequence != 0) thread.inside = {};
+    if ((slot.flags & static_cast<std::uint8_t>(SlotFlag::ENTER)) == 0) return true;
+    enter_only(slot, thread);
+    return false;
+}
+
+void Engine::enter_only(const Slot& slot, Thread& thread) {
+    using enum OperationKind;
+    Slot entered = slot;
+    entered.flags = static_cast<std::uint8_t>(entered.flags & ~static_cast<unsigned>(SlotFlag::ENTER));
+    entered.status = status_unknown;
+    entered.duration = 0;
+    Process& process = *processes_[thread.process];
+    Operation operation{slot.sequence, slot.site, 0, slot.api, slot.thread, status_unknown, static_cast<OperationKind>(slot.kind), entered.flags};
+    const auto kind = static_cast<OperationKind>(slot.kind);
+    switch (kind) {
+        case STREAM_SYNCHRONIZE: case STREAM_QUERY: case EVENT_SYNCHRONIZE: case EVENT_QUERY: case EVENT_ELAPSED: case CONTEXT_SYNCHRONIZE:
+            // What did not return has ordered nothing.
+            if (admit_call(entered, thread, process, operation)) judge_stale(entered, thread, process, operation);
+            break;
+        case ALLOC: case STREAM_CREATE: case EVENT_CREATE: case HANDLE_CREATE: case CONTEXT_CREATE: case CAPTURE_BEGIN: case CAPTURE_END:
+        case GRAPH_INSTANTIATE: case GRAPH_UPDATE: case GRAPH_CLONE:
+            admit_call(entered, thread, process, operation);  // what it would have made has no name yet
+            break;
+        case COPY: case MEMSET: case PREFETCH:
+            entered.detail = static_cast<std::uint8_t>(WaitClass::NONE);
+            perform(entered, thread);
+            break;
+        default: perform(entered, thread);
+    }
+    thread.inside = operation;
+}
+
+std::vector<Operation> Engine::inside() const {
+    std::vector<Operation> found;
+    for (const Thread& thread : threads_) {
+        if (thread.inside.sequence != 0 && !processes_[thread.process]->exited) found.push_back(thread.inside);
+    }
+    return found;
+}
+
+void Engine::note_status(Process& process, const Operation& operation) {
+    if (stays(operation.status)) process.broken = true;
+}
+
+void Engine::explain(const Slot& slot, const unsigned char* continuations, std::size_t count) {
+    constexpr std::size_t most_explanations = 4096;
+    constexpr std::size_t longest = 4096;
+    const Operation& call = threads_[slot.thread].last_call;
+    if (call.status == 0 || call.status == status_unknown || explanations_.size() >= most_explanations) return;
+    const auto same = [&call](const Explanation& each) {
+        return each.call.site == call.site && each.call.api == call.api && each.call.status == call.status;
+    };
+    if (std::any_of(explanations_.begin(), explanations_.end(), same)) return;
+    Explanation explanation{call, {}};
+    for (std::size_t i = 0; i < count && explanation.text.size() < longest; ++i) {
+        TextSlot text;
+        std::memcpy(&text, continuations + i * sizeof(Slot), sizeof text);
+        if (text.kind != static_cast<std::uint8_t>(OperationKind::TEXT)) continue;
+        explanation.text.append(text.text, std::min<std::size_t>(text.length, sizeof text.text));
+    }
+    if (!explanation.text.empty()) explanations_.push_back(std::move(explanation));
+}
+
+}  // namespace streamsan::order

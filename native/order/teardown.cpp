@@ -1,0 +1,74 @@
+// Resets and destructions of contexts against other threads' calls (SS106), as a recording shows them.
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace streamsan::order {
+namespace {
+
+constexpr std::uint64_t never = UINT64_MAX;
+
+/// Whether a call needs the device, so that it should not run while the device is reset.
+bool uses_device(OperationKind kind) {
+    using enum OperationKind;
+    return kind != CALL && kind != ALLOC_ATTRIBUTE && kind != CONTEXT_CURRENT && kind != HOST_ACQUIRE && kind != HOST_RELEASE;
+}
+
+/// What a call gets whose context was taken away: deinitialized, invalid context, context is destroyed.
+bool context_is_gone(std::int16_t status) { return status == 4 || status == 201 || status == 709; }
+
+/// The moment at which a call had surely not returned yet; 0 when that is not known.
+std::uint64_t surely_runs_until(std::uint64_t time, std::uint16_t duration, bool returned) {
+    if (time == 0) return 0;
+    if (!returned) return never;
+    return duration == 0 || time > never - least_nanoseconds(duration) ? 0 : time + least_nanoseconds(duration);
+}
+
+}  // namespace
+
+void Engine::note_times(const Slot& slot, Thread& thread) const {
+    thread.call_ends = uses_device(static_cast<OperationKind>(slot.kind)) ? surely_runs_until(slot.time, slot.duration, slot.status != status_unknown) : 0;
+}
+
+bool Engine::in_context(const Thread& thread, std::uint32_t context) const {
+    const std::uint32_t current = thread.call_tick == 0 ? thread.context : thread.call_context;
+    return current == context || (current == none && processes_[thread.process]->default_context == context);
+}
+
+void Engine::begin_teardown(const Slot& slot, const Thread& thread, std::uint32_t context, const Operation& operation, bool said) {
+    constexpr std::size_t most_teardowns = 16;
+    Process& process = *processes_[thread.process];
+    if (process.teardowns.size() >= most_teardowns) process.teardowns.erase(process.teardowns.begin());
+    const std::uint64_t ends = surely_runs_until(slot.time, slot.duration, slot.status != status_unknown);
+    process.teardowns.push_back({operation, context, slot.time, ends, said});
+    for (Thread& other : threads_) {
+        if (&other == &thread || other.process != thread.process || other.call_tick == 0 || !in_context(other, context)) continue;
+        // Its latest call had not returned when this one began.
+        if (slot.time != 0 && other.call_ends > slot.time) witness_teardown(process.teardowns.back(), other, other.last_call);
+    }
+}
+
+void Engine::witness_teardown(Teardown& teardown, Thread& other, const Operation& call) {
+    other.orphaned = true;
+    if (teardown.said) return;
+    teardown.said = true;
+    Fact fact(106, FactVariant::OTHER_THREAD, teardown.operation);
+    fact.with(RelatedRole::USE, call);
+    report(fact);
+}
+
+bool Engine::follows_from_teardown(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    const bool failed = slot.status != 0 && slot.status != status_unknown;
+    for (Teardown& each : process.teardowns) {
+        if (each.operation.thread == slot.thread || !in_context(thread, each.context)) continue;
+        const bool overlaps = uses_device(operation.kind) && slot.time != 0 && each.begins != 0 && slot.time < each.ends &&
+                              surely_runs_until(slot.time, slot.duration, slot.status != status_unknown) > each.begins;
+        const bool finds_it_gone = failed && thread.call_tick != 0 && !thread.orphaned && context_is_gone(slot.status);
+        if (overlaps || finds_it_gone) witness_teardown(each, thread, operation);
+    }
+    const bool begins_anew = operation.kind == OperationKind::STREAM_CREATE || operation.kind == OperationKind::ALLOC;
+    if (!failed && begins_anew) thread.orphaned = false;
+    return failed && thread.orphaned;
+}
+
+}  // namespace streamsan::order

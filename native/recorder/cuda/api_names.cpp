@@ -1,0 +1,33 @@
+#include "recorder/cuda/api_names.hpp"
+
+#include <array>
+#include <atomic>
+
+#include "generated/cuda_callbacks.hpp"
+#include "recorder/cuda/recorder.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+std::array<std::atomic<std::uint16_t>, callback_table.size()> ids{};
+
+}  // namespace
+
+std::uint16_t api_of(const ThreadState& state, const Call& call) {
+    const Callback* const named = state.runtime != nullptr ? state.runtime : call.callback;
+    if (named == nullptr) return 0;
+    const auto row = static_cast<std::size_t>(named - callback_table.data());
+    if (row >= ids.size()) return recorder()->writer->api(named->name);  // a row of a test's own
+    std::uint16_t id = ids[row].load(std::memory_order_relaxed);
+    if (id == 0) [[unlikely]] {
+        id = recorder()->writer->api(named->name);
+        ids[row].store(id, std::memory_order_relaxed);
+    }
+    return id;
+}
+
+void forget_api_names() {
+    for (auto& id : ids) id.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,139 @@
+// One call of the API, as its two callbacks see it; and what the recorder keeps for each host thread.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generated/effects.hpp"
+#include "generated/vocabulary.hpp"
+#include "recorder/trace_writer/writer.hpp"
+#include "trace/slot.hpp"
+
+namespace streamsan::recorder::cuda {
+
+/// One parameter of a callback's parameter structure.
+struct CallbackParameter {
+    std::uint16_t offset;  ///< in the structure that `functionParams` points to
+    std::uint16_t size;    ///< bytes of it there
+    effects::Role role;
+    effects::Handle handle;
+};
+
+/// One entry point of the driver or the runtime: a row of the generated table (native/generated/cuda_callbacks.hpp).
+struct Callback {
+    std::uint16_t id;             ///< CUPTI's callback id in its domain
+    bool runtime;                 ///< domain: runtime, else driver
+    bool per_thread;              ///< a `_ptsz`/`_ptds` entry point: stream 0 is the per-thread default stream
+    bool hot;                     ///< runtime rows only: called so often that its callback is not enabled
+    std::string_view name;        ///< as programs write it, without `_v2` or `_ptsz`
+    effects::Effect effect;
+    std::uint8_t memory;          ///< MemoryKind of what it allocates, 0 for none
+    std::uint8_t free;            ///< FreeClass, 0 for none
+    effects::Wait wait;
+    effects::Direction direction;
+    std::uint8_t count;
+    std::array<CallbackParameter, 16> parameters;
+};
+
+/// A call between its two callbacks. One lives in each thread's state: driver calls do not nest.
+struct Call {
+    const Callback* callback = nullptr;
+    const unsigned char* parameters = nullptr;
+    std::uint64_t context = 0;       ///< CUcontext current to the thread at entry
+    const char* symbol = nullptr;    ///< kernel's mangled name; launches only (garbage in all other callbacks)
+    Slot* slot = nullptr;            ///< written at entry (flag ENTER) and completed at exit; null: nothing was written
+    std::uint64_t sequence = 0;      ///< taken at entry; 0: none taken
+    std::uint64_t entered = 0;       ///< Writer::now() at entry
+    std::uint32_t site = 0;
+    bool captured = false;           ///< its stream is capturing: the call is recorded into a graph, not done
+    std::int32_t status = 0;         ///< at exit
+    std::array<std::uint64_t, 4> scratch{};  ///< what a handler carries from entry to exit
+
+    [[nodiscard]] std::uint64_t word(std::size_t position) const;                 ///< parameter by position, zero-extended; 0 if there is none
+    [[nodiscard]] const CallbackParameter* find(effects::Role role, std::size_t nth = 0) const;
+    [[nodiscard]] const CallbackParameter* find_handle(effects::Handle handle, std::size_t nth = 0) const;
+    [[nodiscard]] std::uint64_t value(const CallbackParameter* parameter) const;  ///< 0 for null
+    /// What an out parameter (a pointer to 8 bytes) points to, at exit; 0 if the pointer is null.
+    [[nodiscard]] std::uint64_t output(const CallbackParameter* parameter) const;
+    /// The stream argument as the trace names it: 1 legacy, 2 per-thread, else the handle; 1 or 2 when there is no argument.
+    [[nodiscard]] std::uint64_t stream() const;
+};
+
+/// Of one host thread. Reached through one thread-local pointer of the initial-exec model.
+struct ThreadState {
+    Call call;                       ///< the driver call under way
+    const Callback* runtime = nullptr;  ///< the runtime call that encloses it, where its callback is enabled
+    bool runtime_wrote = false;      ///< an operation was written on behalf of that runtime call
+    bool inside = false;             ///< we are calling the driver ourselves: callbacks pass
+    std::uint64_t context = 0;       ///< last CONTEXT_CURRENT written
+    Slot context_slot{};             ///< that operation: live things are restated together with it (rotation)
+    std::string explanation;         ///< the driver's own words, logged during this call
+
+    // For dispatch alone.
+    Call runtime_call;               ///< the runtime call under way, as `call`; its `slot` is what was written for itself
+    std::uint32_t correlation = 0;   ///< CUPTI's number of `call`: its exit has the same
+    std::uint32_t runtime_correlation = 0;
+    const void* frame = nullptr;     ///< where on the stack `call` began: one that never ended (an exception) is told by it
+    const void* runtime_frame = nullptr;
+    std::uint64_t written = 0;       ///< operations that this thread has written, CONTEXT_CURRENT aside
+    std::uint64_t written_before = 0;  ///< ... when `call` began
+    bool resetting = false;          ///< a reset of a device is under way: the ends of its contexts are part of it
+
+    // For work.
+    std::vector<Slot*> several;               ///< what this call wrote before `call.slot`, when it is several operations
+    std::shared_ptr<void> kernel_references;  ///< the KernelReferences of the launch under way
+};
+
+ThreadState& this_thread();
+
+/// Guards own calls of the driver inside callbacks.
+class OwnCalls {
+public:
+    OwnCalls() : OwnCalls(this_thread()) {}
+    explicit OwnCalls(ThreadState& state) : state_(state), before_(state.inside) { state_.inside = true; }
+    ~OwnCalls() { state_.inside = before_; }
+    OwnCalls(const OwnCalls&) = delete;
+    OwnCalls& operator=(const OwnCalls&) = delete;
+
+private:
+    ThreadState& state_;
+    bool before_;
+};
+
+/// What is done at entry and at exit of the calls of one effect. `exit` sees `call.status`.
+struct Handler {
+    void (*enter)(ThreadState&, Call&) = nullptr;
+    void (*exit)(ThreadState&, Call&) = nullptr;
+};
+
+/// A reference to memory that an operation makes.
+struct Reference {
+    std::uint64_t address;
+    std::uint64_t size;        ///< 0: not known
+    std::uint8_t mode_flags;   ///< AccessMode and SlotFlag bits of this reference
+};
+
+/// Writes an operation at the entry of a call: site, api, time, stream, status unknown, flag ENTER; commits it. The first
+/// reference goes into the slot's `address`, `size` and `flags` (also where these mean something else for the kind), the
+/// others to continuation slots. `call.slot` is set; null when recording has stopped. A `call.site` that is 0 is looked up.
+Slot* write_entered(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
+                    const Reference* references, std::size_t count);
+/// Writes a whole operation at the exit of a call, numbered now, with the call's status and duration.
+Slot* write_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
+                     const Reference* references, std::size_t count);
+/// The usual exit of a call that was written at its entry: status and duration; `renumber` for waits.
+void complete(ThreadState&, Call&, bool renumber);
+
+/// As write_entered and write_returned, but left for `commit_prepared`: what rotation restates (live memory, live handles) is
+/// changed between the two, and fields of the slot may be. Null when recording has stopped; then there is nothing to commit.
+Slot* prepare_entered(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
+                      const Reference* references, std::size_t count);
+Slot* prepare_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
+                       const Reference* references, std::size_t count);
+void commit_prepared(ThreadState&);
+
+}  // namespace streamsan::recorder::cuda

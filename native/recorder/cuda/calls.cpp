@@ -1,0 +1,200 @@
+// What a callback's parameters say, and how an operation gets into the thread's lane.
+#include "recorder/cuda/call.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <pthread.h>
+
+#include "recorder/cuda/abi.hpp"
+#include "recorder/cuda/api_names.hpp"
+#include "recorder/cuda/processes.hpp"
+#include "recorder/cuda/recorder.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+// The initial-exec model costs one load; the library is loaded late, and a pointer fits into what the loader keeps for that.
+__attribute__((tls_model("initial-exec"))) thread_local ThreadState* current = nullptr;
+
+pthread_key_t at_thread_end() {
+    static const pthread_key_t key = [] {
+        pthread_key_t made{};
+        // A call of the API from a later destructor of the same thread makes another state, which is freed in its turn.
+        pthread_key_create(&made, [](void* state) {
+            current = nullptr;
+            delete static_cast<ThreadState*>(state);
+        });
+        return made;
+    }();
+    return key;
+}
+
+[[gnu::noinline]] ThreadState& make_state() {
+    current = new ThreadState;
+    pthread_setspecific(at_thread_end(), current);
+    if (recorder() != nullptr) write_event(OperationKind::THREAD_START, 0, 0);
+    return *current;
+}
+
+constexpr std::size_t most_references = 1 + 2 * 255;
+
+std::int16_t narrow(std::int32_t status) {
+    constexpr std::int32_t least = status_unknown + 1;
+    return static_cast<std::int16_t>(std::clamp<std::int32_t>(status, least, std::numeric_limits<std::int16_t>::max()));
+}
+
+void continue_with(Slot* slot, const Reference* references, std::size_t count) {
+    slot->more = static_cast<std::uint8_t>(count / 2);
+    for (std::size_t position = 1; position < count; position += 2) {
+        auto& further = *reinterpret_cast<ReferencesSlot*>(++slot);
+        further.kind = static_cast<std::uint8_t>(OperationKind::REFERENCES);
+        further.first_address = references[position].address;
+        further.first_size = references[position].size;
+        further.first_mode = references[position].mode_flags;
+        further.count = 1;
+        if (position + 1 == count) break;
+        further.second_address = references[position + 1].address;
+        further.second_size = references[position + 1].size;
+        further.second_mode = references[position + 1].mode_flags;
+        further.count = 2;
+    }
+}
+
+Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+              std::uint64_t object, const Reference* references, std::size_t count) {
+    Recorder& all = *recorder();
+    Lane* const lane = all.writer->lane();
+    if (lane == nullptr) [[unlikely]] return nullptr;
+    // Sites and names lie in the file before what refers to them.
+    if (call.site == 0 && all.settings.sites) call.site = all.sites->here(0);
+    const std::uint16_t api = api_of(state, call);
+    count = std::min(count, most_references);
+    Slot* const slot = lane->reserve(static_cast<unsigned>(count / 2));
+    if (slot == nullptr) [[unlikely]] return nullptr;
+    call.sequence = slot->sequence;
+    slot->time = call.entered;
+    slot->stream = stream;
+    slot->object = object;
+    slot->site = call.site;
+    slot->api = api;
+    slot->kind = static_cast<std::uint8_t>(kind);
+    slot->detail = detail;
+    slot->flags = outside_main();
+    if (count != 0) {
+        slot->address = references->address;
+        slot->size = references->size;
+        slot->flags = static_cast<std::uint8_t>(slot->flags | references->mode_flags);
+        continue_with(slot, references, count);
+    }
+    ++state.written;
+    state.runtime_wrote = true;
+    return slot;
+}
+
+}  // namespace
+
+ThreadState& this_thread() {
+    ThreadState* const state = current;
+    if (state == nullptr) [[unlikely]] return make_state();
+    return *state;
+}
+
+std::uint64_t Call::value(const CallbackParameter* parameter) const {
+    if (parameter == nullptr || parameters == nullptr) return 0;
+    const unsigned char* const at = parameters + parameter->offset;
+    switch (parameter->size) {
+        case 8: { std::uint64_t word; std::memcpy(&word, at, 8); return word; }
+        case 4: { std::uint32_t word; std::memcpy(&word, at, 4); return word; }
+        case 2: { std::uint16_t word; std::memcpy(&word, at, 2); return word; }
+        case 1: return *at;
+        default: break;
+    }
+    // A structure by value: its first word (cudaPitchedPtr begins with the address).
+    std::uint64_t first = 0;
+    std::memcpy(&first, at, std::min<std::size_t>(parameter->size, sizeof first));
+    return first;
+}
+
+std::uint64_t Call::word(std::size_t position) const {
+    return position < callback->count ? value(&callback->parameters[position]) : 0;
+}
+
+const CallbackParameter* Call::find(effects::Role role, std::size_t nth) const {
+    for (std::size_t position = 0; position < callback->count; ++position) {
+        const CallbackParameter& parameter = callback->parameters[position];
+        if (parameter.role == role && nth-- == 0) return &parameter;
+    }
+    return nullptr;
+}
+
+const CallbackParameter* Call::find_handle(effects::Handle handle, std::size_t nth) const {
+    for (std::size_t position = 0; position < callback->count; ++position) {
+        const CallbackParameter& parameter = callback->parameters[position];
+        const bool is = parameter.handle == handle && parameter.role == effects::Role::HANDLE;
+        if (is && nth-- == 0) return &parameter;
+    }
+    return nullptr;
+}
+
+std::uint64_t Call::output(const CallbackParameter* parameter) const {
+    const std::uint64_t address = value(parameter);
+    if (address == 0) return 0;
+    std::uint64_t given;
+    std::memcpy(&given, reinterpret_cast<const void*>(address), sizeof given);
+    return given;
+}
+
+std::uint64_t Call::stream() const {
+    const std::uint64_t handle = value(find_handle(effects::Handle::STREAM));
+    if (handle != 0) return handle;
+    return callback->per_thread ? abi::per_thread_stream : abi::legacy_stream;
+}
+
+Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+                      std::uint64_t object, const Reference* references, std::size_t count) {
+    Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
+    call.slot = slot;
+    if (slot == nullptr) [[unlikely]] return nullptr;
+    slot->status = status_unknown;
+    slot->flags = static_cast<std::uint8_t>(slot->flags | static_cast<std::uint8_t>(SlotFlag::ENTER));
+    return slot;
+}
+
+Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+                       std::uint64_t object, const Reference* references, std::size_t count) {
+    Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
+    if (slot == nullptr) [[unlikely]] return nullptr;
+    slot->status = narrow(call.status);
+    slot->duration = Writer::duration(recorder()->writer->now() - call.entered);
+    return slot;
+}
+
+void commit_prepared(ThreadState&) {
+    if (Lane* const lane = recorder()->writer->lane()) lane->commit();
+}
+
+Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+                    std::uint64_t object, const Reference* references, std::size_t count) {
+    Slot* const slot = prepare_entered(state, call, kind, detail, stream, object, references, count);
+    if (slot != nullptr) commit_prepared(state);
+    return slot;
+}
+
+Slot* write_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+                     std::uint64_t object, const Reference* references, std::size_t count) {
+    Slot* const slot = prepare_returned(state, call, kind, detail, stream, object, references, count);
+    if (slot != nullptr) commit_prepared(state);
+    return slot;
+}
+
+void complete(ThreadState&, Call& call, bool renumber) {
+    if (call.slot == nullptr) return;
+    Writer& writer = *recorder()->writer;
+    if (renumber) {
+        if (Lane* const lane = writer.lane()) call.slot = lane->renumber(call.slot);
+    }
+    if (call.slot != nullptr) Lane::complete(call.slot, narrow(call.status), Writer::duration(writer.now() - call.entered));
+}
+
+}  // namespace streamsan::recorder::cuda

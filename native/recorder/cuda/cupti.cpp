@@ -1,0 +1,74 @@
+#include "recorder/cuda/cupti.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/processes.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+Cupti subscribed;
+abi::Subscriber subscriber = nullptr;
+
+constexpr std::array resources{
+    abi::Resource::context_created,     abi::Resource::context_destroy_starting, abi::Resource::init_finished,
+    abi::Resource::graph_created,       abi::Resource::graph_destroy_starting,   abi::Resource::graph_cloned,
+    abi::Resource::graph_node_created,  abi::Resource::graph_exec_created,       abi::Resource::graph_exec_destroy_starting,
+    abi::Resource::graph_node_cloned,   abi::Resource::graph_node_set_parameters,
+};
+
+void enable(abi::Domain domain, std::uint32_t id, bool wanted) {
+    // An id that this CUPTI does not know yet is an error without consequences.
+    subscribed.enable_callback(wanted ? 1 : 0, subscriber, domain, id);
+}
+
+std::string why_not(const Cupti& cupti, abi::CuptiStatus status, std::string_view other) {
+    if (status == abi::cupti_multiple_subscribers || status == abi::cupti_max_limit_reached) {
+        std::string tool = "another tool";
+        if (!other.empty()) tool += " (" + std::string(other) + ")";
+        return tool + " uses CUPTI in this process already: only one can (a profiler, or compute-sanitizer)";
+    }
+    if (status == abi::cupti_insufficient_privileges) return "CUPTI says that this user may not use it";
+    const char* text = nullptr;
+    if (cupti.result_string != nullptr) cupti.result_string(status, &text);
+    return "CUPTI refuses: " + std::string(text != nullptr ? text : "error") + " (" + std::to_string(status) + ")";
+}
+
+}  // namespace
+
+std::string subscribe(const Cupti& cupti, abi::CallbackFunction callback) {
+    std::array<char, 2 * abi::least_old_name> other{};
+    abi::CuptiStatus status = abi::cupti_success;
+    if (cupti.subscribe_v2 != nullptr) {
+        abi::SubscriberParameters parameters{sizeof parameters, "streamsan", other.data(), other.size()};
+        status = cupti.subscribe_v2(&subscriber, callback, nullptr, &parameters);
+    }
+    const bool taken = status == abi::cupti_multiple_subscribers || status == abi::cupti_max_limit_reached;
+    if (cupti.subscribe_v2 == nullptr || (status != abi::cupti_success && !taken)) {
+        status = cupti.subscribe(&subscriber, callback, nullptr);
+    }
+    if (status != abi::cupti_success) return why_not(cupti, status, std::string_view(other.data()));
+    subscribed = cupti;
+    return "";
+}
+
+void enable_callbacks() {
+    for (const Callback& callback : callbacks()) {
+        if (callback.runtime ? !callback.hot : is_handled(callback)) {
+            enable(callback.runtime ? abi::Domain::runtime : abi::Domain::driver, callback.id, true);
+        }
+    }
+    for (const abi::Resource resource : resources) enable(abi::Domain::resource, static_cast<std::uint32_t>(resource), true);
+}
+
+void enable_hot_callbacks(bool wanted) {
+    if (subscriber == nullptr) return;
+    hot_enabled.store(wanted, std::memory_order_relaxed);
+    for (const Callback& callback : callbacks()) {
+        if (callback.runtime && callback.hot) enable(abi::Domain::runtime, callback.id, wanted);
+    }
+}
+
+}  // namespace streamsan::recorder::cuda

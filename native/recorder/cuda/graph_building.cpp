@@ -1,0 +1,137 @@
+// Bodies are read from the driver when a graph is instantiated, so what is recorded here is what the driver will not tell then:
+// the place of each node, the bodies of conditional nodes, and memory that a node allocates, which has its address from now on.
+#include "recorder/cuda/graph_building.hpp"
+
+#include "recorder/cuda/api_names.hpp"
+#include "recorder/cuda/captures.hpp"
+#include "recorder/cuda/graph_arguments.hpp"
+#include "recorder/cuda/graph_operations.hpp"
+#include "recorder/cuda/kernels.hpp"
+#include "recorder/cuda/node_sites.hpp"
+#include "recorder/cuda/recorder.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+using effects::Effect;
+using effects::Handle;
+using effects::Role;
+
+/// A body of a switch for each case; the driver takes fewer.
+constexpr std::uint32_t most_bodies = 1024;
+
+/// A call on a graph that failed, so that the graph's own life is looked at (SS205), and restrictions of graphs with memory
+/// nodes (SS306).
+void write_refused(ThreadState& state, Call& call, abi::Word graph) {
+    if (graph == 0 || refused_otherwise(state, call, graph)) return;
+    write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::GRAPH), 0, graph,
+        nullptr, 0);
+}
+
+void enter_node(ThreadState& state, Call& call) {
+    const OwnCalls own(state);
+    const RelaxedCaptures relaxed;
+    site_with(call, label_of(given_node(call)));
+}
+
+void remember_bodies(const Call& call, const abi::ConditionalNode& node) {
+    const abi::Word made = call.output(call.find(Role::OUT_HANDLE));
+    if (made == 0 || node.bodies == nullptr || node.size == 0 || node.size > most_bodies) return;
+    node_sites().set_bodies(made, {node.bodies, node.bodies + node.size});
+}
+
+void exit_add(ThreadState& state, Call& call) {
+    const GivenNode given = given_node(call);
+    if (given.type == abi::NodeType::mem_free && given.known) {
+        // Judged whether it succeeds or not: memory from outside is refused (SS306).
+        write_graph_free(state, call, given.freed);
+        return;
+    }
+    if (call.status != abi::success) {
+        const bool restricts = call.status == abi::not_supported && given.child != 0;
+        write_refused(state, call, restricts ? given.child : call.value(call.find_handle(Handle::GRAPH)));
+        return;
+    }
+    if (given.type == abi::NodeType::mem_alloc && given.structure != nullptr) {
+        const auto& node = *static_cast<const abi::MemoryAllocNode*>(given.structure);
+        write_graph_memory(state, call, node.address, node.bytes);
+    }
+    if (given.type == abi::NodeType::conditional && given.structure != nullptr) {
+        remember_bodies(call, *static_cast<const abi::ConditionalNode*>(given.structure));
+    }
+}
+
+void exit_set(ThreadState& state, Call& call) {
+    const abi::Word node = call.value(call.find_handle(Handle::NODE));
+    if (call.status == abi::success) node_sites().described(node, {call.site, api_of(state, call)});
+    else write_refused(state, call, node_sites().graph_of(node));
+}
+
+void enter_destroy(ThreadState&, Call& call) {
+    call.scratch[0] = node_sites().graph_of(call.value(call.find_handle(Handle::NODE)));
+}
+
+void exit_destroy(ThreadState& state, Call& call) {
+    if (call.status == abi::success) node_sites().destroyed(call.value(call.find_handle(Handle::NODE)));
+    else write_refused(state, call, call.scratch[0]);
+}
+
+void exit_use(ThreadState& state, Call& call) {
+    if (call.status != abi::success) write_refused(state, call, call.value(call.find_handle(Handle::GRAPH)));
+}
+
+/// The driver makes graphs and nodes of its own while it instantiates or updates.
+bool is_internal(const ThreadState& state) {
+    if (state.call.callback == nullptr) return false;
+    switch (state.call.callback->effect) {
+        case Effect::GRAPH_INSTANTIATE: case Effect::GRAPH_EXEC_UPDATE: case Effect::GRAPH_EXEC_DESTROY:
+        case Effect::GRAPH_EXEC_NODE_SET: case Effect::GRAPH_EXEC_NODE_ENABLE: case Effect::GRAPH_LAUNCH:
+        case Effect::GRAPH_UPLOAD: return true;
+        default: return false;
+    }
+}
+
+/// The place of the call under way: looked up once for each call.
+NodeOrigin origin_here(ThreadState& state) {
+    const Recorder& all = *recorder();
+    if (state.call.callback == nullptr) return {all.settings.sites ? all.sites->here(0) : 0, 0};
+    if (state.call.site == 0) site_with(state.call, 0);
+    return {state.call.site, api_of(state, state.call)};
+}
+
+}  // namespace
+
+void place_captured_launch(ThreadState& state) {
+    Call& call = state.call;
+    const abi::Word function = call.value(call.find(Role::FUNCTION));
+    if (function == 0) return;
+    const OwnCalls own(state);
+    const RelaxedCaptures relaxed;
+    site_with(call, label_id(kernel_of(function, call.symbol), *recorder()->writer));
+}
+
+void graph_resource(ThreadState& state, abi::Resource resource, const abi::GraphData& data) {
+    if (state.inside || recorder() == nullptr) return;
+    switch (resource) {
+        case abi::Resource::graph_node_created:
+            if (!is_internal(state)) node_sites().made(data.graph, data.node, origin_here(state));
+            return;
+        case abi::Resource::graph_node_cloned:
+            // After its own creation: a copy keeps the place of the original.
+            if (!is_internal(state)) node_sites().copied(data.graph, data.node, data.original_node);
+            return;
+        case abi::Resource::graph_destroy_starting: node_sites().graph_destroyed(data.graph); return;
+        default: return;
+    }
+}
+
+void register_graph_building(HandlerTable& table) {
+    table.on(Effect::GRAPH_ADD_NODE, {enter_node, exit_add});
+    table.on(Effect::GRAPH_NODE_SET, {enter_node, exit_set});
+    table.on(Effect::GRAPH_NODE_DESTROY, {enter_destroy, exit_destroy});
+    table.on(Effect::GRAPH_EDGES, {nullptr, exit_use});
+    table.on(Effect::GRAPH_USE, {nullptr, exit_use});
+    table.on(Effect::GRAPH_CONDITION, {nullptr, exit_use});
+}
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,67 @@
+// Executable graphs that are alive: what their bodies are, so that single nodes can be told of, and all again in a new file.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "recorder/cuda/abi.hpp"
+#include "recorder/cuda/graph_bodies.hpp"
+#include "trace/slot.hpp"
+
+namespace streamsan::recorder::cuda {
+
+/// Any thread may use it; nothing here calls the driver or the writer. A launch does not come here.
+class GraphExecs {
+public:
+    /// `header`: the slot of its GRAPH_INSTANTIATE, complete.
+    void made(abi::Word exec, const Slot& header, std::shared_ptr<const Body> body);
+    void destroyed(abi::Word exec);
+    /// It takes another body. Nodes are named by the handles of the graph that it was made from, and stay enabled or not;
+    /// `body` gets these where the two have the same nodes in the same order, as the driver demands. Returns what was kept.
+    std::shared_ptr<const Body> updated(abi::Word exec, Body body);
+    /// The number of a node, by its handle in the graph that the executable graph was made from; 0 when not known.
+    [[nodiscard]] std::uint32_t number_of(abi::Word exec, abi::Word node);
+    /// A copy of a node; nothing when there is none of this number.
+    [[nodiscard]] std::optional<BodyNode> node(abi::Word exec, std::uint32_t number) const;
+    /// What the node uses now, enabled or not.
+    [[nodiscard]] std::vector<Reference> references_of(abi::Word exec, std::uint32_t number) const;
+    void set_node(abi::Word exec, std::uint32_t number, NodeKind kind, std::uint64_t object,
+        std::vector<Reference> references,
+                  NodeOrigin origin);
+    void set_enabled(abi::Word exec, std::uint32_t number, bool enabled);
+
+    /// Slot and body of each, in the order in which they were made.
+    [[nodiscard]] std::vector<std::pair<Slot, Body>> all() const;
+
+private:
+    /// What was set of a node since the body was read.
+    struct Changed {
+        NodeKind kind;
+        std::uint64_t object;
+        std::vector<Reference> references;
+        NodeOrigin origin;
+    };
+    struct Exec {
+        Slot header;
+        std::shared_ptr<const Body> body;
+        std::unordered_map<abi::Word, std::uint32_t> numbers;  ///< made when first asked for
+        std::unordered_map<std::uint32_t, Changed> changed;
+        std::unordered_map<std::uint32_t, bool> enabled;
+    };
+    [[nodiscard]] const Exec* find(abi::Word exec) const;
+    [[nodiscard]] static BodyNode now(const Exec& exec, std::uint32_t number);
+
+    mutable std::mutex mutex_;
+    std::unordered_map<abi::Word, Exec> execs_;
+};
+
+/// Of this process. Never destroyed.
+GraphExecs& graph_execs();
+/// In a forked child: begins empty. Another thread of the parent may have held the lock, so what was is left behind.
+void forget_graph_execs();
+
+}  // namespace streamsan::recorder::cuda

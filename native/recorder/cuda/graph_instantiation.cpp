@@ -1,0 +1,165 @@
+// A body is read at the entry of the call, so that it is what the driver makes the executable graph of, and written at its
+// return, when there is a handle that it belongs to.
+#include "recorder/cuda/graph_instantiation.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "recorder/cuda/abi_graphs.hpp"
+#include "recorder/cuda/captures.hpp"
+#include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/graph_bodies.hpp"
+#include "recorder/cuda/graph_execs.hpp"
+#include "recorder/cuda/graph_operations.hpp"
+#include "recorder/cuda/not_understood.hpp"
+#include "recorder/cuda/recorder.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+using effects::Effect;
+using effects::Handle;
+using effects::Role;
+
+enum Scratch : std::size_t { body_read, flags };
+
+Gap unreadable{"the nodes of a graph could not be read from the driver: what its launches use is not checked"};
+Gap launched_by_device{"a graph was made for launches from the device: such launches are not seen"};
+
+/// Kept from entry to exit. A call that never returned to us (an exception) leaves it to the next one of the thread.
+thread_local Body* pending = nullptr;
+
+void keep(Call& call, Body&& body) {
+    delete pending;
+    pending = new Body(std::move(body));
+    call.scratch[body_read] = reinterpret_cast<std::uint64_t>(pending);
+}
+
+std::unique_ptr<Body> take(Call& call) {
+    if (call.scratch[body_read] == 0 || call.scratch[body_read] != reinterpret_cast<std::uint64_t>(pending)) return nullptr;
+    call.scratch[body_read] = 0;
+    return std::unique_ptr<Body>(std::exchange(pending, nullptr));
+}
+
+void read(ThreadState& state, Call& call) {
+    call.scratch[body_read] = 0;
+    const Driver* const driver = recorder()->driver;
+    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
+    if (driver == nullptr || graph == 0) return;
+    const OwnCalls own(state);
+    const RelaxedCaptures relaxed;
+    keep(call, read_body(*driver, graph));
+}
+
+std::uint64_t instantiate_flags(const Call& call) {
+    if (const CallbackParameter* const given = call.find(Role::FLAGS); given != nullptr) return call.value(given);
+    const auto* const parameters = reinterpret_cast<const abi::InstantiateParameters*>(call.value(call.find(Role::STRUCTURE)));
+    return parameters == nullptr ? 0 : parameters->flags;
+}
+
+/// The slot that a body follows. `made` is called before it is committed: what a new file restates must have it by then.
+template <class Made>
+void write_with_body(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, abi::Word exec,
+    abi::Word graph,
+                     const Body& body, Made&& made) {
+    const Reference fields{graph, body.size_in_trace(), 0};
+    const Slot* const slot = prepare_returned(state, call, kind, detail, 0, exec, &fields, 1);
+    if (slot == nullptr) return;
+    const Slot header = *slot;
+    made(header);
+    commit_prepared(state);
+    if (Lane* const lane = recorder()->writer->lane()) append_body(*lane, header, body);
+}
+
+/// A graph of which nothing is known may allocate, use and free what it likes, whenever it is launched.
+void say_unknown(ThreadState& state, Call& call, const Body& body) {
+    if (body.known) return;
+    say_not_understood(state, call, unreadable);
+    write_unseen(state, call);
+}
+
+void enter_instantiate(ThreadState& state, Call& call) {
+    call.scratch[flags] = instantiate_flags(call);
+    read(state, call);
+}
+
+void exit_instantiate(ThreadState& state, Call& call) {
+    const std::unique_ptr<Body> read = take(call);
+    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
+    const auto detail = static_cast<std::uint8_t>(call.scratch[flags] & abi::known_instantiate_flags);
+    const abi::Word exec = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    // Where nothing is written here, dispatch writes a call with its status.
+    if (exec == 0 && refused_otherwise(state, call, graph)) return;
+    if (exec == 0 || read == nullptr) {
+        write_addressed(state, call, OperationKind::GRAPH_INSTANTIATE, detail, 0, exec, graph, 0);
+        return;
+    }
+    const std::shared_ptr<const Body> body = std::make_shared<const Body>(std::move(*read));
+    write_with_body(state, call, OperationKind::GRAPH_INSTANTIATE, detail, exec, graph, *body,
+                    [&](const Slot& header) { graph_execs().made(exec, header, body); });
+    say_unknown(state, call, *body);
+    if ((call.scratch[flags] & abi::instantiate_for_device) != 0) {
+        say_not_understood(state, call, launched_by_device);
+    }
+}
+
+void enter_destroy(ThreadState& state, Call& call) {
+    const abi::Word exec = call.value(call.find_handle(Handle::GRAPH_EXEC));
+    constexpr auto detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
+    const Slot* const slot = prepare_entered(state, call, OperationKind::HANDLE_DESTROY, detail, 0, exec, nullptr, 0);
+    graph_execs().destroyed(exec);
+    if (slot != nullptr) commit_prepared(state);
+}
+
+void exit_destroy(ThreadState& state, Call& call) { complete(state, call, false); }
+
+void exit_update(ThreadState& state, Call& call) {
+    std::unique_ptr<Body> read = take(call);
+    const abi::Word exec = call.value(call.find_handle(Handle::GRAPH_EXEC));
+    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
+    if (call.status != abi::success || read == nullptr) {
+        write_addressed(state, call, OperationKind::GRAPH_UPDATE, 0, 0, exec, graph, 0);
+        return;
+    }
+    const std::shared_ptr<const Body> body = graph_execs().updated(exec, std::move(*read));
+    write_with_body(state, call, OperationKind::GRAPH_UPDATE, 0, exec, graph, *body, [](const Slot&) {});
+    say_unknown(state, call, *body);
+}
+
+}  // namespace
+
+void write_refused_exec(ThreadState& state, Call& call, abi::Word exec) {
+    write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC), 0, exec,
+        nullptr, 0);
+}
+
+void restate_graphs(Lane& lane) {
+    // A checker of the new file needs the bodies of what is launched from now on. Those of programs with very many nodes would
+    // fill it.
+    constexpr std::size_t most_slots = 200'000;
+    std::size_t slots = 0;
+    for (const auto& [header, body] : graph_execs().all()) {
+        slots += 1 + body.size_in_trace();
+        if (slots > most_slots) return;
+        Slot* const slot = lane.reserve(0);
+        if (slot == nullptr) return;
+        *slot = header;
+        slot->more = 0;
+        lane.commit();
+        restate_body(lane, header, body);
+    }
+}
+
+void graphs_after_fork() {
+    // Nothing of CUDA works in the child; a new file of its must not tell of the parent's graphs.
+    forget_graph_execs();
+    if (recorder() != nullptr) recorder()->captures.store(0, std::memory_order_relaxed);
+}
+
+void register_graph_instantiation(HandlerTable& table) {
+    table.on(Effect::GRAPH_INSTANTIATE, {enter_instantiate, exit_instantiate});
+    table.on(Effect::GRAPH_EXEC_DESTROY, {enter_destroy, exit_destroy});
+    table.on(Effect::GRAPH_EXEC_UPDATE, {read, exit_update});
+}
+
+}  // namespace streamsan::recorder::cuda

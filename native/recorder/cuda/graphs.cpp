@@ -1,0 +1,69 @@
+// Graphs as such, and launches.
+#include "recorder/cuda/captures.hpp"
+#include "recorder/cuda/graph_building.hpp"
+#include "recorder/cuda/graph_instantiation.hpp"
+#include "recorder/cuda/graph_operations.hpp"
+#include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/host_functions.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+using effects::Effect;
+using effects::Handle;
+using effects::Role;
+
+constexpr auto graph_detail = static_cast<std::uint8_t>(HandleKind::GRAPH);
+
+void exit_create(ThreadState& state, Call& call) {
+    const abi::Word graph = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, graph, nullptr, 0);
+}
+
+void enter_destroy(ThreadState& state, Call& call) {
+    write_entered(state, call, OperationKind::HANDLE_DESTROY, graph_detail, 0,
+        call.value(call.find_handle(Handle::GRAPH)), nullptr, 0);
+}
+
+void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
+
+void exit_clone(ThreadState& state, Call& call) {
+    const abi::Word made = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    const abi::Word original = call.value(call.find_handle(Handle::GRAPH));
+    if (refused_otherwise(state, call, original)) return;
+    write_addressed(state, call, OperationKind::GRAPH_CLONE, 0, 0, made, original, 0);
+    // Handles come back: the clone is not a graph of that handle that was destroyed.
+    if (made != 0) write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, made, nullptr, 0);
+}
+
+/// The hot path of programs that replay: one slot, and nothing is looked up but the place.
+void enter_launch(ThreadState& state, Call& call) {
+    write_entered(state, call, OperationKind::GRAPH_LAUNCH, 0, call.stream(),
+        call.value(call.find_handle(Handle::GRAPH_EXEC)), nullptr, 0);
+}
+
+void exit_upload(ThreadState& state, Call& call) {
+    if (call.status != abi::success) write_refused_exec(state, call, call.value(call.find_handle(Handle::GRAPH_EXEC)));
+}
+
+void exit_trim(ThreadState& state, Call& call) {
+    write_addressed(state, call, OperationKind::GRAPH_TRIM, 0, 0, 0, call.value(call.find(Role::DEVICE)), 0);
+}
+
+}  // namespace
+
+void register_graphs(HandlerTable& table) {
+    register_captures(table);
+    register_graph_building(table);
+    register_graph_instantiation(table);
+    register_graph_updates(table);
+    register_host_functions(table);
+    table.on(Effect::GRAPH_CREATE, {nullptr, exit_create});
+    table.on(Effect::GRAPH_DESTROY, {enter_destroy, exit_plain});
+    table.on(Effect::GRAPH_CLONE, {nullptr, exit_clone});
+    table.on(Effect::GRAPH_LAUNCH, {enter_launch, exit_plain});
+    table.on(Effect::GRAPH_UPLOAD, {nullptr, exit_upload});
+    table.on(Effect::GRAPH_TRIM, {nullptr, exit_trim});
+}
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,56 @@
+// The entry that the driver calls: it loads this library in cuInit, because CUDA_INJECTION64_PATH names it.
+#include <cstdlib>
+#include <exception>
+
+#include "recorder/cuda/cupti.hpp"
+#include "recorder/cuda/dispatch.hpp"
+#include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/failures.hpp"
+#include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/processes.hpp"
+#include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/recording_start.hpp"
+#include "recorder/cuda/said.hpp"
+#include "recorder/cuda/settings.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+Settings& settings() {
+    static Settings& read = *new Settings;
+    return read;
+}
+
+/// Begins to record. Returns "", or why it is impossible.
+std::string begin() {
+    if (settings().output.empty()) return "STREAMSAN_RECORD names no output";
+    // CUPTI first: where it is missing no file is left behind.
+    Cupti cupti;
+    if (std::string reason = load_cupti(settings().cupti, cupti); !reason.empty()) return reason;
+    if (std::string reason = subscribe(cupti, dispatch); !reason.empty()) return reason;
+    std::string reason;
+    if (!start_recorder(settings(), reason)) return reason;
+    prepare_dispatch();
+    enable_callbacks();
+    watch_process();
+    return "";
+}
+
+}  // namespace
+}  // namespace streamsan::recorder::cuda
+
+/// Called by the driver, once. Whatever happens here, the program runs.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+    using namespace streamsan::recorder::cuda;
+    try {
+        const char* const text = std::getenv(settings_variable);
+        if (text == nullptr || recorder() != nullptr) return 1;
+        settings() = parse_settings(text);
+        say_in(settings().said);
+        if (const std::string reason = begin(); !reason.empty()) say_once("nothing is recorded: " + reason);
+    } catch (const std::exception& error) {
+        say_once(error.what());
+    } catch (...) {
+    }
+    return 1;
+}

@@ -1,0 +1,313 @@
+#include "recorder/cuda/kernels.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/parameter_modes.hpp"
+#include "recorder/cuda/recorder.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+constexpr std::size_t word_size = 8;
+constexpr std::size_t first_table = 1024;
+/// Of larger by-value structures parts are often not set: they hold what was on the stack before.
+constexpr std::size_t largest_sure_structure = 128;
+constexpr std::size_t most_parameters = 4096;
+constexpr std::size_t largest_buffer = 1U << 16;  // the largest argument buffer of any device is 32 KiB
+constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
+constexpr std::uint8_t mode_bits = 3;
+
+std::size_t hash_of(std::uint64_t value) {
+    return static_cast<std::size_t>((value ^ value >> 32) * 0x9E3779B97F4A7C15U >> 32);
+}
+
+using ParameterInfo = abi::Status (*)(abi::Word, std::size_t, std::size_t*, std::size_t*);
+
+/// Asks for all parameters by one of the driver's two functions. False if this one does not know the handle.
+bool ask(ParameterInfo info, std::uint64_t function, std::vector<ParameterPlace>& places) {
+    constexpr abi::Status past_the_last = 1;  // CUDA_ERROR_INVALID_VALUE
+    if (info == nullptr) return false;
+    for (std::size_t index = 0; index < most_parameters; ++index) {
+        ParameterPlace place{};
+        const abi::Status status = info(function, index, &place.offset, &place.size);
+        if (status == past_the_last) return true;
+        if (status != abi::success) return false;
+        places.push_back(place);
+    }
+    return true;
+}
+
+bool layout_of(std::uint64_t function, std::vector<ParameterPlace>& places) {
+    const Recorder* const here = recorder();
+    if (here == nullptr || here->driver == nullptr || !here->ready.load(std::memory_order_relaxed) || function == 0)
+        return false;
+    const OwnCalls own;
+    // What the runtime launches is a CUkernel, which cuFuncGetParamInfo refuses.
+    if (ask(here->driver->cuKernelGetParamInfo, function, places)) return true;
+    places.clear();
+    if (ask(here->driver->cuFuncGetParamInfo, function, places)) return true;
+    places.clear();
+    return false;
+}
+
+std::string name_of(std::uint64_t function, const char* symbol) {
+    if (symbol != nullptr && *symbol != '\0') return symbol;
+    const Recorder* const here = recorder();
+    if (here == nullptr || here->driver == nullptr || !here->ready.load(std::memory_order_relaxed) || function == 0) return "";
+    const OwnCalls own;
+    for (const auto ask_name : {here->driver->cuKernelGetName, here->driver->cuFuncGetName}) {
+        const char* name = nullptr;
+        if (ask_name != nullptr && ask_name(&name, function) == abi::success && name != nullptr) return name;
+    }
+    return "";
+}
+
+std::uint64_t load_word(const unsigned char* at) {
+    std::uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+}
+
+}  // namespace
+
+std::vector<ArgumentWords> argument_words(const std::vector<ParameterPlace>& places, std::string_view symbol) {
+    const KernelSignature signature = kernel_signature(std::string(symbol).c_str());
+    const bool typed = signature.typed && signature.parameters.size() == places.size();
+    std::vector<ArgumentWords> found;
+    for (std::size_t index = 0; index < places.size(); ++index) {
+        const ParameterPlace& place = places[index];
+        const std::size_t first = (word_size - place.offset % word_size) % word_size;
+        if (place.size < first + word_size || place.size > largest_buffer || place.offset > largest_buffer) continue;
+        const bool pointer = typed && place.size == word_size && signature.parameters[index].pointer;
+        auto flags = static_cast<std::uint8_t>(pointer ? signature.parameters[index].mode : AccessMode::OPAQUE);
+        if (place.size > largest_sure_structure) flags |= conditional;
+        found.push_back({static_cast<std::uint32_t>(place.offset + first), static_cast<std::uint16_t>(index),
+                         static_cast<std::uint16_t>(first),
+                         static_cast<std::uint16_t>((place.size - first) / word_size), flags});
+    }
+    std::stable_partition(found.begin(), found.end(),
+                          [](const ArgumentWords& words) { return (words.mode_flags & conditional) == 0; });
+    return found;
+}
+
+Kernels::Kernels() {
+    tables_.push_back(std::make_unique<Table>(first_table));
+    table_.store(tables_.back().get(), std::memory_order_release);
+}
+
+const Kernel* Kernels::find(std::uint64_t function, const char* symbol) const noexcept {
+    const Table& table = *table_.load(std::memory_order_acquire);
+    const std::uint64_t now = epoch_.load(std::memory_order_acquire);
+    for (std::size_t at = hash_of(function);; ++at) {
+        const Cell& cell = table.cells[at & table.mask];
+        const std::uint64_t holder = cell.function.load(std::memory_order_relaxed);
+        if (holder == 0) return nullptr;
+        if (holder != function) continue;
+        const std::uint64_t stamp = cell.stamp.load(std::memory_order_acquire);
+        if (stamp >> version_bits != now) return nullptr;
+        const Kernel* const kernel = cell.kernel.load(std::memory_order_acquire);
+        const char* const known = cell.symbol.load(std::memory_order_acquire);
+        if (cell.stamp.load(std::memory_order_relaxed) != stamp) return nullptr;
+        if (known == symbol || symbol == nullptr || kernel->symbol == symbol) return kernel;
+        return nullptr;
+    }
+}
+
+bool Kernels::put(Table& table, std::uint64_t function, const char* symbol, const Kernel* kernel, std::uint64_t epoch) {
+    std::size_t at = hash_of(function);
+    while (table.cells[at & table.mask].function.load(std::memory_order_relaxed) != 0 &&
+           table.cells[at & table.mask].function.load(std::memory_order_relaxed) != function) {
+        ++at;
+    }
+    Cell& cell = table.cells[at & table.mask];
+    const bool fresh = cell.function.load(std::memory_order_relaxed) == 0;
+    // A reader that meets the cell meanwhile sees another stamp afterwards, and asks again.
+    const std::uint64_t version = (++cell.version) & ((std::uint64_t{1} << version_bits) - 1);
+    cell.stamp.store(0, std::memory_order_relaxed);
+    cell.kernel.store(kernel, std::memory_order_release);
+    cell.symbol.store(symbol, std::memory_order_release);
+    cell.stamp.store(epoch << version_bits | version, std::memory_order_release);
+    cell.function.store(function, std::memory_order_release);
+    return fresh;
+}
+
+const Kernel* Kernels::same(const Kernel& kernel) const {
+    const auto known = all_.find(kernel.symbol);
+    if (known == all_.end()) return nullptr;
+    for (const auto& other : known->second) {
+        if (other->layout_known != kernel.layout_known || other->words.size() != kernel.words.size()) continue;
+        const bool equal = std::equal(kernel.words.begin(), kernel.words.end(), other->words.begin(),
+                                      [](const ArgumentWords& one, const ArgumentWords& two) {
+                                          return one.buffer == two.buffer && one.parameter == two.parameter &&
+                                                 one.first == two.first && one.count == two.count &&
+                                                 one.mode_flags == two.mode_flags;
+                                      });
+        if (equal) return other.get();
+    }
+    return nullptr;
+}
+
+const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
+    const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
+    auto made = std::make_unique<Kernel>();
+    made->symbol = name_of(function, symbol);
+    const KernelSignature signature = kernel_signature(made->symbol.c_str());
+    made->label = signature.label;
+    std::vector<ParameterPlace> places;
+    made->layout_known = layout_of(function, places);
+    if (made->layout_known) {
+        made->words = argument_words(places, made->symbol);
+    } else {
+        for (std::size_t index = 0; index < signature.parameters.size(); ++index) {
+            if (!signature.parameters[index].pointer) continue;
+            made->words.push_back({ArgumentWords::no_buffer, static_cast<std::uint16_t>(index), 0, 1,
+                                   static_cast<std::uint8_t>(signature.parameters[index].mode)});
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    const Kernel* kernel = same(*made);
+    if (kernel == nullptr) {
+        kernel = made.get();
+        all_[made->symbol].push_back(std::move(made));
+    }
+    Table* table = table_.load(std::memory_order_relaxed);
+    if ((used_ + 1) * 2 > table->mask) {
+        tables_.push_back(std::make_unique<Table>((table->mask + 1) * 2));
+        Table& larger = *tables_.back();
+        used_ = 0;
+        for (std::size_t at = 0; at <= table->mask; ++at) {
+            const Cell& cell = table->cells[at];
+            const std::uint64_t holder = cell.function.load(std::memory_order_relaxed);
+            if (holder == 0 || cell.stamp.load(std::memory_order_relaxed) >> version_bits != epoch) continue;
+            put(larger, holder, cell.symbol.load(std::memory_order_relaxed),
+                cell.kernel.load(std::memory_order_relaxed), epoch);
+            ++used_;
+        }
+        table = &larger;
+        table_.store(table, std::memory_order_release);
+    }
+    if (function != 0 && put(*table, function, symbol, kernel, epoch)) ++used_;
+    return *kernel;
+}
+
+Kernels& kernels() {
+    static auto* const all = new Kernels;
+    return *all;
+}
+
+std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
+    const std::uint64_t generation = writer.generation() << 32;
+    const std::uint64_t known = kernel.label_id.load(std::memory_order_relaxed);
+    if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
+    const std::uint32_t id = writer.string(kernel.label);
+    kernel.label_id.store(generation | id, std::memory_order_relaxed);
+    return id;
+}
+
+std::uint32_t bare_site(const Kernel& kernel, Writer& writer) {
+    const std::uint64_t generation = writer.generation() << 32;
+    const std::uint64_t known = kernel.bare_site.load(std::memory_order_relaxed);
+    if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
+    SiteRecord record;
+    record.label = label_id(kernel, writer);
+    const std::uint32_t id = record.label == 0 ? 0 : writer.site(record);
+    kernel.bare_site.store(generation | id, std::memory_order_relaxed);
+    return id;
+}
+
+std::size_t KernelReferences::position(std::uint64_t address) const {
+    if (count_ <= few) {
+        for (std::size_t at = 0; at < count_; ++at) {
+            if (found_[at].address == address) return at;
+        }
+        return count_;
+    }
+    for (std::size_t at = hash_of(address); index_[at % buckets] != 0; ++at) {
+        const std::size_t known = index_[at % buckets] - 1U;
+        if (found_[known].address == address) return known;
+    }
+    return count_;
+}
+
+void KernelReferences::add(std::uint64_t address, std::uint8_t mode_flags) {
+    const std::size_t at = position(address);
+    if (at < count_) {
+        // What is sure to be an argument comes first; a leftover on the stack adds nothing to it.
+        Reference& known = found_[at];
+        const bool less_sure = (mode_flags & conditional) != 0 && (known.mode_flags & conditional) == 0;
+        if (!less_sure && (known.mode_flags & mode_bits) != (mode_flags & mode_bits)) {
+            known.mode_flags = static_cast<std::uint8_t>((known.mode_flags & ~mode_bits) |
+                                                         static_cast<std::uint8_t>(AccessMode::OPAQUE));
+        }
+        return;
+    }
+    if (count_ >= most_references) {
+        ++left_out_;
+        return;
+    }
+    found_[count_++] = {address, 0, mode_flags};
+    if (count_ <= few) return;
+    if (count_ == few + 1) std::memset(index_, 0, sizeof index_);
+    for (std::size_t each = count_ == few + 1 ? 0 : count_ - 1; each < count_; ++each) {
+        std::size_t bucket = hash_of(found_[each].address);
+        while (index_[bucket % buckets] != 0) ++bucket;
+        index_[bucket % buckets] = static_cast<std::uint16_t>(each + 1);
+    }
+}
+
+void KernelReferences::take(const unsigned char* words, std::size_t count, std::uint8_t mode_flags) {
+    // Addresses of user space on all systems of CUDA; most words of structures are zeros, numbers and floating point.
+    constexpr std::uint64_t lowest = 1U << 16;
+    constexpr std::uint64_t addresses = (std::uint64_t{1} << 57) - lowest;
+    const AddressMap& memory = recorder()->memory;
+    for (std::size_t at = 0; at < count; ++at) {
+        const std::uint64_t word = load_word(words + at * word_size);
+        if (word - lowest < addresses && memory.maybe(word)) add(word, mode_flags);
+    }
+}
+
+void KernelReferences::scan(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags) {
+    if (buffer != nullptr) take(buffer, std::min(size, largest_buffer) / word_size, mode_flags);
+}
+
+void KernelReferences::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
+    if (arguments != nullptr) {
+        for (const ArgumentWords& each : kernel.words) {
+            const auto* const value = static_cast<const unsigned char*>(arguments[each.parameter]);
+            if (value != nullptr) take(value + each.first, each.count, each.mode_flags);
+        }
+        return;
+    }
+    if (extra == nullptr) return;
+    // CU_LAUNCH_PARAM_END, _BUFFER_POINTER, _BUFFER_SIZE: pairs of what it is and where, until the end.
+    constexpr std::uintptr_t end_mark = 0;
+    constexpr std::uintptr_t pointer_mark = 1;
+    constexpr std::uintptr_t size_mark = 2;
+    constexpr int most_pairs = 8;
+    const unsigned char* buffer = nullptr;
+    std::size_t size = 0;
+    for (int pair = 0; pair < most_pairs; ++pair, extra += 2) {
+        const auto mark = reinterpret_cast<std::uintptr_t>(extra[0]);
+        if (mark == pointer_mark) {
+            buffer = static_cast<const unsigned char*>(extra[1]);
+        } else if (mark == size_mark) {
+            if (extra[1] != nullptr) std::memcpy(&size, extra[1], sizeof size);
+        } else {
+            if (mark != end_mark) return;  // not what any published version knows
+            break;
+        }
+    }
+    if (buffer == nullptr) return;
+    if (!kernel.layout_known) {
+        scan(buffer, size, conditional);
+        return;
+    }
+    for (const ArgumentWords& each : kernel.words) {
+        if (each.buffer < size && each.count * word_size <= size - each.buffer)
+            take(buffer + each.buffer, each.count, each.mode_flags);
+    }
+}
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,125 @@
+#include "recorder/cuda/live_memory.hpp"
+
+#include <mutex>
+#include <vector>
+
+#include "recorder/cuda/arrays.hpp"
+#include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/live_handles.hpp"
+#include "recorder/cuda/recorder.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+/// By address. Kept only where files have a limit, else there is never a new one to begin.
+LiveHandles& made() {
+    static LiveHandles& memory = *new LiveHandles;
+    return memory;
+}
+
+bool rotates() { return recorder()->settings.max_bytes != 0; }
+
+/// what comes from a pool outlives the context, mappings and what other processes own have none.
+bool dies_with_context(std::uint8_t kind) {
+    switch (static_cast<MemoryKind>(kind)) {
+        case MemoryKind::PLAIN: case MemoryKind::MANAGED: case MemoryKind::PINNED: case MemoryKind::REGISTERED:
+        case MemoryKind::DEVICE_SYMBOL: case MemoryKind::ARRAY: return true;
+        default: return false;
+    }
+}
+
+void restate(Lane& lane, const Slot& known) {
+    Slot* const slot = lane.reserve(0);
+    if (slot == nullptr) return;
+    *slot = known;
+    lane.commit();
+}
+
+}  // namespace
+
+void memory_begins(const ThreadState& state, const Slot& slot) {
+    Recorder& all = *recorder();
+    all.memory.add({slot.address, slot.size, static_cast<MemoryKind>(slot.detail), slot.sequence});
+    if (rotates()) made().add(slot.address, {slot, state.context_slot});
+}
+
+std::optional<Range> memory_ends(std::uint64_t address) {
+    Recorder& all = *recorder();
+    if (!all.memory.maybe(address)) return std::nullopt;
+    const std::optional<Range> range = all.memory.find(address);
+    if (!range || range->base != address) return std::nullopt;
+    all.memory.remove(address);
+    if (rotates()) made().remove(address);
+    return range;
+}
+
+void memory_goes_on(const Range& range) {
+    Recorder& all = *recorder();
+    if (all.memory.find(range.base)) return;
+    all.memory.add(range);
+    if (!rotates()) return;
+    Slot slot{};
+    slot.kind = static_cast<std::uint8_t>(OperationKind::ALLOC);
+    slot.detail = static_cast<std::uint8_t>(range.kind);
+    slot.address = range.base;
+    slot.size = range.size;
+    slot.sequence = range.sequence;
+    made().add(range.base, {slot, {}});
+}
+
+void memory_loses_context(std::uint64_t context) {
+    arrays().lose_context(context);
+    std::vector<std::uint64_t> lost;
+    made().each([&](std::uint64_t address, const LiveHandle& live) {
+        if (live.current.object == context && dies_with_context(live.slot.detail)) lost.push_back(address);
+    });
+    for (const std::uint64_t address : lost) made().remove(address);
+}
+
+std::uint64_t size_by_driver(std::uint64_t address) {
+    const Recorder& all = *recorder();
+    if (all.driver == nullptr || all.driver->cuMemGetAddressRange_v2 == nullptr ||
+        !all.ready.load(std::memory_order_relaxed))
+        return 0;
+    const OwnCalls own;
+    abi::Word base = 0;
+    std::size_t size = 0;
+    if (all.driver->cuMemGetAddressRange_v2(&base, &size, address) != abi::success || address - base >= size) return 0;
+    return size - (address - base);
+}
+
+void write_allocation(ThreadState& state, Call& call, MemoryKind kind, std::uint64_t stream, std::uint64_t address,
+                      std::uint64_t size) {
+    const Reference memory{address, size, 0};
+    Slot* const slot =
+        prepare_returned(state, call, OperationKind::ALLOC, static_cast<std::uint8_t>(kind), stream, 0, &memory, 1);
+    if (slot == nullptr) return;
+    memory_begins(state, *slot);
+    commit_prepared(state);
+}
+
+void restate_memory(Lane& lane) {
+    made().each([&](std::uint64_t, const LiveHandle& live) {
+        // What is alive was made long ago: no order of streams is told again, so none is asked for (api 0).
+        Slot slot = live.slot;
+        slot.api = 0;
+        // Which context was current then says whose memory it is.
+        if (live.current.sequence != 0) {
+            Slot current = live.current;
+            current.thread = slot.thread;
+            current.sequence = slot.sequence;
+            restate(lane, current);
+        }
+        restate(lane, slot);
+    });
+    arrays().restate(lane);
+}
+
+void memory_after_fork() {
+    made().forget_after_fork();
+    recorder()->memory.forget_after_fork();
+    arrays().after_fork();
+}
+
+}  // namespace streamsan::recorder::cuda

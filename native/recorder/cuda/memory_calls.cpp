@@ -1,0 +1,95 @@
+// Allocations, registrations and frees. An allocation is written when it returns, a free when it begins: in between the
+// address is nobody's, or another thread's.
+#include "recorder/cuda/extents.hpp"
+#include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/live_memory.hpp"
+#include "recorder/cuda/memory_parts.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+using effects::Effect;
+using effects::Handle;
+using effects::Role;
+
+/// Bytes that an allocation asked for, with the pitch that it got.
+std::uint64_t size_of(const Call& call) {
+    if (const CallbackParameter* const size = call.find(Role::SIZE); size != nullptr) return call.value(size);
+    if (call.find(Role::WIDTH) != nullptr)
+        return product(call.output(call.find(Role::OUT_VALUE)), call.value(call.find(Role::HEIGHT)));
+    return 0;
+}
+
+/// A pool that is gone shows only in an allocation that fails (SS205).
+bool blames_pool(const Call& call, abi::Word pool) {
+    constexpr abi::Status invalid_value = 1;
+    constexpr abi::Status invalid_handle = 400;
+    return pool != 0 && (call.status == invalid_value || call.status == invalid_handle);
+}
+
+void exit_alloc(ThreadState& state, Call& call) {
+    const auto kind = static_cast<MemoryKind>(call.callback->memory);
+    const std::uint64_t stream = kind == MemoryKind::STREAM_ORDERED ? call.stream() : 0;
+    if (call.status != abi::success) {
+        const abi::Word pool = call.value(call.find_handle(Handle::POOL));
+        if (blames_pool(call, pool)) {
+            write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::POOL), 0, pool,
+                           nullptr, 0);
+        } else {
+            write_returned(state, call, OperationKind::ALLOC, static_cast<std::uint8_t>(kind), stream, 0, nullptr, 0);
+        }
+        return;
+    }
+    const std::uint64_t address = call.output(call.find(Role::OUT_POINTER));
+    if (address == 0) return;
+    std::uint64_t size = size_of(call);
+    if (size == 0) size = size_by_driver(address);
+    write_allocation(state, call, kind, stream, address, size);
+}
+
+void exit_register(ThreadState& state, Call& call) {
+    if (call.status != abi::success) return;
+    const std::uint64_t address = call.value(call.find(Role::MAPPED));
+    if (address != 0) write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(call.find(Role::SIZE)));
+}
+
+enum FreeScratch : std::size_t { base, size, kind, sequence };
+
+void enter_free(ThreadState& state, Call& call) {
+    call.scratch[base] = 0;
+    const Reference freed{call.value(call.find(Role::FREED)), 0, 0};
+    if (freed.address == 0) return;  // NULL is a no-op (F-02)
+    const auto family = static_cast<FreeClass>(call.callback->free);
+    const std::uint64_t stream = family == FreeClass::ASYNC ? call.stream() : 0;
+    if (prepare_entered(state, call, OperationKind::FREE, call.callback->free, stream, 0, &freed, 1) == nullptr) return;
+    if (const auto range = memory_ends(freed.address)) {
+        call.scratch = {range->base, range->size, static_cast<std::uint64_t>(range->kind), range->sequence};
+    }
+    commit_prepared(state);
+}
+
+void exit_free(ThreadState& state, Call& call) {
+    complete(state, call, false);
+    if (call.status == abi::success || call.scratch[base] == 0) return;
+    memory_goes_on(
+        {call.scratch[base], call.scratch[size], static_cast<MemoryKind>(call.scratch[kind]), call.scratch[sequence]});
+}
+
+}  // namespace
+
+void register_allocations(HandlerTable& table) {
+    table.on(Effect::ALLOC, {nullptr, exit_alloc});
+    table.on(Effect::REGISTER, {nullptr, exit_register});
+    table.on(Effect::FREE, {enter_free, exit_free});
+}
+
+void register_memory(HandlerTable& table) {
+    register_allocations(table);
+    register_array_calls(table);
+    register_mappings(table);
+    register_imports(table);
+    register_pools(table);
+    register_modules(table);
+}
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,122 @@
+#include "recorder/cuda/processes.hpp"
+
+#include <cstdlib>
+#include <pthread.h>
+#include <string>
+#include <unistd.h>
+
+#include "recorder/cuda/api_names.hpp"
+#include "recorder/cuda/cupti.hpp"
+#include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/recording_start.hpp"
+#include "recorder/cuda/said.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+/// The FORK operation of the fork under way on this thread. The child writes its process id there, through the mapping that
+/// it shares with its parent: nobody else knows it in time.
+thread_local Slot* fork_slot = nullptr;
+
+void before_fork() noexcept {
+    fork_slot = nullptr;
+    if (recorder() == nullptr || this_thread().inside) return;
+    try {
+        // Enabled here and not in the child: CUPTI may take a lock that another thread of the parent holds there for ever.
+        enable_hot_callbacks(true);
+        Lane* const lane = recorder()->writer->lane();
+        Slot* const slot = lane != nullptr ? lane->reserve(0) : nullptr;
+        if (slot == nullptr) return;
+        slot->time = recorder()->writer->now();
+        slot->kind = static_cast<std::uint8_t>(OperationKind::FORK);
+        slot->flags = outside_main();
+        lane->commit();
+        fork_slot = slot;
+    } catch (...) {
+    }
+}
+
+void after_fork_in_parent() noexcept {
+    if (recorder() == nullptr || this_thread().inside) return;
+    if (phase.load(std::memory_order_relaxed) != Phase::after_main) enable_hot_callbacks(false);
+}
+
+void forget_parent(ThreadState& state) {
+    state.call = Call{};
+    state.runtime = nullptr;
+    state.context = 0;
+    state.context_slot = {};
+    state.resetting = false;
+    forget_api_names();
+    handles_after_fork();
+    memory_after_fork();
+    graphs_after_fork();
+    recorder()->captures.store(0, std::memory_order_relaxed);
+}
+
+void after_fork_in_child() noexcept {
+    if (recorder() == nullptr) return;
+    ThreadState& state = this_thread();
+    if (state.inside) return;
+    if (fork_slot != nullptr) fork_slot->object = static_cast<std::uint64_t>(getpid());
+    fork_slot = nullptr;
+    try {
+        forget_parent(state);
+        std::string error;
+        if (!recorder()->writer->reopen_after_fork(options_of_process(recorder()->settings), error)) {
+            say_once("the forked process " + std::to_string(getpid()) + " is not recorded: " + error);
+        }
+        recorder()->sites->forget();
+        write_event(OperationKind::THREAD_START, 0, 0);
+        if (inside_main()) write_event(OperationKind::MAIN_BEGIN, 0, 0);
+    } catch (...) {
+    }
+}
+
+void at_exit() noexcept {
+    if (recorder() == nullptr) return;
+    const Phase before = phase.exchange(Phase::after_main, std::memory_order_relaxed);
+    try {
+        if (before == Phase::main) write_event(OperationKind::MAIN_END, 0, 0);
+        enable_hot_callbacks(true);
+    } catch (...) {
+    }
+}
+
+/// The library is unloaded with the process, after all exit handlers and destructors of the program: the last moment we see.
+__attribute__((destructor)) void at_the_very_end() noexcept {
+    if (recorder() == nullptr) return;
+    try {
+        write_event(OperationKind::PROCESS_EXIT, static_cast<std::uint8_t>(ExitKind::NORMAL), 0);
+        recorder()->writer->close();
+    } catch (...) {
+    }
+}
+
+}  // namespace
+
+void look_for_main(ThreadState&) {
+    if (phase.load(std::memory_order_relaxed) != Phase::before_main || !recorder()->sites->main_has_begun()) return;
+    Phase before = Phase::before_main;
+    const bool first = phase.compare_exchange_strong(before, Phase::main, std::memory_order_relaxed);
+    if (first) write_event(OperationKind::MAIN_BEGIN, 0, 0);
+}
+
+void watch_process() {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    std::atexit(at_exit);
+}
+
+void write_event(OperationKind kind, std::uint8_t detail, std::uint64_t object) {
+    Lane* const lane = recorder()->writer->lane();
+    Slot* const slot = lane != nullptr ? lane->reserve(0) : nullptr;
+    if (slot == nullptr) return;
+    slot->time = recorder()->writer->now();
+    slot->object = object;
+    slot->kind = static_cast<std::uint8_t>(kind);
+    slot->detail = detail;
+    lane->commit();
+}
+
+}  // namespace streamsan::recorder::cuda

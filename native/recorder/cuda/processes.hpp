@@ -1,0 +1,34 @@
+// The life of the process: main, fork, exit.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "generated/vocabulary.hpp"
+#include "recorder/cuda/call.hpp"
+
+namespace streamsan::recorder::cuda {
+
+enum class Phase : std::uint8_t { before_main, main, after_main };
+
+/// Of this process. Changed by look_for_main and the exit handler alone.
+inline std::atomic<Phase> phase{Phase::before_main};
+
+inline bool inside_main() { return phase.load(std::memory_order_relaxed) == Phase::main; }
+
+/// The flag of operations outside main, 0 inside.
+inline std::uint8_t outside_main() { return inside_main() ? 0 : static_cast<std::uint8_t>(SlotFlag::OUTSIDE); }
+
+/// Outside main: whether it has begun meanwhile. Writes MAIN_BEGIN if so.
+void look_for_main(ThreadState& state);
+
+/// Whether the callbacks of hot runtime functions are enabled: where the driver is not reached any more (F: a forked child, and
+/// after the runtime was torn down) they alone tell of a call.
+inline std::atomic<bool> hot_enabled{false};
+
+/// Registers the handlers of fork and exit. Once.
+void watch_process();
+
+/// An operation of the process itself, without call or site.
+void write_event(OperationKind kind, std::uint8_t detail, std::uint64_t object);
+
+}  // namespace streamsan::recorder::cuda

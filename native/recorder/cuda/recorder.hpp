@@ -1,0 +1,46 @@
+// The recorder of one process: what all handlers share.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "recorder/memory/address_map.hpp"
+#include "recorder/sites/sites.hpp"
+#include "recorder/trace_writer/writer.hpp"
+
+namespace streamsan::recorder::cuda {
+
+struct Driver;  // driver.hpp: the driver's functions that we call ourselves, found by dlsym
+
+/// What `streamsan run` passes in STREAMSAN_RECORD, parsed by settings.cpp: `key=value` pairs, one a line, values escaped.
+struct Settings {
+    std::string output;            ///< F.sst of the run; other processes write F.<pid>.sst beside it
+    std::string counter;           ///< the shared sequence counter
+    std::string run;               ///< random id that the files of a run share
+    std::string cupti;             ///< folders and files to look for libcupti in, ':' separated, before the usual ones
+    std::uint64_t max_bytes = 0;
+    bool sites = true;             ///< record call sites
+    int root_pid = 0;              ///< of the first process (the one that `streamsan run` started)
+    std::string said;              ///< file to which what cannot be recorded is appended, one line each
+};
+
+struct Recorder {
+    Settings settings;
+    std::unique_ptr<Writer> writer;
+    std::unique_ptr<Sites> sites;
+    AddressMap memory;
+    const Driver* driver = nullptr;
+    std::atomic<bool> ready{false};          ///< cuInit has finished: own driver calls are allowed
+    std::atomic<std::uint32_t> captures{0};  ///< captures under way anywhere in the process
+};
+
+/// Null until injection has succeeded, and in a process that does not record. Lives until the process ends: never destroyed.
+Recorder* recorder();
+
+/// Opens the process's file and makes the recorder. False with the reason, one line, where that is impossible.
+bool start_recorder(const Settings& settings, std::string& reason);
+/// cuInit has finished: the driver may be called from here on.
+void driver_is_ready();
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,140 @@
+#include "recorder/cuda/recording_start.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <fstream>
+#include <string_view>
+#include <unistd.h>
+
+#ifndef STREAMSAN_VERSION
+#define STREAMSAN_VERSION ""
+#endif
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+constexpr std::string_view suffix = ".sst";
+constexpr std::size_t most_of_command = 1 << 16;
+
+std::string contents(const char* path, std::size_t most) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text(most, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(most));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return text;
+}
+
+/// UTF-8 as a JSON string.
+std::string quoted(std::string_view text) {
+    std::string json = "\"";
+    for (const char letter : text) {
+        const auto byte = static_cast<unsigned char>(letter);
+        if (byte == '"' || byte == '\\') {
+            json += '\\';
+            json += letter;
+        } else if (byte < 0x20 || byte == 0x7f) {
+            char escaped[8];
+            std::snprintf(escaped, sizeof escaped, "\\u%04x", byte);
+            json += escaped;
+        } else {
+            json += letter;
+        }
+    }
+    return json + '"';
+}
+
+bool is_utf8(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const auto first = static_cast<unsigned char>(text[at]);
+        const std::size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3
+                                   : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+        if (length == 0 || at + length > text.size()) return false;
+        for (std::size_t next = 1; next < length; ++next) {
+            if ((static_cast<unsigned char>(text[at + next]) & 0xc0) != 0x80) return false;
+        }
+        at += length;
+    }
+    return true;
+}
+
+/// Arguments may be anything: of what is not UTF-8, only ASCII is kept.
+std::string text_of(std::string text) {
+    if (is_utf8(text)) return text;
+    for (char& letter : text) {
+        if (static_cast<unsigned char>(letter) >= 0x80) letter = '?';
+    }
+    return text;
+}
+
+std::string command() {
+    const std::string line = contents("/proc/self/cmdline", most_of_command);
+    std::string json = "[";
+    for (std::size_t at = 0; at < line.size();) {
+        const std::size_t end = std::min(line.find('\0', at), line.size());
+        if (at != 0) json += ", ";
+        json += quoted(text_of(line.substr(at, end - at)));
+        at = end + 1;
+    }
+    return json + "]";
+}
+
+/// The version of the driver's kernel module, as it says itself; "" where that is not to be read.
+std::string driver_version() {
+    std::string version = contents("/sys/module/nvidia/version", 64);
+    while (!version.empty() && (version.back() == '\n' || version.back() == ' ')) version.pop_back();
+    return version;
+}
+
+std::string metadata(const Settings& settings, pid_t parent) {
+    const std::string process = std::to_string(getpid());
+    std::string json = R"({"platform": "cuda", "origin": "recording", "tool": )";
+    json += quoted(std::string("streamsan") + (*STREAMSAN_VERSION != '\0' ? " " STREAMSAN_VERSION : ""));
+    if (const std::string version = driver_version(); !version.empty()) json += ", \"driver\": " + quoted(text_of(version));
+    if (!settings.run.empty()) json += ", \"run\": " + quoted(text_of(settings.run));
+    json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
+    return json + ", \"command\": " + command() + "}";
+}
+
+/// Takes a name for this process alone: an exec leaves the id, and the file of what the process was before.
+bool take(const Settings& settings, const std::string& mark) {
+    if (settings.counter.empty()) return true;
+    const std::string path = settings.counter + '.' + mark;
+    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0) return errno != EEXIST;
+    close(file);
+    return true;
+}
+
+}  // namespace
+
+WriterOptions options_of_process(const Settings& settings) {
+    WriterOptions options;
+    options.max_bytes = settings.max_bytes;
+    options.counter = settings.counter;
+    const std::string process = std::to_string(getpid());
+    if (getpid() == settings.root_pid && take(settings, "root")) {
+        options.path = settings.output;
+        options.metadata = metadata(settings, 0);
+        return options;
+    }
+    std::string stem = settings.output;
+    if (stem.ends_with(suffix)) stem.resize(stem.size() - suffix.size());
+    stem += '.' + process;
+    constexpr int most_programs = 1000;
+    std::string name = stem;
+    bool first = take(settings, process);
+    for (int program = 2; !first && program < most_programs; ++program) {
+        const std::string number = '-' + std::to_string(program);
+        name = stem + number;
+        if (take(settings, process + number)) break;
+    }
+    // What the process was before an exec made it, as it were.
+    first = first && getpid() != settings.root_pid;
+    options.path = name + std::string(suffix);
+    options.metadata = metadata(settings, first ? getppid() : getpid());
+    return options;
+}
+
+}  // namespace streamsan::recorder::cuda

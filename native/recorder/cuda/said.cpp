@@ -1,0 +1,61 @@
+#include "recorder/cuda/said.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <mutex>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+struct Said {
+    std::mutex mutex;
+    std::string path;
+    std::vector<std::string> lines;
+};
+
+Said& all() {
+    static Said& said = *new Said;
+    return said;
+}
+
+constexpr std::size_t most_lines = 256;
+
+void append(const std::string& path, std::string line) {
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    line += '\n';
+    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    // In one piece: other processes write there too.
+    [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
+    close(file);
+}
+
+}  // namespace
+
+void say_in(std::string_view path) noexcept {
+    try {
+        const std::lock_guard lock(all().mutex);
+        all().path = path;
+    } catch (...) {
+    }
+}
+
+void say_once(std::string_view line) noexcept {
+    const int before = errno;
+    try {
+        const std::lock_guard lock(all().mutex);
+        std::vector<std::string>& lines = all().lines;
+        if (lines.size() < most_lines && std::find(lines.begin(), lines.end(), line) == lines.end()) {
+            lines.emplace_back(line);
+            if (!all().path.empty()) append(all().path, std::string(line));
+        }
+    } catch (...) {
+    }
+    errno = before;
+}
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,13 @@
+// Why something is not recorded, in words: lines in a file of `streamsan run`, which shows them.
+#pragma once
+#include <string_view>
+
+namespace streamsan::recorder::cuda {
+
+/// The file, named once when recording begins.
+void say_in(std::string_view path) noexcept;
+
+/// Appends a line, the first time that this process says it.
+void say_once(std::string_view line) noexcept;
+
+}  // namespace streamsan::recorder::cuda

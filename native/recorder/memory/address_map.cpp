@@ -1,0 +1,68 @@
+#include "recorder/memory/address_map.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <sys/mman.h>
+
+namespace streamsan::recorder {
+
+AddressMap::AddressMap() : live_(new Live) {
+    void* bits = mmap(nullptr, granules / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bits == MAP_FAILED) throw std::bad_alloc();
+    words_ = static_cast<std::atomic<std::uint64_t>*>(bits);
+}
+
+AddressMap::~AddressMap() {
+    munmap(static_cast<void*>(words_), granules / 8);
+    delete live_;
+}
+
+void AddressMap::mark(std::uint64_t base, std::uint64_t size) noexcept {
+    const std::uint64_t rest = ~std::uint64_t{0} - base;
+    const std::uint64_t end = (base + std::min(rest, size == 0 ? 0 : size - 1)) >> granule_bits;
+    if (end >= granules) beyond_.store(true, std::memory_order_relaxed);
+    for (std::uint64_t granule = base >> granule_bits; granule <= std::min(end, granules - 1);) {
+        const std::uint64_t in_word = granule & 63, count = std::min<std::uint64_t>(64 - in_word, end - granule + 1);
+        const std::uint64_t bits = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << in_word;
+        words_[granule >> 6].fetch_or(bits, std::memory_order_relaxed);
+        granule += count;
+    }
+}
+
+void AddressMap::add(const Range& range) {
+    // The bits first: whoever learns the address from the API's return must find them.
+    mark(range.base, range.size);
+    const std::unique_lock lock(live_->lock);
+    auto& ranges = live_->ranges;
+    auto at = ranges.lower_bound(range.base);
+    if (at != ranges.begin()) {
+        const auto before = std::prev(at);
+        if (range.base - before->first < before->second.size) at = ranges.erase(before);
+    }
+    while (at != ranges.end() && (at->first == range.base || at->first - range.base < range.size)) at = ranges.erase(at);
+    ranges.insert_or_assign(range.base, range);
+}
+
+void AddressMap::remove(std::uint64_t base) {
+    const std::unique_lock lock(live_->lock);
+    live_->ranges.erase(base);
+}
+
+std::optional<Range> AddressMap::find(std::uint64_t address) const {
+    const std::shared_lock lock(live_->lock);
+    auto after = live_->ranges.upper_bound(address);
+    if (after == live_->ranges.begin()) return std::nullopt;
+    const Range& range = std::prev(after)->second;
+    if (address - range.base < range.size || address == range.base) return range;
+    return std::nullopt;
+}
+
+void AddressMap::forget_after_fork() {
+    // The old one stays: another thread of the parent may have held its lock, in the middle of a change.
+    Live* fresh = new Live;
+    fresh->parent = live_;
+    live_ = fresh;
+}
+
+}  // namespace streamsan::recorder

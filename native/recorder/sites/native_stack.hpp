@@ -1,0 +1,68 @@
+// The native frames of the calling thread.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+namespace streamsan::recorder::call_sites {
+
+/// How far a walk got.
+enum class StackEnd : std::uint8_t {
+    bottom,  ///< all frames, to the thread's first
+    limit,   ///< as many as were asked for
+    lost,    ///< no way on from some frame
+};
+
+/// Where a walk begins: in a function of ours, at one instruction of it.
+struct StackStart {
+    std::uint64_t pc = 0;  ///< address of an instruction, + 1
+    std::uint64_t stack_pointer = 0;
+    std::uint64_t frame_pointer = 0;
+};
+
+/// The calling function's own place.
+[[gnu::always_inline]] inline StackStart stack_start() noexcept {
+    StackStart start;
+#if defined(__x86_64__)
+    asm volatile(
+        "leaq 1(%%rip), %0\n\t"
+        "movq %%rsp, %1\n\t"
+        "movq %%rbp, %2"
+        : "=&r"(start.pc), "=&r"(start.stack_pointer), "=r"(start.frame_pointer));
+#endif
+    return start;
+}
+
+/// What one thread remembers about code and about its stack. Made once for a thread; not for use by others.
+class NativeStack {
+public:
+    static constexpr std::uint32_t no_site = 0xffffffff;
+
+    NativeStack();
+    ~NativeStack();
+    NativeStack(const NativeStack&) = delete;
+    NativeStack& operator=(const NativeStack&) = delete;
+
+    /// The site that was remembered for this very stack and label, or `no_site`.
+    [[nodiscard]] std::uint32_t remembered(const StackStart& start, std::uint32_t label) const noexcept;
+
+    /// Writes the addresses after the calls (return addresses; for what a signal interrupted, the instruction's address
+    /// + 1) of the calling thread's frames, innermost first, without those in CUDA's libraries and in ours: at most
+    /// `limit`. Reads nothing but this thread's stack, and unwind tables for code not seen before. The function that
+    /// gave `start` must still run.
+    unsigned callers(const StackStart& start, std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept;
+
+    /// Remembers the site of the stack that `callers` has just walked from `start`.
+    void remember(const StackStart& start, std::uint32_t label, std::uint32_t site) noexcept;
+
+    /// Changes when it was noticed that libraries were unloaded: other code may lie at addresses seen before.
+    [[nodiscard]] std::uint64_t unloadings() const noexcept;
+
+    /// What was remembered of sites means nothing any more.
+    void forget() noexcept;
+
+private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace streamsan::recorder::call_sites

@@ -1,0 +1,225 @@
+#include "recorder/sites/sites.hpp"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+#include "recorder/sites/before_main.hpp"
+#include "recorder/sites/modules.hpp"
+#include "recorder/sites/native_stack.hpp"
+#include "recorder/sites/python_layout.hpp"
+#include "recorder/sites/python_memo.hpp"
+#include "recorder/sites/python_stack.hpp"
+#include "recorder/sites/python_text.hpp"
+#include "recorder/sites/site_cache.hpp"
+
+namespace streamsan::recorder {
+namespace call_sites {
+namespace {
+
+constexpr unsigned native_frames_at_most = 24;
+constexpr unsigned python_frames_at_most = 16;
+
+/// Generations are unique in the process, so that a thread's cache can't take one Sites' ids for another's.
+std::atomic<std::uint64_t> next_generation{1};
+
+bool is_first_thread() { return syscall(SYS_gettid) == getpid(); }
+
+}  // namespace
+
+/// What one thread knows.
+struct ThreadSites {
+    std::uint64_t generation = 0;
+    std::uint64_t unloadings = 0;
+    const PythonLayout* python = nullptr;
+    bool first_thread = is_first_thread();
+    SiteCache sites;
+    NativeStack native;
+    PythonMemo python_memo;
+};
+
+namespace {
+
+thread_local ThreadSites* current_thread = nullptr;
+
+/// A key and not a destructor of the thread-local: other thread-locals' destructors may call the API after it, and then
+/// find null.
+pthread_key_t thread_key() {
+    static const pthread_key_t key = [] {
+        pthread_key_t made{};
+        pthread_key_create(&made, [](void* value) {
+            current_thread = nullptr;
+            delete static_cast<ThreadSites*>(value);
+        });
+        return made;
+    }();
+    return key;
+}
+
+[[gnu::noinline]] ThreadSites& new_thread() {
+    auto* made = new ThreadSites;
+    pthread_setspecific(thread_key(), made);
+    current_thread = made;
+    return *made;
+}
+
+}  // namespace
+
+}  // namespace call_sites
+
+using namespace call_sites;
+
+Sites::Sites(Writer& writer) : writer_(writer), generation_(next_generation.fetch_add(1)) {
+    // Made now: a fork while another thread makes them would leave the child waiting for that thread.
+    Modules::instance();
+    thread_key();
+}
+
+void Sites::forget() { generation_.store(next_generation.fetch_add(1), std::memory_order_release); }
+
+/// A thread's first call, or the first after ids have changed.
+[[gnu::noinline]] void Sites::learn(ThreadSites& thread, std::uint64_t generation) {
+    thread.sites.clear();
+    thread.native.forget();
+    thread.python_memo.clear();
+    thread.generation = generation;
+    thread.first_thread = is_first_thread();  // a fork makes another thread the first
+    thread.python = python_.load(std::memory_order_acquire);
+}
+
+std::uint32_t Sites::here(std::uint32_t label) {
+    try {
+        ThreadSites& thread = current_thread != nullptr ? *current_thread : new_thread();
+        const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+        if (thread.generation != generation) [[unlikely]] learn(thread, generation);
+        // Python's frames belong to this thread while it is in a call. When the interpreter ends it frees other
+        // threads' frames.
+        if (const PythonLayout* python = thread.python;
+            python != nullptr && (thread.first_thread || python->finalizing() == 0)) {
+            if (const std::uint64_t innermost = innermost_python_frame(*python); innermost != 0) {
+                std::uint32_t site = thread.python_memo.find(*python, innermost, label);
+                if (site != PythonMemo::no_site) [[likely]] return site;
+                site = python_site(thread, innermost, label);
+                if (site != 0) return site;
+            }
+        }
+        const StackStart start = stack_start();
+        std::uint32_t site = thread.native.remembered(start, label);
+        if (site != NativeStack::no_site) [[likely]] return site;
+        StackEnd end{};
+        std::array<std::uint64_t, 1 + native_frames_at_most> words;
+        words[0] = label;
+        const unsigned count = thread.native.callers(start, words.data() + 1, native_frames_at_most, end);
+        if (count == 0) {
+            thread.native.remember(start, label, 0);
+            return 0;
+        }
+        if (const std::uint64_t unloadings = thread.native.unloadings(); unloadings != thread.unloadings) {
+            thread.unloadings = unloadings;
+            thread.sites.clear();
+        }
+        const std::uint64_t hash = SiteCache::hash_of(words.data(), 1 + count);
+        site = thread.sites.find(words.data(), 1 + count, hash);
+        if (site != SiteCache::none) {
+            thread.native.remember(start, label, site);
+            return site;
+        }
+        // A stack not seen before is the moment to see that a Python was loaded meanwhile.
+        const std::uint64_t loaded = Modules::instance().additions();
+        if (thread.python == nullptr) {
+            if (python_looked_for_.exchange(loaded) != loaded && python_.load(std::memory_order_acquire) == nullptr)
+                if (const auto found = loaded_python())
+                    python_.store(new PythonLayout(*found), std::memory_order_release);  // for good
+            thread.python = python_.load(std::memory_order_acquire);
+            if (thread.python != nullptr) return here(label);
+        }
+        site = native_site(words.data() + 1, count, label);
+        thread.sites.put(words.data(), 1 + count, hash, site);
+        thread.native.remember(start, label, site);
+        return site;
+    } catch (const std::exception&) {
+        return 0;  // no memory: the call is recorded without a site
+    }
+}
+
+[[gnu::noinline]] std::uint32_t Sites::python_site(ThreadSites& thread, std::uint64_t innermost, std::uint32_t label) {
+    const PythonLayout& python = *thread.python;
+    std::array<PythonFrame, PythonMemo::frames_at_most> frames;
+    const unsigned all =
+        python_frames(python, innermost, frames.data(), static_cast<unsigned>(frames.size()), python_frames_at_most);
+    std::array<std::uint64_t, 1 + 3 * python_frames_at_most> words;
+    words[0] = std::uint64_t{label} | std::uint64_t{1} << 32;  // told apart from native stacks
+    unsigned size = 1;
+    unsigned innermost_function = all;
+    for (unsigned index = 0; index < all; ++index) {
+        if (frames[index].code == 0) continue;
+        innermost_function = std::min(innermost_function, index);
+        words[size++] = frames[index].code;
+        words[size++] = static_cast<std::uint64_t>(frames[index].offset);
+        words[size++] = frames[index].identity;
+    }
+    if (size == 1) return 0;
+    const std::uint64_t hash = SiteCache::hash_of(words.data(), size);
+    std::uint32_t site = thread.sites.find(words.data(), size, hash);
+    if (site == SiteCache::none) {
+        site = 0;
+        for (unsigned index = all; index-- > 0;) {
+            const PythonFrame& frame = frames[index];
+            if (frame.code == 0) continue;
+            const PythonPosition position = python_position(python, frame.code, frame.offset);
+            SiteRecord record;
+            record.file = writer_.string(python_text(python, load<std::uint64_t>(frame.code + python.code_file)));
+            record.function = writer_.string(python_text(python, load<std::uint64_t>(frame.code + python.code_name)));
+            record.line = position.line;
+            record.column = position.column;
+            record.label = index == innermost_function ? label : 0;
+            record.caller = site;
+            site = writer_.site(record);
+        }
+        thread.sites.put(words.data(), size, hash, site);
+    }
+    thread.python_memo.remember(python, frames.data(), all, label, site);
+    return site;
+}
+
+std::uint32_t Sites::native_site(const std::uint64_t* addresses, unsigned count, std::uint32_t label) {
+    std::uint32_t caller = 0;
+    // Frames of code made at run time lie in no module, and nobody can say later what they were: they are left out.
+    unsigned innermost = 0;
+    while (innermost < count && Modules::instance().find(addresses[innermost] - 1) == nullptr) ++innermost;
+    for (unsigned index = count; index-- > innermost;) {
+        const std::uint64_t address = addresses[index] - 1;
+        const Module* module = Modules::instance().find(address);
+        if (module == nullptr) continue;
+        SiteRecord record;
+        record.module = writer_.module(module->path, module->build_id);
+        record.offset = address - module->base;
+        record.label = index == innermost ? label : 0;
+        record.caller = caller;
+        caller = writer_.site(record);
+    }
+    return caller;
+}
+
+bool Sites::main_has_begun() {
+    if (main_has_begun_.load(std::memory_order_relaxed)) return true;
+    if (!is_first_thread()) return true;
+    try {
+        ThreadSites& thread = current_thread != nullptr ? *current_thread : new_thread();
+        std::array<std::uint64_t, 256> addresses;
+        StackEnd end{};
+        const unsigned count =
+            thread.native.callers(stack_start(), addresses.data(), static_cast<unsigned>(addresses.size()), end);
+        if (end == StackEnd::bottom && is_before_main(addresses.data(), count)) return false;
+    } catch (const std::exception&) {
+        return true;
+    }
+    main_has_begun_.store(true, std::memory_order_relaxed);
+    return true;
+}
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,85 @@
+// Synthetic callbacks: what CUPTI would say of one call.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "generated/cuda_callbacks.hpp"
+#include "recorder/cuda/abi.hpp"
+#include "recorder/cuda/dispatch.hpp"
+
+namespace fired {
+
+using streamsan::recorder::cuda::Callback;
+using streamsan::recorder::cuda::callback_table;
+namespace abi = streamsan::recorder::cuda::abi;
+
+/// The newest entry point of a name.
+inline const Callback& row(std::string_view name, bool per_thread = false) {
+    const Callback* found = nullptr;
+    for (const Callback& callback : callback_table) {
+        if (callback.name == name && callback.per_thread == per_thread) found = &callback;
+    }
+    if (found == nullptr) __builtin_trap();
+    return *found;
+}
+
+inline thread_local abi::Word context = 0;
+inline thread_local std::uint32_t correlation = 0;
+
+/// One call: `enter`, then what happens inside it, then `exit`.
+class Call {
+public:
+    explicit Call(std::string_view name, bool per_thread = false) : row_(row(name, per_thread)) {}
+
+    template <class Value> Call& with(std::size_t position, Value value) {
+        const auto& parameter = row_.parameters[position];
+        if (position >= row_.count || sizeof value > parameter.size) __builtin_trap();
+        std::memcpy(parameters_.data() + parameter.offset, &value, sizeof value);
+        return *this;
+    }
+    Call& symbol(const char* name) {
+        symbol_ = name;
+        return *this;
+    }
+    void enter() {
+        number_ = ++correlation;
+        say(abi::CallbackSite::enter, nullptr);
+    }
+    void exit(abi::Status status = abi::success) { say(abi::CallbackSite::exit, &status); }
+    void done(abi::Status status = abi::success) {
+        enter();
+        exit(status);
+    }
+
+private:
+    void say(abi::CallbackSite site, const abi::Status* returned) {
+        // What is no launch has any pointer for its symbol.
+        const char* const symbol = symbol_ != nullptr ? symbol_ : reinterpret_cast<const char*>(0x10);
+        const abi::CallbackData data{site, "", parameters_.data(), returned, symbol, context, 1, &correlation_data_, number_};
+        streamsan::recorder::cuda::dispatch(nullptr, row_.runtime ? abi::Domain::runtime : abi::Domain::driver, row_.id, &data);
+    }
+
+    const Callback& row_;
+    alignas(8) std::array<unsigned char, 256> parameters_{};
+    const char* symbol_ = nullptr;
+    std::uint64_t correlation_data_ = 0;
+    std::uint32_t number_ = 0;
+};
+
+/// What happens inside a call that was entered lies deeper on the stack.
+template <class Body> [[gnu::noinline]] void inside(Body&& body) {
+    volatile char frame[256];
+    frame[0] = 0;
+    body();
+    frame[1] = frame[0];
+}
+
+inline void resource(abi::Resource resource, abi::Word about) {
+    const abi::ResourceData data{about, 0, nullptr};
+    streamsan::recorder::cuda::dispatch(nullptr, abi::Domain::resource, static_cast<std::uint32_t>(resource), &data);
+}
+
+}  // namespace fired

@@ -1,0 +1,668 @@
+// Programs for the fake driver of graphs: `scenarios NAME FILE [LIMIT]` records one. In those whose names end in `_wrong`
+// comments say which finding belongs to a line; those whose names end in `_right` do the same in order, and nothing is to be
+// found. The others print what they saw.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "fake_driver.hpp"
+#include "harness.hpp"
+
+using namespace fake;
+
+namespace {
+
+constexpr std::size_t bytes = 64 * kib;
+const Kernel scale{"_Z5scalePfPKf", {8, 8}};  // scale(float*, float const*)
+const Kernel fill{"_Z4fillPfi", {8, 4}};      // fill(float*, int)
+
+#define CHECK(condition)                                                       \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            std::fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+            std::exit(3);                                                      \
+        }                                                                      \
+    } while (false)
+
+Word captured(Word stream, Word address) {
+    Word graph = 0, executable = 0;
+    begin_capture(stream);
+    launch(fill, stream, {address, 1});
+    CHECK(end_capture(stream, graph) == 0);
+    CHECK(instantiate(executable, graph) == 0);
+    return executable;
+}
+
+// -- SS303 --------------------------------------------------------------------------------------------------------------
+
+void stale_pointer_wrong() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word executable = captured(s, p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+}
+
+void stale_pointer_right() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word executable = captured(s, p);
+    graph_launch(executable, s);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(p);
+}
+
+void recycled_pointer_wrong() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word executable = captured(s, p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    release(q);
+}
+
+void set_to_new_pointer_right() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word graph = graph_create();
+    const Word node = add_kernel(graph, {}, fill, {p, 1});
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    set_kernel(executable, node, fill, {q, 1});
+    release(p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    graph_destroy(graph);
+    release(q);
+}
+
+void set_to_old_pointer_wrong() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word graph = graph_create();
+    const Word node = add_kernel(graph, {}, fill, {q, 1});
+    Word executable = 0;
+    instantiate(executable, graph);
+    set_kernel(executable, node, fill, {p, 1});
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    release(q);
+}
+
+void updated_as_a_whole_right() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word executable = captured(s, p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    Word graph = 0;
+    begin_capture(s);
+    launch(fill, s, {q, 1});
+    end_capture(s, graph);
+    CHECK(update(executable, graph) == 0);
+    release(p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+void disabled_node_right() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word graph = graph_create();
+    const Word first = add_kernel(graph, {}, fill, {p, 1});
+    add_fill(graph, {first}, q, bytes);
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    CHECK(enable(executable, first, 0) == 0);
+    release(p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(q);
+}
+
+void enabled_again_wrong() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    const Word node = add_kernel(graph, {}, fill, {p, 1});
+    Word executable = 0;
+    instantiate(executable, graph);
+    enable(executable, node, 0);
+    graph_launch(executable, s);
+    enable(executable, node, 1);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+}
+
+void child_set_to_new_pointer_right() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word child = graph_create();
+    add_kernel(child, {}, fill, {p, 1});
+    add_fill(child, {}, p + 1024, 512);
+    const Word graph = graph_create();
+    const Word node = add_child(graph, {add_empty(graph, {})}, child);
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    const Word other = graph_create();
+    add_kernel(other, {}, fill, {q, 1});
+    add_fill(other, {}, q + 1024, 512);
+    CHECK(set_child(executable, node, other) == 0);
+    release(p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(q);
+}
+
+// -- memory of graphs ---------------------------------------------------------------------------------------------------
+
+void relaunch_unfreed_wrong() {
+    const Word s = stream_create();
+    Word graph = 0, executable = 0, p = 0;
+    begin_capture(s);
+    allocate_async(p, bytes, s);
+    launch(fill, s, {p, 1});
+    end_capture(s, graph);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    CHECK(graph_launch(executable, s) == 1);  // expect: SS301
+    stream_synchronize(s);
+}
+
+void relaunch_with_free_right() {
+    const Word s = stream_create();
+    Word graph = 0, executable = 0, p = 0;
+    begin_capture(s);
+    allocate_async(p, bytes, s);
+    launch(fill, s, {p, 1});
+    release_async(p, s);
+    end_capture(s, graph);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    graph_destroy(graph);
+}
+
+void relaunch_with_flag_right() {
+    const Word s = stream_create();
+    Word graph = 0, executable = 0, p = 0;
+    begin_capture(s);
+    allocate_async(p, bytes, s);
+    launch(fill, s, {p, 1});
+    end_capture(s, graph);
+    instantiate(executable, graph, 1);
+    graph_launch(executable, s);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+}
+
+void used_outside_without_order_wrong() {
+    const Word s = stream_create(), t = stream_create();
+    Word graph = 0, executable = 0, p = 0;
+    begin_capture(s);
+    allocate_async(p, bytes, s);
+    launch(fill, s, {p, 1});
+    end_capture(s, graph);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    launch(fill, t, {p, 2});  // expect: SS304
+    stream_synchronize(t);
+    stream_synchronize(s);
+    release_async(p, s);
+    stream_synchronize(s);
+}
+
+void used_outside_in_order_right() {
+    const Word s = stream_create(), t = stream_create(), e = event_create();
+    Word graph = 0, executable = 0, p = 0;
+    begin_capture(s);
+    allocate_async(p, bytes, s);
+    launch(fill, s, {p, 1});
+    end_capture(s, graph);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    event_record(e, s);
+    stream_wait(t, e);
+    launch(fill, t, {p, 2});
+    stream_synchronize(t);
+    release_async(p, s);
+    stream_synchronize(s);
+}
+
+void free_node_beside_use_wrong() {
+    Word p = 0, node = 0, executable = 0;
+    const Word graph = graph_create();
+    const Word made = add_alloc(graph, {}, bytes, p);
+    add_kernel(graph, {made}, fill, {p, 1});  // expect: SS304
+    add_free(node, graph, {made}, p);
+    instantiate(executable, graph);
+}
+
+void free_node_after_use_right() {
+    Word p = 0, node = 0, executable = 0;
+    const Word s = stream_create();
+    const Word graph = graph_create();
+    const Word made = add_alloc(graph, {}, bytes, p);
+    add_free(node, graph, {add_kernel(graph, {made}, fill, {p, 1})}, p);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+}
+
+void restrictions_wrong() {
+    const Word s = stream_create();
+    const Word outside = allocate(bytes);
+    Word graph = 0, executable = 0, again = 0, clone = 0, p = 0;
+    begin_capture(s);
+    allocate_async(p, bytes, s);
+    CHECK(release_async(outside, s) == 1);  // expect: SS306
+    release_async(p, s);
+    CHECK(end_capture(s, graph) == 0);
+    instantiate(executable, graph);
+    CHECK(instantiate(again, graph) == 801);  // expect: SS306
+    CHECK(graph_clone(clone, graph) == 801);  // expect: SS306
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(outside);
+}
+
+/// What is refused for another reason is no breach of what memory nodes demand.
+void refused_for_conditional_nodes() {
+    const Word graph = graph_create();
+    std::vector<Word> bodies(1);
+    add_conditional(graph, {}, bodies);
+    Word executable = 0, clone = 0;
+    CHECK(instantiate(executable, graph) == 0);
+    CHECK(instantiate(executable, graph) == 801);
+    CHECK(graph_clone(clone, graph) == 801);
+}
+
+// -- captures -----------------------------------------------------------------------------------------------------------
+
+void wait_in_capture_wrong() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    Word graph = 0;
+    begin_capture(s);
+    launch(fill, s, {p, 1});
+    CHECK(stream_synchronize(s) == 900);  // expect: SS302
+    CHECK(launch(fill, s, {p, 1}) == 901);
+    CHECK(end_capture(s, graph) == 901);
+    CHECK(captures_under_way() == 0);
+    launch(fill, s, {p, 1});
+    stream_synchronize(s);
+    release(p);
+}
+
+void not_joined_wrong() {
+    const Word s = stream_create(), t = stream_create(), e = event_create();
+    const Word p = allocate(bytes);
+    Word graph = 0;
+    begin_capture(s);
+    event_record(e, s);
+    stream_wait(t, e);
+    launch(fill, t, {p, 1});
+    CHECK(end_capture(s, graph) == 904);  // expect: SS302
+    CHECK(captures_under_way() == 0);
+    release(p);
+}
+
+void joined_right() {
+    const Word s = stream_create(), t = stream_create(), e = event_create(), f = event_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    Word graph = 0, executable = 0;
+    begin_capture(s);
+    launch(fill, s, {p, 1});
+    event_record(e, s);
+    stream_wait(t, e);
+    launch(scale, t, {q, p});
+    event_record(f, t);
+    stream_wait(s, f);
+    launch(scale, s, {p, q});
+    CHECK(end_capture(s, graph) == 0);
+    CHECK(captures_under_way() == 0);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    release(q);
+}
+
+/// While one stream captures, others work and wait as ever.
+void order_beside_a_capture_right() {
+    const Word s = stream_create(), t = stream_create(), u = stream_create(), e = event_create();
+    const Word p = allocate(bytes);
+    Word graph = 0;
+    begin_capture(u);
+    launch(fill, s, {p, 1});
+    event_record(e, s);
+    stream_wait(t, e);
+    launch(fill, t, {p, 2});
+    CHECK(end_capture(u, graph) == 0);
+    stream_synchronize(t);
+    release(p);
+}
+
+/// However a capture ends, nothing is asked afterwards.
+void ends_of_captures() {
+    const Word s = stream_create(), t = stream_create(), e = event_create();
+    Word graph = 0;
+    CHECK(begin_capture(1) == 900);
+    CHECK(captures_under_way() == 0);
+    begin_capture(s);
+    CHECK(begin_capture(s) == 401);
+    CHECK(captures_under_way() == 1);
+    event_record(e, s);
+    stream_wait(t, e);
+    CHECK(end_capture(t, graph) == 903);
+    CHECK(captures_under_way() == 1);
+    CHECK(end_capture(s, graph) == 901);
+    CHECK(captures_under_way() == 0);
+    CHECK(end_capture(s, graph) == 401);
+    CHECK(captures_under_way() == 0);
+    begin_capture(s);
+    stream_destroy(s);
+    CHECK(captures_under_way() == 0);
+    begin_capture(t);
+    CHECK(captures_under_way() == 1);
+    destroy_context();
+    CHECK(captures_under_way() == 0);
+}
+
+void capture_into_a_graph() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    Word graph = graph_create(), executable = 0;
+    const Word body = graph;
+    begin_capture_to(s, graph);
+    launch(fill, s, {p, 1});
+    CHECK(end_capture(s, graph) == 0);
+    CHECK(graph == body);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+}
+
+// -- bodies -------------------------------------------------------------------------------------------------------------
+
+/// Every type of node. The test knows what is to come of it.
+void all_nodes() {
+    const Word p = allocate(4 * bytes), q = allocate(4 * bytes), e = event_create();
+    std::printf("%#llx %#llx %#llx\n", static_cast<unsigned long long>(p), static_cast<unsigned long long>(q),
+        static_cast<unsigned long long>(e));
+    const Word child = graph_create();
+    const Word inner = add_kernel(child, {}, scale, {p, q});
+    add_fill(child, {inner}, p, 100, 3, 128);
+    add_fill(child, {inner}, q, 100);
+    const Word graph = graph_create();
+    const Word kernel = add_kernel(graph, {}, scale, {p + 64, q});
+    const Word copy = add_copy(graph, {kernel}, q, p, 4096);
+    const Word parent = add_child(graph, {copy}, child);
+    std::vector<Word> bodies(2);
+    const Word branch = add_conditional(graph, {parent}, bodies);
+    add_kernel(bodies[0], {}, fill, {p, 1});
+    const Word waits = add_event(graph, {branch}, false, e);
+    const Word host = add_host(graph, {waits}, reinterpret_cast<void*>(q));
+    const Word signal = add_semaphore(graph, {host});
+    const Word values = add_operations(graph, {signal}, p, q);
+    const Word records = add_event(graph, {values}, true, e);
+    Word r = 0, node = 0, executable = 0;
+    const Word made = add_alloc(graph, {records}, bytes, r);
+    add_free(node, graph, {made, kernel}, r);
+    instantiate(executable, graph, 15);
+}
+
+void clone_keeps_places() {
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    add_kernel(graph, {}, fill, {p, 1});
+    Word clone = 0, executable = 0;
+    graph_clone(clone, graph);
+    graph_destroy(graph);
+    instantiate(executable, clone);
+    release(p);
+}
+
+/// Handles of graphs and nodes come back: nothing is stale, and places are those of the new nodes.
+void handles_come_back_right() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    for (int round = 0; round < 3; ++round) {
+        Word graph = 0, executable = 0;
+        begin_capture(s);
+        launch(fill, s, {p, 1});
+        end_capture(s, graph);
+        instantiate(executable, graph);
+        graph_destroy(graph);
+        graph_launch(executable, s);
+        stream_synchronize(s);
+        exec_destroy(executable);
+    }
+    release(p);
+}
+
+void unreadable() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    Word graph = 0, executable = 0, r = 0;
+    begin_capture(s);
+    allocate_async(r, bytes, s);
+    launch(fill, s, {p, 1});
+    CHECK(end_capture(s, graph) == 0);
+    world().questions_fail = true;
+    CHECK(instantiate(executable, graph) == 0);
+    world().questions_fail = false;
+    CHECK(graph_launch(executable, s) == 0);
+    launch(fill, s, {r, 1});
+    stream_synchronize(s);
+    release_async(r, s);
+    stream_synchronize(s);
+    release(p);
+}
+
+void many_nodes() {
+    constexpr int count = 100'000;
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    std::vector<Word> before;
+    for (int i = 0; i < count; ++i) {
+        Node node;
+        node.type = abi::NodeType::kernel;
+        node.kernel = &fill;
+        node.arguments = {p, 1};
+        node.before = before;
+        const std::lock_guard guard(world().lock);
+        before = {world().add(graph, node)};
+    }
+    Word executable = 0;
+    CHECK(instantiate(executable, graph) == 0);
+    const Word s = stream_create();
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+}
+
+/// A driver that lacks the later versions of its functions.
+void older_driver_right() {
+    stale_pointer_right();
+    joined_right();
+}
+
+void older_driver_wrong() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word executable = captured(s, p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+}
+
+/// A new file is begun again and again: what is launched is known in the last one too.
+void rotation() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word executable = captured(s, p);
+    const Word changed = captured(s, q);
+    CHECK(set_kernel(changed, world().graphs[world().executables[changed]].nodes[0], fill, {p, 1}) == 0);
+    for (int i = 0; i < 60'000; ++i) graph_launch(executable, s);
+    graph_launch(changed, s);
+    stream_synchronize(s);
+    release(p);
+    graph_launch(changed, s);  // expect: SS303
+    stream_synchronize(s);
+}
+
+// -- functions of the host ----------------------------------------------------------------------------------------------
+
+std::atomic<bool> told{false};
+
+/// The main thread waits for what a host function says, and knows by it that the kernel is over.
+void told_by_host_function_right() {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    told = false;
+    launch(fill, s, {p, 1});
+    CHECK(host_function(s, [](void*) { told = true; }, nullptr) == 0);
+    while (!told) std::this_thread::yield();
+    const Word t = stream_create();
+    launch(fill, t, {p, 2});
+    stream_synchronize(t);
+    release(p);
+    CHECK(world().host_functions == 1);
+}
+
+void host_function_in_a_capture() {
+    const Word s = stream_create();
+    Word graph = 0, executable = 0;
+    begin_capture(s);
+    CHECK(host_function(s, [](void*) {}, nullptr) == 0);
+    end_capture(s, graph);
+    CHECK(world().graphs[graph].nodes.size() == 1);
+    instantiate(executable, graph);
+    begin_capture(s);
+    const Word t = stream_create();
+    CHECK(host_function(t, [](void*) {}, nullptr) == 0);
+    end_capture(s, graph);
+    CHECK(world().graphs[graph].nodes.empty());
+    CHECK(world().host_functions == 0);
+}
+
+// -- threads ------------------------------------------------------------------------------------------------------------
+
+void threads_right() {
+    std::vector<std::thread> threads;
+    for (int index = 0; index < 4; ++index) {
+        threads.emplace_back([] {
+            for (int round = 0; round < 20; ++round) {
+                const Word s = stream_create();
+                const Word p = allocate(bytes);
+                Word graph = 0, executable = 0;
+                begin_capture(s, 2);
+                launch(fill, s, {p, 1});
+                end_capture(s, graph);
+                instantiate(executable, graph);
+                graph_launch(executable, s);
+                host_function(s, [](void*) {}, nullptr);
+                stream_synchronize(s);
+                exec_destroy(executable);
+                graph_destroy(graph);
+                release(p);
+                stream_destroy(s);
+            }
+        });
+    }
+    for (std::thread& each : threads) each.join();
+    CHECK(captures_under_way() == 0);
+}
+
+struct Scenario {
+    const char* name;
+    void (*run)();
+};
+
+#define SCENARIO(name) {#name, name}
+constexpr Scenario scenarios[] = {
+    SCENARIO(stale_pointer_wrong),
+    SCENARIO(stale_pointer_right),
+    SCENARIO(recycled_pointer_wrong),
+    SCENARIO(set_to_new_pointer_right),
+    SCENARIO(set_to_old_pointer_wrong),
+    SCENARIO(updated_as_a_whole_right),
+    SCENARIO(disabled_node_right),
+    SCENARIO(enabled_again_wrong),
+    SCENARIO(child_set_to_new_pointer_right),
+    SCENARIO(relaunch_unfreed_wrong),
+    SCENARIO(relaunch_with_free_right),
+    SCENARIO(relaunch_with_flag_right),
+    SCENARIO(used_outside_without_order_wrong),
+    SCENARIO(used_outside_in_order_right),
+    SCENARIO(free_node_beside_use_wrong),
+    SCENARIO(free_node_after_use_right),
+    SCENARIO(restrictions_wrong),
+    SCENARIO(refused_for_conditional_nodes),
+    SCENARIO(wait_in_capture_wrong),
+    SCENARIO(not_joined_wrong),
+    SCENARIO(joined_right),
+    SCENARIO(order_beside_a_capture_right),
+    SCENARIO(ends_of_captures),
+    SCENARIO(capture_into_a_graph),
+    SCENARIO(all_nodes),
+    SCENARIO(clone_keeps_places),
+    SCENARIO(handles_come_back_right),
+    SCENARIO(unreadable),
+    SCENARIO(many_nodes),
+    SCENARIO(older_driver_right),
+    SCENARIO(older_driver_wrong),
+    SCENARIO(rotation),
+    SCENARIO(told_by_host_function_right),
+    SCENARIO(host_function_in_a_capture),
+    SCENARIO(threads_right),
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count < 3) return 2;
+    for (const Scenario& each : scenarios) {
+        if (std::strcmp(each.name, arguments[1]) != 0) continue;
+        world().old = std::strncmp(each.name, "older_driver", 12) == 0;
+        start(arguments[2], count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 0);
+        each.run();
+        stop();
+        return 0;
+    }
+    return 2;
+}

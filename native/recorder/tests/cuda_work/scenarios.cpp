@@ -1,0 +1,501 @@
+#include "scenarios.hpp"
+
+#include <array>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "calls.hpp"
+
+namespace synthetic {
+namespace {
+
+constexpr std::uint64_t device = 0x7f0000000000;   // where the fake device's memory lies
+constexpr std::uint64_t host = 0x7e0000000000;     // and that of the host
+constexpr std::uint64_t one = 0x1001;              // streams
+constexpr std::uint64_t two = 0x1002;
+constexpr std::uint64_t ready = 0x2001;            // an event
+constexpr std::uint64_t megabyte = 1U << 20;
+
+const Function scale{"_Z5scalePfPKfi", {{0, 8}, {8, 8}, {16, 4}}};
+const Function plain{"plain_c_kernel", {{0, 8}, {8, 8}}};
+
+/// Begins and ends the recording around a scenario.
+struct Recorded {
+    explicit Recorded(const std::string& path, std::uint64_t limit = 0) { start(path, limit); }
+    ~Recorded() { stop(); }
+};
+
+void launch_scale(std::uint64_t stream, std::uint64_t to, std::uint64_t from) {
+    const int count = 7;
+    launch(scale, stream, {&to, &from, &count});
+}
+
+// -- launches -----------------------------------------------------------------------------------------------------------
+
+void launches(const std::string& path) {
+    const Recorded recorded(path);
+    stream(one);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
+    launch_scale(one, a, b);
+    launch_scale(0, a, a);                    // one address twice, once to read: one reference, which may write
+    launch_scale(one, 0x1234, host);          // numbers, and memory that was never CUDA's
+    launch(plain, one, {&a, &b});             // nothing is known of its types
+    const std::uint64_t inside = a + 512;
+    launch_scale(one, inside, b);
+    launch(scale, one, {&a, &b, &a}, 1);      // refused
+    call_per_thread("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0});
+}
+
+void structures(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
+    struct Small {
+        int number;
+        float* pointer;
+    };
+    static const Function small{"_Z5small5SmallPKf", {{0, 16}, {16, 8}}};
+    const Small value{3, reinterpret_cast<float*>(a)};
+    launch(small, 0, {&value, &b});
+    // A structure of 3,500 bytes, as multi-tensor kernels take: its last word holds b, which may be a leftover.
+    static const Function large{"_Z5large5LargePf", {{0, 3504}, {3504, 8}}};
+    std::array<std::uint64_t, 438> words{};
+    words[437] = b;
+    words[5] = a;
+    launch(large, 0, {words.data(), &a});
+    launch(large, 0, {words.data(), words.data()});  // nothing that is sure
+    // Not aligned to a word in the argument buffer: bytes 4 to 12 of the parameter are the word.
+    static const Function shifted{"_Z7shiftedi6Packed", {{0, 4}, {4, 20}}};
+    unsigned char packed[20]{};
+    std::memcpy(packed + 4, &a, 8);
+    launch(shifted, 0, {&value.number, packed});
+}
+
+void argument_buffers(const std::string& path) {
+    const Recorded recorded(path);
+    std::uint64_t buffer[3]{allocate(device, megabyte), allocate(device + 4 * megabyte, megabyte), 7};
+    std::size_t size = 20;
+    void* extra[]{reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
+    call("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
+    size = 8;  // less than the kernel takes: what lies behind is not looked at
+    call("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
+    void* broken[]{reinterpret_cast<void*>(77), buffer, nullptr};
+    call("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, one, 0, at(broken)});
+    // The way of CUDA 3.
+    call("cuParamSetv", {plain.handle(), 8, at(buffer[0]), 8});
+    call("cuLaunchGridAsync", {plain.handle(), 1, 1, one});
+}
+
+void older_driver(const std::string& path) {
+    const Recorded recorded(path);
+    driver_tells_parameters(false);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
+    launch_scale(0, a, b);                    // the name tells which are pointers
+    launch(plain, 0, {&a, &b});               // this one's does not
+    launch(plain, 0, {&a, &b});
+}
+
+void many_arguments(const std::string& path) {
+    const Recorded recorded(path);
+    allocate(device, 64 * megabyte);
+    static const Function large{"_Z5large5Large", {{0, 8 * 600}}};
+    std::vector<std::uint64_t> words(600);
+    for (std::size_t index = 0; index < words.size(); ++index) words[index] = device + (index % 40) * 4096;
+    launch(large, 0, {words.data()});         // 40 different ones
+    for (std::size_t index = 0; index < words.size(); ++index) words[index] = device + index * 4096;
+    launch(large, 0, {words.data()});         // more than fit
+    launch(large, 0, {words.data()});
+}
+
+void configured(const std::string& path) {
+    const Recorded recorded(path);
+    stream(one);
+    event(ready);
+    const std::uint64_t a = allocate(device, megabyte);
+    const int count = 1;
+    const void* arguments[]{&a, &a, &count};
+    abi::LaunchConfig configuration{{1, 1, 1}, {32, 1, 1}, 0, one, nullptr, 0};
+    const auto launch_so = [&] {
+        call("cuLaunchKernelEx", {at(configuration), scale.handle(), at(arguments), 0});
+    };
+    launch_so();
+    abi::LaunchAttribute attributes[2]{};
+    attributes[0].id = abi::launch_attribute_programmatic_serialization;
+    attributes[0].value[0] = 1;
+    attributes[1].id = abi::launch_attribute_programmatic_event;
+    attributes[1].value[0] = ready;
+    configuration.attributes = attributes;
+    configuration.attribute_count = 2;
+    launch_so();
+    configuration.stream = 0;
+    configuration.attribute_count = 0;
+    launch_so();
+    call("cuLaunchCooperativeKernel", {scale.handle(), 1, 1, 1, 32, 1, 1, 0, one, at(arguments)});
+    abi::LaunchParameters list[2]{{scale.handle(), {1, 1, 1}, {1, 1, 1}, 0, one, const_cast<void**>(arguments)},
+                                  {scale.handle(), {1, 1, 1}, {1, 1, 1}, 0, two, const_cast<void**>(arguments)}};
+    call("cuLaunchCooperativeKernelMultiDevice", {at(list), 2, 0}, 719);
+}
+
+void reloaded_module(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
+    Function code{"_Z3onePKf", {{0, 8}}};
+    launch(code, 0, {&a});
+    // Another module is loaded to the same place: another function under the same handle, and the name at the same address.
+    call("cuModuleUnload", {0x77});
+    code = {"_Z3twoPKfPf", {{0, 8}, {8, 8}}};
+    launch(code, 0, {&a, &b});
+}
+
+void threads(const std::string& path) {
+    const Recorded recorded(path);
+    constexpr int count = 4;
+    constexpr int rounds = 200;
+    std::vector<std::thread> all;
+    for (int index = 0; index < count; ++index) {
+        all.emplace_back([index] {
+            const std::uint64_t stream_handle = 0x3000 + static_cast<std::uint64_t>(index);
+            stream(stream_handle);
+            const std::uint64_t own = device + static_cast<std::uint64_t>(index) * 256 * megabyte;
+            for (int round = 0; round < rounds; ++round) {
+                const std::uint64_t a = allocate_async(own, megabyte, stream_handle);
+                const int number = round;
+                launch(scale, stream_handle, {&a, &a, &number});
+                call("cuMemcpyDtoDAsync", {a, a + 4096, 64, stream_handle});
+                if (round % 50 == 0) call("cuModuleUnload", {static_cast<std::uint64_t>(index)});
+                call("cuMemFreeAsync", {a, stream_handle});
+            }
+        });
+    }
+    for (std::thread& each : all) each.join();
+}
+
+// -- copies and fills ---------------------------------------------------------------------------------------------------
+
+void copies(const std::string& path) {
+    const Recorded recorded(path);
+    stream(one);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
+    const std::uint64_t p = pinned(host, megabyte);
+    const std::uint64_t pageable = host + 64 * megabyte;
+    call("cuMemcpyHtoD", {a, pageable, 100});
+    call("cuMemcpyHtoD", {a, p, 100});
+    call("cuMemcpyDtoH", {pageable, a, 100});
+    call("cuMemcpyDtoD", {b, a, 100});
+    call("cuMemcpyHtoDAsync", {a, pageable, 100, one});
+    call("cuMemcpyHtoDAsync", {a, p, 100, one});
+    call("cuMemcpyDtoHAsync", {pageable, a, 100, one});
+    call("cuMemcpyDtoHAsync", {p, a, 100, one});
+    call("cuMemcpyDtoDAsync", {b, a, 100, one});
+    call("cuMemcpy", {p, pageable, 100});     // the host's own access
+    call("cuMemcpyAsync", {b, a, 100, 0});
+    call("cuMemcpyPeerAsync", {b, 0xC1, a, 0xC0, 100, one});
+    call("cuMemcpyHtoD", {a, p, 0});
+    call("cuMemcpyHtoD", {a, p, 100}, 700);
+    call_per_thread("cuMemcpyHtoD", {a, p, 100});
+}
+
+void shaped_copies(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t p = pinned(host, megabyte);
+    abi::Copy2D flat{};
+    flat.source = {16, 2, abi::MemoryType::host, p, 0, 0, 256};
+    flat.destination = {0, 0, abi::MemoryType::device, 0, a, 0, 0};
+    flat.width = 64;
+    flat.height = 10;
+    call("cuMemcpy2D", {at(flat)});
+    flat.source.type = abi::MemoryType::unified;
+    flat.source.device = p;
+    call("cuMemcpy2DUnaligned", {at(flat)});
+    abi::Copy3D deep{};
+    deep.source = {0, 0, 1, 0, abi::MemoryType::device, 0, a, 0, 0, 128, 8};
+    deep.destination = {0, 0, 0, 0, abi::MemoryType::device, 0, a + 512 * 1024, 0, 0, 64, 4};
+    deep.width = 64;
+    deep.height = 4;
+    deep.depth = 3;
+    call("cuMemcpy3DAsync", {at(deep), 0});
+    flat.height = 0;
+    call("cuMemcpy2DAsync", {at(flat), 0});
+    call("cuMemcpy2D", {0}, 1);
+    flat.height = ~std::size_t{0};
+    flat.width = ~std::size_t{0};
+    call("cuMemcpy2DAsync", {at(flat), 0}, 1);
+}
+
+void array_copies(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t a = allocate(device, megabyte);
+    std::uint64_t handle = 0;
+    abi::ArrayDescriptor description{64, 32, 0, 0x20, 1, 0};  // floats
+    call("cuArray3DCreate", {at(handle), at(description)}, 0, [&] { handle = 0x555000; });
+    call("cuMemcpyDtoA", {handle, 256, a, 512});
+    call("cuMemcpyAtoA", {handle, 0, handle, 512, 128});
+    call("cuMemcpyAtoH", {host, handle, 0, 16});
+    abi::Copy2D flat{};
+    flat.source = {0, 0, abi::MemoryType::device, 0, a, 0, 0};
+    flat.destination = {8, 3, abi::MemoryType::array, 0, 0, handle, 0};
+    flat.width = 16;
+    flat.height = 2;
+    call("cuMemcpy2DAsync", {at(flat), 0});
+    flat.destination.array = 0x999;           // an array that nobody made
+    call("cuMemcpy2DAsync", {at(flat), 0});
+    call("cuArrayDestroy", {handle});
+    call("cuArrayDestroy", {handle}, 400);
+    call("cuMipmappedArrayCreate", {at(handle), at(description), 3}, 0, [&] { handle = 0x555000; });
+    std::uint64_t level = 0;
+    call("cuMipmappedArrayGetLevel", {at(level), handle, 1}, 0, [&] { level = 0x555800; });
+    call("cuMemcpyAtoD", {a, level, 0, 16});
+    call("cuMipmappedArrayDestroy", {handle});
+}
+
+void batches(const std::string& path) {
+    const Recorded recorded(path);
+    stream(one);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t p = pinned(host, megabyte);
+    std::uint64_t to[]{a, a + 1024, p};
+    std::uint64_t from[]{p, a, a};
+    std::size_t sizes[]{100, 200, 300};
+    abi::CopyAttributes attributes[2]{{abi::SourceOrder::during_call, {}, {}, 0}, {abi::SourceOrder::stream, {}, {}, 0}};
+    std::size_t first[]{0, 1};
+    call("cuMemcpyBatchAsync", {at(to), at(from), at(sizes), 3, at(attributes), at(first), 2, one});
+    abi::BatchCopy3D shaped{};
+    shaped.source.type = abi::BatchOperand::pointer_type;
+    shaped.source.pointer = {a, 32, 16, {}};
+    shaped.destination.type = abi::BatchOperand::pointer_type;
+    shaped.destination.pointer = {a + 65536, 0, 0, {}};
+    shaped.width = 8;
+    shaped.height = 4;
+    shaped.depth = 2;
+    shaped.order = abi::SourceOrder::stream;
+    call("cuMemcpy3DBatchAsync", {1, at(shaped), 0, one});
+    std::uint64_t ranges[]{a, a + 4096};
+    call("cuMemPrefetchBatchAsync", {at(ranges), at(sizes), 2, 0, 0, 0, 0, one});
+    call("cuMemDiscardBatchAsync", {at(ranges), at(sizes), 2, 0, one}, 1);
+}
+
+void fills(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t p = pinned(host, megabyte);
+    call("cuMemsetD8", {a, 0, 100});
+    call("cuMemsetD32Async", {a, 0, 100, one});
+    call("cuMemsetD2D16", {a, 256, 0, 10, 3});
+    call("cuMemsetD8", {p, 0, 100});
+    call("cuMemPrefetchAsync", {a, 4096, 0, 0, one});
+    call("cuStreamAttachMemAsync", {one, a, 0, 1});
+}
+
+void value_operations(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t a = allocate(device, megabyte);
+    call("cuStreamWaitValue32", {one, a, 1, 0});
+    call("cuStreamWriteValue64", {one, a + 8, 1, 0});
+    abi::BatchMemoryOperation list[3]{};
+    list[0].operation = abi::MemoryOperation::wait_value_64;
+    list[0].address = a;
+    list[1].operation = abi::MemoryOperation::barrier;
+    list[2].operation = abi::MemoryOperation::write_value_32;
+    list[2].address = a + 16;
+    call("cuStreamBatchMemOp", {one, 3, at(list), 0});
+}
+
+// -- memory -------------------------------------------------------------------------------------------------------------
+
+void allocations(const std::string& path) {
+    const Recorded recorded(path);
+    stream(one);
+    std::uint64_t out = 0;
+    std::size_t pitch = 0;
+    allocate(device, 1000);
+    call("cuMemAllocPitch", {at(out), at(pitch), 100, 10, 4}, 0, [&] { out = device + 8 * megabyte; pitch = 512; });
+    call("cuMemAllocManaged", {at(out), 2000, 1}, 0, [&] { out = device + 16 * megabyte; });
+    pinned(host, 3000);
+    allocate_async(device + 24 * megabyte, 4000, one);
+    call("cuMemAllocFromPoolAsync", {at(out), 5000, 0x9001, one}, 0, [&] { out = device + 32 * megabyte; });
+    call("cuMemHostRegister", {host + 8 * megabyte, 6000, 0});
+    call("cuMemAlloc", {at(out), megabyte}, 2);
+    call("cuMemAllocFromPoolAsync", {at(out), 5000, 0x9001, one}, 1);
+    call("cuMemFree", {device});
+    call("cuMemFree", {0});
+    call("cuMemFree", {device + 8 * megabyte + 4}, 1);
+    call("cuMemFreeAsync", {device + 24 * megabyte, one});
+    call("cuMemFreeHost", {host});
+    call("cuMemHostUnregister", {host + 8 * megabyte});
+}
+
+void failed_free(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t p = pinned(host, megabyte);
+    call("cuMemFree", {p}, 1);                // of another family: it stays pinned memory
+    call("cuMemcpyHtoD", {device, p, 16});
+    call("cuMemFreeHost", {p});
+    call("cuMemcpyHtoD", {device, p, 16});    // now it is any host memory
+}
+
+void mappings(const std::string& path) {
+    const Recorded recorded(path);
+    const std::uint64_t base = device + 1024 * megabyte;
+    for (std::uint64_t index = 0; index < 3; ++index) call("cuMemMap", {base + index * 2 * megabyte, 2 * megabyte, 0, 0x88, 0});
+    const std::uint64_t inside = base + 3 * megabyte;
+    launch_scale(0, inside, base);
+    call("cuMemUnmap", {base, 4 * megabyte});
+    call("cuMemMap", {base, 2 * megabyte, 0, 0x88, 0});
+    call("cuMemUnmap", {base, 2 * megabyte});
+    call("cuMemUnmap", {base + 4 * megabyte, 2 * megabyte}, 1);
+}
+
+void imports(const std::string& path) {
+    const Recorded recorded(path);
+    std::uint64_t out = 0;
+    driver_ranges()[device] = 12345;
+    const auto open = [&](std::int32_t status) { call("cuIpcOpenMemHandle", {at(out), 0, 1}, status, [&] { out = device; }); };
+    open(0);
+    open(0);                                  // the same handle again: the same memory
+    call("cuIpcCloseMemHandle", {device});
+    call("cuIpcCloseMemHandle", {device});
+    open(201);
+    abi::ExternalBuffer buffer{0, 777, 0, {}};
+    call("cuExternalMemoryGetMappedBuffer", {at(out), 0x66, at(buffer)}, 0, [&] { out = device + 8 * megabyte; });
+    call("cuMemFree", {device + 8 * megabyte});
+    driver_ranges()[device + 16 * megabyte] = 4096;
+    std::uint64_t shared[8]{};
+    call("cuMemPoolImportPointer", {at(out), 0x9001, at(shared)}, 0, [&] { out = device + 16 * megabyte; });
+}
+
+void pools(const std::string& path) {
+    const Recorded recorded(path);
+    std::uint64_t pool = 0;
+    std::uint64_t word[16]{};
+    call("cuMemPoolCreate", {at(pool), at(word)}, 0, [&] { pool = 0x9001; });
+    call("cuMemPoolSetAttribute", {pool, 4, at(word)});
+    call("cuMemPoolTrimTo", {pool, 0});
+    call("cuMemPoolDestroy", {pool});
+    call("cuMemPoolTrimTo", {pool, 0}, 1);
+    call("cuMemPoolCreate", {at(pool), at(word)}, 1);
+}
+
+void variables(const std::string& path) {
+    const Recorded recorded(path);
+    std::uint64_t address = 0;
+    std::size_t size = 0;
+    const auto get = [&] {
+        call("cuModuleGetGlobal", {at(address), at(size), 0x77, at("name")}, 0, [&] { address = device; size = 256; });
+    };
+    get();
+    get();                                    // nothing new
+    call("cuMemcpyHtoD", {device, host, 16});
+    call("cuModuleUnload", {0x77});
+    get();
+}
+
+void rotation(const std::string& path) {
+    const Recorded recorded(path, 4 * megabyte);
+    stream(one);
+    allocate(device, 1000);
+    pinned(host, 2000);
+    allocate(device + 8 * megabyte, 3000);
+    call("cuMemFree", {device + 8 * megabyte});
+    std::uint64_t handle = 0;
+    abi::ArrayDescriptor description{64, 32, 0, 0x20, 1, 0};
+    call("cuArray3DCreate", {at(handle), at(description)}, 0, [&] { handle = 0x555000; });
+    for (int round = 0; round < 40000; ++round) call("cuMemsetD8Async", {device, 0, 100, one});
+}
+
+// -- whole programs, wrong and right ------------------------------------------------------------------------------------
+
+void free_races(const std::string& path, bool waits) {
+    const Recorded recorded(path);
+    stream(one);
+    stream(two);
+    event(ready);
+    const std::uint64_t a = allocate_async(device, megabyte, one);
+    launch_scale(one, a, a);
+    call("cuEventRecord", {ready, one});
+    if (waits) call("cuStreamWaitEvent", {two, ready, 0});
+    call("cuMemFreeAsync", {a, two});
+}
+
+void uses_unordered(const std::string& path, bool waits) {
+    const Recorded recorded(path);
+    stream(one);
+    stream(two);
+    const std::uint64_t a = allocate(device, megabyte);
+    const std::uint64_t b = allocate(device + 8 * megabyte, megabyte);
+    call("cuMemsetD8Async", {a, 0, megabyte, one});
+    if (waits) call("cuStreamSynchronize", {one});
+    call("cuMemcpyDtoDAsync", {b, a, megabyte, two});
+    call("cuStreamSynchronize", {one});
+    call("cuStreamSynchronize", {two});
+    call("cuMemFree", {a});
+    call("cuMemFree", {b});
+}
+
+void unmaps_in_use(const std::string& path, bool waits) {
+    const Recorded recorded(path);
+    stream(one);
+    const std::uint64_t base = device + 1024 * megabyte;
+    call("cuMemMap", {base, 2 * megabyte, 0, 0x88, 0});
+    call("cuMemMap", {base + 2 * megabyte, 2 * megabyte, 0, 0x88, 0});
+    launch_scale(one, base + 3 * megabyte, base + 2 * megabyte);
+    if (waits) call("cuStreamSynchronize", {one});
+    call("cuMemUnmap", {base, 4 * megabyte});
+}
+
+void staged_copy_freed(const std::string& path, bool waits) {
+    const Recorded recorded(path);
+    stream(one);
+    const std::uint64_t a = allocate_async(device, megabyte, one);
+    const std::uint64_t p = pinned(host, megabyte);
+    call("cuMemcpyDtoHAsync", {p, a, megabyte, one});
+    if (waits) call("cuStreamSynchronize", {one});
+    call("cuMemFreeHost", {p});
+    call("cuMemFreeAsync", {a, one});
+}
+
+template <void (*scenario)(const std::string&, bool), bool right> void variant(const std::string& path) { scenario(path, right); }
+
+}  // namespace
+
+const std::map<std::string_view, Scenario>& scenarios() {
+    static const std::map<std::string_view, Scenario> all{
+        {"launches", launches},
+        {"structures", structures},
+        {"argument_buffers", argument_buffers},
+        {"older_driver", older_driver},
+        {"many_arguments", many_arguments},
+        {"configured", configured},
+        {"reloaded_module", reloaded_module},
+        {"threads", threads},
+        {"copies", copies},
+        {"shaped_copies", shaped_copies},
+        {"array_copies", array_copies},
+        {"batches", batches},
+        {"fills", fills},
+        {"value_operations", value_operations},
+        {"allocations", allocations},
+        {"failed_free", failed_free},
+        {"mappings", mappings},
+        {"imports", imports},
+        {"pools", pools},
+        {"variables", variables},
+        {"rotation", rotation},
+        {"free_races_wrong", variant<free_races, false>},
+        {"free_races_right", variant<free_races, true>},
+        {"uses_unordered_wrong", variant<uses_unordered, false>},
+        {"uses_unordered_right", variant<uses_unordered, true>},
+        {"unmaps_in_use_wrong", variant<unmaps_in_use, false>},
+        {"unmaps_in_use_right", variant<unmaps_in_use, true>},
+        {"staged_copy_freed_wrong", variant<staged_copy_freed, false>},
+        {"staged_copy_freed_right", variant<staged_copy_freed, true>},
+    };
+    return all;
+}
+
+}  // namespace synthetic

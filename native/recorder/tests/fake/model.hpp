@@ -1,0 +1,137 @@
+// One process's device, as small as serves: work is done at once, so nothing is ever pending; addresses and handles are
+// handed out again as soon as they are free.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel.hpp"
+#include "tool.hpp"
+
+namespace fake {
+
+constexpr Status invalid_value = 1;
+constexpr Status not_initialized = 3;
+constexpr Status invalid_context = 201;
+constexpr Status invalid_handle = 400;
+constexpr Status not_supported = 801;
+constexpr Status capture_unsupported = 900;
+constexpr Status capture_invalidated = 901;
+constexpr Status capture_unjoined = 904;
+
+enum class Kind { plain, stream_ordered, managed, pinned, registered, graph };
+
+struct Block {
+    std::size_t size;
+    Kind kind;
+    Word context;
+    bool alive = true;  ///< graph memory: from a launch on
+};
+
+struct Node {
+    abi::NodeType type = abi::NodeType::empty;
+    std::vector<Word> before;
+    const Kernel* kernel = nullptr;
+    std::vector<std::vector<unsigned char>> arguments;
+    std::vector<void*> argument_pointers;
+    unsigned grid[3]{};
+    unsigned block[3]{};
+    Word destination = 0;  ///< of copies and fills; the address of memory nodes; the child graph
+    Word source = 0;
+    std::size_t bytes = 0;
+    unsigned value = 0;
+    void (*function)(void*) = nullptr;
+    void* user = nullptr;
+};
+
+struct Graph {
+    std::vector<Word> nodes;
+    bool instantiated = false;
+};
+
+struct Executable {
+    std::vector<Node> nodes;
+    bool auto_free = false;
+};
+
+struct Capture {
+    Word graph;
+    Word origin;
+    int mode;
+    std::uint64_t id;
+    bool invalid = false;
+    std::map<Word, std::vector<Word>> ends;  ///< stream -> nodes that its next one comes after
+};
+
+struct Stream {
+    unsigned flags = 0;
+    Word context = 0;
+    std::shared_ptr<Capture> capture;
+};
+
+struct Event {
+    std::shared_ptr<Capture> capture;  ///< of its latest record
+    std::vector<Word> nodes;
+};
+
+class Model {
+public:
+    Word new_handle();
+    void release_handle(Word handle) { free_handles_.push_back(handle); }
+
+    Word allocate(std::size_t size, Kind kind, Word context);
+    Status release(Word address, std::initializer_list<Kind> kinds);
+    Stream* stream(Word handle);
+    /// The node becomes the latest of a capturing stream. Returns its handle.
+    Word capture(Stream& stream, Word handle, Node node);
+    /// A copy or fill, as the memory of the fake device is ordinary memory.
+    static void run(const Node& node);
+    /// Which captures this thread's potentially unsafe call would break: fails them.
+    Status unsafe_call();
+
+    std::recursive_mutex lock;  // the driver holds locks while callbacks of resources run: those may call it again
+    std::map<Word, Block> memory;
+    std::map<Word, Stream> streams;
+    std::map<Word, Event> events;
+    std::map<Word, Graph> graphs;
+    std::map<Word, Executable> executables;
+    std::map<Word, Node> nodes;
+    std::set<Word> contexts;
+    std::set<std::shared_ptr<Capture>> captures;
+    Word primary = 0;
+    std::uint64_t next_capture = 1;
+
+private:
+    std::vector<Word> free_handles_;
+    Word next_handle_ = 0x5500'0000'1000;
+    std::map<std::size_t, std::vector<Word>> free_blocks_;
+    Word next_block_ = 0;
+    Word end_ = 0;
+};
+
+Model& model();
+/// Tells whoever asked for the driver's words of them.
+void log_line(const std::string& line);
+Status driver_state();  ///< 0, or why no call can be made
+
+/// A driver call: callbacks around `body`, which runs under the model's lock.
+template <class Body, class... Arguments>
+Status driver_call(std::uint32_t id, const char* name, const char* symbol, Body body, Arguments... arguments) {
+    if (const Status state = driver_state(); state != 0) return state;
+    const Parameters<Arguments...> parameters(arguments...);
+    SeenCall seen(abi::Domain::driver, id, name, parameters.data(), symbol);
+    Status status = 0;
+    {
+        const std::lock_guard guard(model().lock);
+        status = body();
+    }
+    if (status != 0 && status != 600) log_line("Returning " + std::to_string(status) + " from " + name);
+    seen.returned(status);
+    return status;
+}
+
+}  // namespace fake

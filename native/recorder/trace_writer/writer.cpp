@@ -1,0 +1,143 @@
+#include "recorder/trace_writer/writer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <ctime>
+#include <pthread.h>
+#include <vector>
+
+#include "recorder/trace_writer/recording.hpp"
+
+namespace streamsan::recorder {
+namespace {
+
+/// The lanes of one thread: one for each writer that it wrote to.
+struct ThreadLanes {
+    struct Entry {
+        std::uint64_t serial;
+        std::weak_ptr<Recording> recording;
+        Lane* lane;
+    };
+    std::vector<Entry> entries;
+    int rounds = 0;
+};
+
+// Plain words: a call from a destructor of the program's own thread-local objects, which may run after all others, finds them.
+thread_local std::uint64_t cached_serial = 0;
+thread_local Lane* cached_lane = nullptr;
+thread_local ThreadLanes* lanes_of_this_thread = nullptr;
+
+pthread_key_t key;
+
+void leave(void* value) {
+    auto* lanes = static_cast<ThreadLanes*>(value);
+    // Keys' destructors run in up to four rounds, after those of thread-local objects: the program's own keys may still
+    // call the API in the first ones.
+    if (++lanes->rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(key, lanes) == 0) return;
+    for (const auto& entry : lanes->entries)
+        if (const auto recording = entry.recording.lock()) recording->release(*entry.lane);
+    cached_serial = 0;
+    cached_lane = nullptr;
+    lanes_of_this_thread = nullptr;
+    delete lanes;
+}
+
+bool key_is_made() {
+    static const bool made = pthread_key_create(&key, leave) == 0;
+    return made;
+}
+
+Lane* find_or_make(const std::shared_ptr<Recording>& recording) {
+    if (lanes_of_this_thread == nullptr) {
+        if (!key_is_made()) return nullptr;
+        auto lanes = std::make_unique<ThreadLanes>();
+        if (pthread_setspecific(key, lanes.get()) != 0) return nullptr;
+        lanes_of_this_thread = lanes.release();
+    }
+    auto& entries = lanes_of_this_thread->entries;
+    std::erase_if(entries, [](const ThreadLanes::Entry& entry) { return entry.recording.expired(); });
+    const auto found = std::find_if(entries.begin(), entries.end(), [&recording](const ThreadLanes::Entry& entry) {
+        return entry.serial == recording->serial();
+    });
+    Lane* lane = found != entries.end() ? found->lane : recording->lane_of_new_thread();
+    if (lane == nullptr) return nullptr;
+    if (found == entries.end()) entries.push_back({recording->serial(), recording, lane});
+    cached_serial = recording->serial();
+    cached_lane = lane;
+    return lane;
+}
+
+}  // namespace
+
+std::unique_ptr<Writer> Writer::open(const WriterOptions& options, std::string& error) {
+    auto recording = std::make_shared<Recording>();
+    error = recording->begin(options);
+    if (!error.empty()) return nullptr;
+    return std::unique_ptr<Writer>(new Writer(std::move(recording)));
+}
+
+Writer::~Writer() { close(); }
+
+Lane* Writer::lane() {
+    if (recording_->stopped()) [[unlikely]] return nullptr;
+    if (cached_serial == recording_->serial()) [[likely]] return cached_lane;
+    return find_or_make(recording_);
+}
+
+std::uint64_t Writer::next_sequence() { return recording_->counter().fetch_add(1, std::memory_order_acq_rel) + 1; }
+
+std::uint64_t Writer::now() const {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    const std::uint64_t nanoseconds =
+        static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    // A clock that was set back between the processes of a run must not give times near 2^64.
+    const std::uint64_t since = nanoseconds - recording_->monotonic_origin();
+    return since >> 63 == 0 ? since : 0;
+}
+
+std::uint16_t Writer::duration(std::uint64_t nanoseconds) {
+    const int width = static_cast<int>(std::bit_width(nanoseconds));
+    unsigned exponent = width > 11 ? static_cast<unsigned>(width - 11) : 0;
+    std::uint64_t mantissa = nanoseconds >> exponent;
+    if (mantissa << exponent != nanoseconds && ++mantissa >> 11 != 0) {
+        mantissa >>= 1;
+        ++exponent;
+    }
+    return exponent > 31 ? 0xffff : static_cast<std::uint16_t>(exponent << 11 | mantissa);
+}
+
+std::uint32_t Writer::string(std::string_view text) {
+    if (text.empty()) return 0;
+    return recording_->interned([text](SideTables& tables) { return tables.string(text); });
+}
+
+std::uint32_t Writer::site(const SiteRecord& record) {
+    const std::uint32_t id = recording_->interned([&record](SideTables& tables) { return tables.site(record); });
+    if (id != 0) recording_->ids_below(id + 1, 0);
+    return id;
+}
+
+std::uint32_t Writer::module(std::string_view path, std::string_view build_id) {
+    return recording_->interned([path, build_id](SideTables& tables) { return tables.module(path, build_id); });
+}
+
+std::uint16_t Writer::api(std::string_view name) {
+    const std::uint32_t id = recording_->interned([name](SideTables& tables) { return tables.api(name); });
+    if (id != 0) recording_->ids_below(0, id + 1);
+    return static_cast<std::uint16_t>(id);
+}
+
+std::uint64_t Writer::generation() const { return recording_->ids_generation(); }
+bool Writer::stopped() const { return recording_->stopped(); }
+void Writer::on_stop(std::function<void(std::string_view reason)> say) { recording_->on_stop(std::move(say)); }
+void Writer::on_rotation(std::function<void(Lane&)> restate) { recording_->on_rotation(std::move(restate)); }
+
+bool Writer::reopen_after_fork(const WriterOptions& options, std::string& error) {
+    error = recording_->begin(options);
+    return error.empty();
+}
+
+void Writer::close() { recording_->close(); }
+
+}  // namespace streamsan::recorder

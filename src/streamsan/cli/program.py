@@ -1,0 +1,153 @@
+"""Starting the program under test, waiting for it, and ending as it ended: what `run` and `sim` have in common."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from streamsan.analysis import reason_of
+from streamsan.report.excerpt import printable
+
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+_SHELL = "/bin/sh"
+
+Environment = Callable[[int], Mapping[bytes, bytes]]
+"""process id of the program -> its environment"""
+
+# From the keyboard these go to the program too: it decides what they mean, and its report follows.
+_LEFT_TO_THE_PROGRAM = (signal.SIGINT, signal.SIGQUIT)
+# These are sent to one process, and meant for the program (batch systems announce the end of its time with SIGUSR1).
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def find_program(name: str, search_path: str | None) -> str:
+    """Return the path of a program as a shell finds it. Raises OSError: FileNotFoundError, or PermissionError."""
+    if "/" in name:
+        os.stat(name)
+        if os.path.isdir(name) or not os.access(name, os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+        return name
+    refused = False
+    for folder in (search_path if search_path is not None else os.defpath).split(os.pathsep):
+        path = os.path.join(folder or ".", name)
+        if os.path.isfile(path):
+            if os.access(path, os.X_OK):
+                return path
+            refused = True
+    if refused:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+    raise FileNotFoundError(errno.ENOENT, "command not found", name)
+
+
+def run_program(path: str, arguments: Sequence[str], environment: Environment) -> int:
+    """Run a program (arguments[0] is its name) and return its exit status, below 0 for the signal that ended it.
+
+    It inherits all that is inherited over exec. Raises OSError when it cannot be started.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    told, tell = os.pipe()  # closed by a successful exec, else it carries the reason
+    before: dict[signal.Signals, Any] = {}
+    child = 0
+
+    def pass_on(received: int, frame: FrameType | None) -> None:
+        if child:
+            with suppress(ProcessLookupError):
+                os.kill(child, received)
+
+    every = signal.pthread_sigmask(signal.SIG_BLOCK, {*_LEFT_TO_THE_PROGRAM, *_PASSED_ON})
+    try:
+        for number in (*_LEFT_TO_THE_PROGRAM, *_PASSED_ON):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, signal.SIG_IGN if number in _LEFT_TO_THE_PROGRAM else pass_on)
+        child = os.fork()
+        if child == 0:
+            _become(path, arguments, environment, tell, list(before), every)
+        signal.pthread_sigmask(signal.SIG_SETMASK, every)
+        os.close(tell)
+        tell = -1
+        with os.fdopen(told, "rb") as answer:
+            told = -1
+            reason = answer.read()
+        _, ended = os.waitpid(child, 0)
+        child = 0
+        if reason:
+            raise OSError(int(reason), os.strerror(int(reason)), path)
+        return os.waitstatus_to_exitcode(ended)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, every)
+        for descriptor in (told, tell):
+            if descriptor >= 0:
+                os.close(descriptor)
+        for handled, handler in before.items():
+            signal.signal(handled, handler)
+
+
+def _become(
+    path: str,
+    arguments: Sequence[str],
+    environment: Environment,
+    tell: int,
+    handled: Sequence[signal.Signals],
+    mask: Iterable[int],
+) -> NoReturn:
+    """In the child: become the program, or tell why not."""
+    try:
+        # Python ignores SIGPIPE and SIGXFSZ for itself; what was ignored before it started stays so.
+        for number in (*handled, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        variables = environment(os.getpid())
+        try:
+            os.execve(path, list(arguments), variables)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise
+            os.execve(_SHELL, [_SHELL, path, *arguments[1:]], variables)  # a script without `#!`, as execvp does it
+    except BaseException as error:
+        reason = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
+        os.write(tell, str(reason).encode())
+    finally:
+        os._exit(NOT_FOUND)
+
+
+def say_not_started(name: str, error: OSError) -> int:
+    """Say in one line why a program was not started; return the exit status that a shell would give."""
+    click.echo(f"streamsan: {printable(name)}: {reason_of(error)}", err=True)
+    return NOT_FOUND if error.errno in (errno.ENOENT, errno.ENOTDIR) else NOT_EXECUTABLE
+
+
+def end_as(status: int) -> int:
+    """Return a program's exit status; if a signal ended it, end by that signal, as it would have been without us."""
+    if status >= 0:
+        return status
+    number = -status
+    # The program has left its core file, where one was wanted.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with suppress(OSError, ValueError):  # SIGKILL has no handler
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 128 + number
+
+
+def require_place(path: str) -> None:
+    """Raise click.ClickException when no file can be written at `path`."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise click.ClickException(f"{printable(path)}: is a directory")
+    if not os.path.isdir(folder):
+        raise click.ClickException(f"{printable(path)}: no such folder")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise click.ClickException(f"{printable(path)}: permission denied")

@@ -1,0 +1,148 @@
+"""`streamsan run`: start a CUDA program, record what it asks of its GPU, then check it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+
+import click
+
+from streamsan.analysis import Checked, UnreadableError, analyse_trace
+from streamsan.cli.program import end_as, find_program, require_place, run_program, say_not_started
+from streamsan.cli.progress import Step, progress
+from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
+from streamsan.cli.size import size
+from streamsan.recorder.environment import INJECTION, other_tool, own_environment
+from streamsan.recorder.family import SUFFIX
+from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
+from streamsan.recorder.launch import Recording, recording
+from streamsan.recorder.symboliser import Symboliser
+from streamsan.recorder.symbols import add_symbols
+from streamsan.report import Problem
+from streamsan.report.excerpt import printable
+from streamsan.trace.errors import TraceError
+
+EPILOG = """\b
+Examples:
+  streamsan run -- ./pipeline --steps 10
+  streamsan run -o run.sst --no-check -- python train.py
+  streamsan run --error-exitcode 1 --report findings.txt -- ./tests
+
+The program is not rebuilt, and its output is its own; so is the exit status.
+With --error-exitcode N it is N if there is a finding at warning or above.
+"""
+
+
+@click.command(epilog=EPILOG, no_args_is_help=True, context_settings={"allow_interspersed_args": False})
+@click.option("-o", "--output", default="", metavar="F.sst", help="Keep the trace.")
+@click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here, not to stderr.")
+@click.option(
+    "--error-exitcode", type=click.IntRange(0, 255), default=None, metavar="N", help="Exit with N on findings."
+)
+@click.option("--no-check", is_flag=True, help="Record only; `streamsan check F.sst` checks later, anywhere.")
+@click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
+@click.option("--max-size", default="", metavar="SIZE", callback=size, help="Keep the end of a long run: 500M, 2G, ...")
+@report_options
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND [ARGUMENTS]...")
+def run(
+    output: str,
+    report_file: str,
+    error_exitcode: int | None,
+    no_check: bool,
+    no_sites: bool,
+    max_size: int,
+    reporting: ReportOptions,
+    command: Sequence[str],
+) -> int:
+    """Run a CUDA program, record it, then check what it did. Needs the CUDA driver, and CUPTI."""
+    _require_sense(output, report_file, error_exitcode, no_check)
+    library = recorder_library()
+    if library is None:
+        raise click.ClickException(
+            f"this installation has no recorder ({LIBRARY}): install it on Linux with a compiler"
+        )
+    environment = own_environment()
+    try:
+        program = find_program(command[0], os.fsdecode(environment[b"PATH"]) if b"PATH" in environment else None)
+    except OSError as error:
+        return say_not_started(command[0], error)
+    other = other_tool(environment, str(library))
+    if other:
+        _say(f"nothing is recorded: {INJECTION} is set to another tool, {printable(other)}")
+    elif not has_driver():
+        _say(f"nothing is recorded: no CUDA driver ({DRIVER}) on this machine")
+    with recording(str(library), output, program, environment, max_size, not no_sites) as run_:
+        given = (lambda process: environment) if other else partial(run_.environment, environment)
+        try:
+            status = run_program(program, command, given)
+        except OSError as error:
+            return say_not_started(command[0], error)
+        found, written = False, True
+        if not other:
+            found, written = _finish(run_, command[0], output, reporting, report_file, no_check)
+    if not written:
+        return 2
+    if found and error_exitcode is not None:
+        return error_exitcode
+    return end_as(status)
+
+
+def _require_sense(output: str, report_file: str, error_exitcode: int | None, no_check: bool) -> None:
+    if output and not output.endswith(SUFFIX):
+        raise click.UsageError(f"-o: {printable(output)} does not end in {SUFFIX}")
+    if no_check and not output:
+        raise click.UsageError("--no-check leaves nothing without -o F.sst")
+    if no_check and (report_file or error_exitcode is not None):
+        raise click.UsageError("--no-check makes no report: --report and --error-exitcode need one")
+    for path in filter(None, (output, report_file)):
+        require_place(path)
+    if output and not os.access(os.path.dirname(output) or ".", os.W_OK):
+        # A trace is written under another name beside it, and so are those of further processes.
+        raise click.ClickException(f"{printable(os.path.dirname(output) or '.')}: permission denied")
+
+
+def _say(line: str) -> None:
+    click.echo(f"streamsan: {printable(line)}", err=True)
+
+
+def _finish(
+    run_: Recording, name: str, output: str, reporting: ReportOptions, report_file: str, no_check: bool
+) -> tuple[bool, bool]:
+    """Complete the trace, check it, report. Returns whether there are findings, and whether all was written."""
+    said = run_.said()
+    for line in said:
+        _say(line)
+    with progress() as show:
+        files = run_.files()
+        _add_symbols(files, run_.started, show)
+        if no_check or not files:
+            if not files and not said and has_driver():
+                _say(f"nothing recorded: {printable(name)} did not use CUDA")
+            return False, True
+        results, problems = _check(files[0], output or os.path.basename(name), show)
+    report = reporting.report(results, problems)
+    say_problems(report)
+    written = deliver(report, reporting, report_file)
+    return has_findings(report), written and bool(results)
+
+
+def _add_symbols(files: Sequence[str], started: float, show: Step | None) -> None:
+    """Write what the frames of the call stacks are into the files, so that they can be checked anywhere."""
+    source = Symboliser(started)  # one for all: the processes of a run have their libraries in common
+    for number, path in enumerate(files):
+        if show is not None:
+            show("looking up call sites", number, len(files))
+        try:
+            add_symbols(path, source)
+        except TraceError as error:
+            _say(f"{path}: call sites are not in the trace: {error.reason}")
+
+
+def _check(path: str, name: str, show: Step | None) -> tuple[list[Checked], list[Problem]]:
+    watch = None if show is None else partial(show, f"checking {printable(name)[-60:]}")
+    try:
+        checked = analyse_trace(path, watch, name)
+    except UnreadableError as error:
+        return [], [Problem(name, f"not checked: {error.reason}")]
+    return [checked], [Problem(name, message) for message in checked.problems]

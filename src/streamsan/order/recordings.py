@@ -1,0 +1,53 @@
+"""What is said of a recording as a whole: in which call it ended, and what it could not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from streamsan.order.engine import RECORDING, Analysis
+from streamsan.order.facts import Operation
+from streamsan.order.places import Sited
+
+MOST_CALLS = 4
+"""Calls that are named as those the program was in; of further threads it only says how many there are."""
+NOT_SEEN = (
+    "recorded: uses through pointers that are stored in device memory, and the blocks that a framework's pool hands "
+    "out, are not seen"
+)
+
+
+class RecordedTrace(Sited, Protocol):
+    """What is asked of a trace here."""
+
+    @property
+    def origin(self) -> str:
+        """How it came about; only "recording" is looked at."""
+
+    @property
+    def apis(self) -> Sequence[str]:
+        """API index to name."""
+
+
+def recording_limits(trace: RecordedTrace, analysis: Analysis) -> list[str]:
+    """Return what limits the result of a recording, one line each; nothing for other traces."""
+    if trace.origin != RECORDING:
+        return []
+    return [*ended_inside(trace, analysis.inside), *([NOT_SEEN] if analysis.launches else [])]
+
+
+def ended_inside(trace: RecordedTrace, calls: Sequence[Operation]) -> list[str]:
+    """Say in which calls the program was when it ended: a hang, a kill, a crash. At most one line."""
+    if not calls:
+        return []
+    named = list(dict.fromkeys(_named(trace, call) for call in calls))
+    more = f", and in {len(named) - MOST_CALLS} other calls" if len(named) > MOST_CALLS else ""
+    return [f"the program ended inside {', '.join(named[:MOST_CALLS])}{more}: the call did not return"]
+
+
+def _named(trace: RecordedTrace, call: Operation) -> str:
+    name = f"`{trace.apis[call.api]}`" if 0 < call.api < len(trace.apis) else "a call"
+    site = trace.site(call.site)
+    if not site.file:
+        return name
+    return f"{name} at {site.file}:{site.line}" if site.line else f"{name} at {site.file}"

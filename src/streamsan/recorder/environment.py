@@ -1,0 +1,79 @@
+"""What `streamsan run` puts into the environment of the program that it starts, and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+INJECTION = "CUDA_INJECTION64_PATH"
+"""the driver loads the library that this names when it is initialised, and calls its InitializeInjection"""
+SETTINGS = "STREAMSAN_RECORD"
+_COERCED = b"LC_CTYPE"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the recorder has to know; `native/recorder/cuda/recorder.hpp` has the same members."""
+
+    output: str
+    """absolute path of F.sst; further processes write F.<pid>.sst beside it"""
+    counter: str
+    """file that holds the sequence counter of all processes"""
+    run: str
+    """random id that the files of a run share"""
+    said: str
+    """file to which processes append why they cannot record, a line each"""
+    cupti: str = ""
+    """folders to look for libcupti in before the usual ones, `:` between them"""
+    max_bytes: int = 0
+    sites: bool = True
+
+    def packed(self, root_pid: int) -> str:
+        """Return the value of the variable SETTINGS: `key=value`, one a line."""
+        values = {
+            "output": self.output,
+            "counter": self.counter,
+            "run": self.run,
+            "cupti": self.cupti,
+            "max_bytes": str(self.max_bytes),
+            "sites": str(int(self.sites)),
+            "root_pid": str(root_pid),
+            "said": self.said,
+        }
+        return "".join(f"{key}={_escaped(value)}\n" for key, value in values.items())
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def own_environment() -> dict[bytes, bytes]:
+    """Return the environment that streamsan was started with."""
+    environment = dict(os.environb)
+    # In the C locale Python sets LC_CTYPE for its children (PEP 538); the program must not see that.
+    with suppress(OSError), open("/proc/self/environ", "rb") as file:
+        given = {entry.partition(b"=")[0] for entry in file.read().split(b"\0")}
+        if _COERCED not in given:
+            environment.pop(_COERCED, None)
+    return environment
+
+
+def recording_environment(
+    environment: Mapping[bytes, bytes], library: str, settings: Settings, root_pid: int
+) -> dict[bytes, bytes]:
+    """Return an environment with the two variables that make a program record itself."""
+    return {
+        **environment,
+        INJECTION.encode(): os.fsencode(library),
+        SETTINGS.encode(): os.fsencode(settings.packed(root_pid)),
+    }
+
+
+def other_tool(environment: Mapping[bytes, bytes], library: str) -> str:
+    """Return the injection library that the user has set, "" for none or our own: there is one place for one tool."""
+    named = os.fsdecode(environment.get(INJECTION.encode(), b""))
+    if not named or os.path.basename(named) == os.path.basename(library):
+        return ""
+    return named

@@ -1,0 +1,71 @@
+"""One recording: where its files go while the program runs, and what they come to when it has ended."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from streamsan.recorder import family
+from streamsan.recorder.cupti_places import cupti_places
+from streamsan.recorder.environment import Settings, recording_environment
+from streamsan.recorder.run_files import settle
+
+COUNTER_BYTES = 4096
+MOST_SAID = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A run that is recorded."""
+
+    settings: Settings
+    library: str
+    started: float
+    """seconds since 1970"""
+
+    def environment(self, given: Mapping[bytes, bytes], process: int) -> dict[bytes, bytes]:
+        """Return the environment of the program, `given` with what makes it record itself."""
+        return recording_environment(given, self.library, self.settings, process)
+
+    def files(self) -> list[str]:
+        """Return the files that the run left, the first process's first; none when nothing was recorded."""
+        first = settle(self.settings.output, self.settings.run)
+        return [first, *(path for path in family.members(first) if path != first)] if first else []
+
+    def said(self) -> list[str]:
+        """Return what processes said that they could not record, each line once."""
+        try:
+            with open(self.settings.said, encoding="utf-8", errors="replace") as file:
+                lines = file.read(MOST_SAID).splitlines()
+        except OSError:
+            return []
+        return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+
+@contextmanager
+def recording(
+    library: str, output: str, program: str, environment: Mapping[bytes, bytes], max_bytes: int, sites: bool
+) -> Iterator[Recording]:
+    """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is ""."""
+    with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
+        counter = os.path.join(folder, "counter")
+        with open(counter, "wb") as file:
+            file.truncate(COUNTER_BYTES)
+        said = os.path.join(folder, "said")
+        with open(said, "wb"):
+            pass
+        settings = Settings(
+            output=os.path.abspath(output) if output else os.path.join(folder, "trace.sst"),
+            counter=counter,
+            run=secrets.token_hex(8),
+            said=said,
+            cupti=":".join(cupti_places(program, environment)),
+            max_bytes=max_bytes,
+            sites=sites,
+        )
+        yield Recording(settings, library, time.time())

@@ -1,0 +1,132 @@
+"""The sites of a recording: whole stacks, of which reports show the frame that the programmer wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from streamsan.trace.function_names import same_function, short_name
+from streamsan.trace.modules import Module
+from streamsan.trace.own_code import is_own_module, is_own_source, is_runtime_function, is_stub
+from streamsan.trace.site import Site
+from streamsan.trace.symbols import Address, Frame
+
+DEEPEST_STACK = 512
+"""Frames of a stack that are looked at."""
+
+
+class FrameSource(Protocol):
+    """Knows what is at an address of a module."""
+
+    def __call__(self, module: Module, offset: int) -> Sequence[Frame]:
+        """Return the frames there, innermost first; none when not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A frame of a stack, and what speaks for showing it."""
+
+    site: Site
+    own: bool
+    """its source, or without a line its module, is the program's own"""
+    shown: bool
+    """not what nvcc generates around a launch, and not the runtime's own"""
+
+    @property
+    def rank(self) -> int:
+        """0 is best: own code with a line; then any with a line; then own modules; then whatever there is."""
+        if not self.shown:
+            return 4
+        if self.site.line:
+            return 0 if self.own else 1
+        return 2 if self.own else 3
+
+
+class Stacks:
+    """Site id -> the frame to show, and the whole stack; worked out when asked for, and kept."""
+
+    def __init__(
+        self, sites: Sequence[Site], modules: Sequence[Module], symbols: Mapping[Address, tuple[Frame, ...]]
+    ) -> None:
+        self._sites = sites
+        self._modules = modules
+        self._symbols = symbols
+        self._source: FrameSource | None = None
+        self._frames: dict[Address, Sequence[Frame]] = {}
+        self._shown: dict[int, Site] = {}
+
+    def symbolise_with(self, source: FrameSource) -> None:
+        """Ask `source` for addresses that the trace's symbols lack."""
+        self._source = source
+        self._frames.clear()
+        self._shown.clear()
+
+    def site(self, number: int) -> Site:
+        """Return the innermost frame of own code, with the label of the call itself.
+
+        Own code is what has a source line and is neither installed nor generated; without any such frame it is the
+        innermost with a line, without that the innermost of an own module, as "libfoo.so+0x1234". The site's caller is
+        the site of the next frame of own code, 0 when there is none.
+        """
+        shown = self._shown.get(number)
+        if shown is None:
+            shown = self._shown[number] = self._choose(number)
+        return shown
+
+    def frames(self, number: int) -> tuple[Site, ...]:
+        """Return the whole stack, innermost first."""
+        return tuple(candidate.site for _, candidate in self._stack(number))
+
+    def _choose(self, number: int) -> Site:
+        innermost = self._sites[number]
+        if not innermost.caller and not innermost.module:
+            return innermost
+        # Most frames of a deep stack lie in modules that are not the program's own: these are not looked up.
+        own = (entry for entry in self._stack(number, own_modules=True) if entry[1].rank == 0)
+        found = next(own, None)
+        if found is None:
+            _, best = min(self._stack(number), key=lambda entry: entry[1].rank)
+            return replace(best.site, text=innermost.text, label=innermost.label, caller=0)
+        at, best = found
+        # Functions inlined into each other have one site: what leads there is the next one.
+        caller = next((other for other, _ in own if other != at), 0)
+        return replace(best.site, text=innermost.text, label=innermost.label, caller=caller)
+
+    def _stack(self, number: int, *, own_modules: bool = False) -> Iterator[tuple[int, _Candidate]]:
+        """Yield the frames with the site that each belongs to; of native ones perhaps only those of own modules."""
+        label = self._sites[number].label
+        # A caller's id is smaller than the id of what it calls, so that the walk ends.
+        for _ in range(DEEPEST_STACK):
+            if not number:
+                return
+            site = self._sites[number]
+            if not site.module:
+                yield number, _Candidate(site, is_own_source(site.file), True)
+            elif not own_modules or is_own_module(self._modules[site.module].path):
+                for candidate in self._native(site, label):
+                    yield number, candidate
+            number = site.caller
+
+    def _native(self, site: Site, label: str) -> Iterator[_Candidate]:
+        module = self._modules[site.module]
+        own_module = is_own_module(module.path)
+        frames = self._at(site.module, site.offset) or (Frame("", 0),)
+        for frame in frames:
+            # The function that a launch `kernel<<<...>>>` calls on the host has the kernel's own name and place.
+            shown = not is_stub(frame.file, frame.function) and not same_function(frame.function, label)
+            own = own_module and (is_own_source(frame.file) or not frame.line)
+            if not frame.line:
+                shown = shown and not is_runtime_function(frame.function)
+            file = frame.file if frame.line else f"{module.name}+{site.offset:#x}"
+            place = replace(site, file=file, line=frame.line, column=frame.column, function=short_name(frame.function))
+            yield _Candidate(place, own, shown)
+
+    def _at(self, module: int, offset: int) -> Sequence[Frame]:
+        address = (module, offset)
+        frames = self._symbols.get(address)
+        if frames is not None:
+            return frames
+        if address not in self._frames:
+            self._frames[address] = () if self._source is None else self._source(self._modules[module], offset)
+        return self._frames[address]

@@ -1,0 +1,5 @@
+"""The fake device for the tests of `streamsan run`."""
+
+from fake_device import fake_device
+
+__all__ = ["fake_device"]

@@ -1,0 +1,183 @@
+"""Builds the fake device of native/recorder/tests/fake once, and runs its programs under `streamsan run`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from expectations import Expectations, Mark
+
+NATIVE = Path(__file__).resolve().parents[1] / "native"
+FAKE = NATIVE / "recorder" / "tests" / "fake"
+PROGRAMS = FAKE / "programs.cpp"
+_FLAGS = ("-std=c++20", "-O0", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror")
+_DRIVER = ("tool.cpp", "model.cpp", "driver_calls.cpp", "driver_graphs.cpp", "driver_queries.cpp")
+_FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "STREAMSAN_RECORD")
+"""variables that would lead to another CUDA than the fake one"""
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a recorded program ended."""
+
+    status: int
+    output: str
+    errors: str
+    report: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of all findings."""
+        return sorted(finding["code"] for finding in self.report["findings"])
+
+    @property
+    def problems(self) -> list[str]:
+        """What limits the report, but for what limits every recording."""
+        messages = [problem["message"] for problem in self.report["summary"]["problems"]]
+        return [message for message in messages if not message.startswith("recorded: ")]
+
+    @property
+    def loud(self) -> set[Mark]:
+        """Line and code of the warnings and errors."""
+        return {mark(finding) for finding in self.report["findings"] if finding["severity"] != "note"}
+
+    @property
+    def notes(self) -> set[Mark]:
+        """Line and code of the notes."""
+        return {mark(finding) for finding in self.report["findings"] if finding["severity"] == "note"}
+
+
+def mark(finding: Mapping[str, Any]) -> Mark:
+    """Return the line and the code of a finding."""
+    return finding["location"]["line"], finding["code"]
+
+
+@dataclass(frozen=True)
+class FakeDevice:
+    """A folder with a driver, a CUPTI and programs."""
+
+    folder: Path
+
+    @property
+    def programs(self) -> str:
+        """The binary with all programs."""
+        return str(self.folder / "bin" / "programs")
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        """Return an environment in which the fake device is this machine's."""
+        variables = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+        libraries = str(self.folder / "lib64")
+        return {**variables, "LD_LIBRARY_PATH": libraries, "CUDA_HOME": str(self.folder), **changes}
+
+    def compiled(self, source: Path) -> str:
+        """Return the binary of a program of a test's own, which includes `runtime.hpp`."""
+        output = source.with_suffix("")
+        _compile(output, [str(source)], f"-I{FAKE}", "-g", str(self.folder / "lib64" / "libcudart.so.13"))
+        return str(output)
+
+    def alone(self, *command: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        """Run a program without a recorder."""
+        return subprocess.run(
+            [self.programs, *command],
+            env=self.environment(**changes),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            input="",
+        )
+
+    def run(
+        self,
+        folder: Path,
+        command: Sequence[str],
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        text: str = "",
+        checked: bool = True,
+    ) -> Ran:
+        """Run programs under `streamsan run` in a folder; with `checked`, its report is read from its JSON."""
+        report = folder / "report.json"
+        asked = ("--format", "json", "--report", str(report)) if checked else ()
+        done = subprocess.run(
+            [sys.executable, "-m", "streamsan", "run", *asked, *options, "--", *command],
+            cwd=folder,
+            env=self.environment(**(environment or {})),
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        found = json.loads(report.read_text()) if checked and report.exists() else {}
+        return Ran(done.returncode, done.stdout, done.stderr, found)
+
+
+def _compile(output: Path, sources: Sequence[str], *flags: str) -> None:
+    compiler = os.environ.get("CXX", "c++")
+    if shutil.which(compiler) is None:
+        raise RuntimeError("these tests need a C++ compiler, as the package itself does")
+    inputs = [str(FAKE / source) for source in sources]
+    done = subprocess.run(
+        [compiler, *_FLAGS, f"-I{NATIVE}", "-o", str(output), *inputs, *flags], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def build(folder: Path) -> FakeDevice:
+    """Build the fake device in a folder, unless it is there; several processes may ask at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            libraries, binaries = folder / "lib64", folder / "bin"
+            libraries.mkdir(exist_ok=True)
+            binaries.mkdir(exist_ok=True)
+            _compile(libraries / "libcuda.so.1", _DRIVER, "-shared", "-Wl,-soname,libcuda.so.1")
+            _compile(libraries / "libcupti.so.13", ["cupti.cpp"], "-shared", "-Wl,-soname,libcupti.so.13")
+            runtime = libraries / "libcudart.so.13"
+            _compile(runtime, ["runtime.cpp", "tool.cpp"], "-shared", "-ldl", "-Wl,-soname,libcudart.so.13")
+            _compile(binaries / "programs", ["programs.cpp"], "-g", "-pthread", str(runtime))
+            (folder / "done").touch()
+    return FakeDevice(folder)
+
+
+@pytest.fixture(scope="session")
+def fake_device(tmp_path_factory: pytest.TempPathFactory) -> FakeDevice:
+    """Return the fake device, built once for all processes of a test run."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    return build(shared / "fake-device")
+
+
+def program_names() -> list[str]:
+    """Return the names of the programs that say what is to be found in them."""
+    return [name for name in _bodies() if name.endswith(("_wrong", "_right"))]
+
+
+def expected(name: str) -> Expectations:
+    """Return what is to be found in a program, with the lines of the file."""
+    first, body = _bodies()[name]
+    return Expectations.of("\n" * first + body)
+
+
+def _bodies() -> dict[str, tuple[int, str]]:
+    """Return the text of each program with the number of lines before it; helpers above it count as its own."""
+    text = PROGRAMS.read_text()
+    bodies: dict[str, tuple[int, str]] = {}
+    start = 0
+    for match in re.finditer(r"^int (\w+)\(const Options&(?: options)?\) \{.*?(?:^\}$|\}$)", text, re.M | re.S):
+        bodies[match[1]] = (text.count("\n", 0, start), text[start : match.end()])
+        start = match.end()
+    return bodies

@@ -1,0 +1,208 @@
+"""The recorder's trace writer, driven by a native program under sanitizers; its files are read by the package."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from trace_writer_driver import ENVIRONMENT, WRITER_SOURCES, build, operations_of, run
+
+from streamsan.trace import Trace
+from streamsan.trace.reader import read
+from streamsan.vocabulary import OperationKind, SlotFlag
+
+DURATION_OF_5000 = 2 << 11 | 1250
+
+
+@pytest.fixture(scope="module", params=["plain", "address", "thread"])
+def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory, request.param, WRITER_SOURCES)
+
+
+@pytest.fixture(scope="module")
+def plain_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory, "plain", WRITER_SOURCES)
+
+
+def counts_by_thread(trace: Trace) -> dict[int, int]:
+    """Check that each thread's operations are there from its first on without a gap; return how many there are."""
+    operations = operations_of(trace)
+    counts = {}
+    for thread in np.unique(operations["thread"]):
+        objects = operations["object"][operations["thread"] == thread]
+        assert np.array_equal(objects, np.arange(len(objects)))
+        counts[int(thread)] = len(objects)
+    return counts
+
+
+def test_everything_is_read_back(driver: Path, tmp_path: Path) -> None:
+    path = tmp_path / "F.sst"
+    run(driver, "everything", path)
+    trace = read(path)
+    assert trace.complete
+    assert trace.problems == []
+    assert trace.apis == ["", "cuMemcpyAsync"]
+    assert len(trace.threads) == 1
+    assert trace.platform == "cuda"
+    outer, inner = trace.site(1), trace.site(2)
+    assert (outer.file, outer.function, outer.line, outer.column, outer.caller) == ("a.py", "main", 7, 3, 0)
+    assert (inner.label, inner.caller, inner.module, inner.offset) == ("scale", 1, 1, 0x1234)
+    assert (trace.site(3).module, trace.site(3).caller, trace.site(3).offset) == (0, 0, 0)
+    assert [(module.path, module.build_id) for module in trace.modules[1:]] == [
+        ("/usr/lib/libx.so", "00ff"),
+        ("/usr/lib/libx.so", ""),
+    ]
+    slots = np.concatenate(list(trace.chunks()))
+    copy, references, wait = slots[:3]
+    assert (copy["kind"], copy["site"], copy["api"], copy["more"]) == (OperationKind.COPY, 2, 1, 1)
+    assert (references["kind"], references["sequence"]) == (OperationKind.REFERENCES, 0x6000)
+    assert (wait["kind"], wait["status"], wait["flags"]) == (OperationKind.STREAM_SYNCHRONIZE, -3, 0)
+    assert (wait["duration"], wait["site"], wait["api"]) == (DURATION_OF_5000, 0, 0)
+    operations = operations_of(trace)
+    assert OperationKind.CONTEXT_SYNCHRONIZE in operations["kind"]
+    assert not np.any(operations["flags"] & SlotFlag.ENTER)
+    assert operations["more"].max() == 255
+
+
+@pytest.mark.parametrize("threads", [8, 200])
+def test_every_thread_has_all_its_operations(driver: Path, tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "F.sst"
+    count = 8000 // threads * 4
+    run(driver, "threads", path, threads, count)
+    trace = read(path)
+    assert trace.complete
+    assert counts_by_thread(trace) == dict.fromkeys(range(threads), count)
+
+
+def test_ended_threads_leave_their_space_to_others(driver: Path, tmp_path: Path) -> None:
+    path = tmp_path / "F.sst"
+    run(driver, "one_by_one", path, 400)
+    trace = read(path)
+    assert len(trace.threads) == 400
+    assert operations_of(trace)["thread"].tolist() == list(range(400))
+    assert path.stat().st_size < 300_000
+
+
+def test_more_threads_than_a_trace_can_tell_apart(plain_driver: Path, tmp_path: Path) -> None:
+    path = tmp_path / "F.sst"
+    output = run(plain_driver, "one_by_one", path, (1 << 16) + 10)
+    assert output == f"{path}: more threads than a trace can tell apart\n"
+    trace = read(path)
+    assert not trace.complete
+    assert len(operations_of(trace)) == 1 << 16
+
+
+@pytest.mark.parametrize("limit", [400_000, 3_000_001, 4096 * 5])
+def test_a_file_that_cannot_grow_stops_the_recording_only(driver: Path, tmp_path: Path, limit: int) -> None:
+    path = tmp_path / "F.sst"
+    output = run(driver, "full", path, limit, 4)
+    assert output == f"{path}: File too large\n"
+    assert path.stat().st_size <= limit
+    trace = read(path)
+    assert not trace.complete
+    if limit > 4096 * 5:
+        assert sum(counts_by_thread(trace).values()) > 1000
+
+
+def test_closing_while_threads_append(driver: Path, tmp_path: Path) -> None:
+    path = tmp_path / "F.sst"
+    run(driver, "closed_early", path, 6)
+    trace = read(path)
+    assert trace.complete
+    counts = counts_by_thread(trace)
+    assert len(counts) == 6
+    assert min(counts.values()) > 100
+
+
+def test_calls_from_a_threads_last_destructors(driver: Path, tmp_path: Path) -> None:
+    path = tmp_path / "F.sst"
+    run(driver, "late_calls", path)
+    trace = read(path)
+    assert operations_of(trace)["object"].tolist() == [1, 2, 1, 2, 1, 2]
+    assert operations_of(trace)["thread"].tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_killed_at_any_moment(plain_driver: Path, tmp_path: Path) -> None:
+    """A hundred kills: whatever has its name is readable, and holds each thread's operations up to some moment."""
+    moments = random.Random(4)
+    found = with_operations = 0
+    for number in range(100):
+        path = tmp_path / f"{number}.sst"
+        # Half of them while the file is made and the first segments are.
+        moment = moments.randrange(3000 if number % 2 else 30_000)
+        result = subprocess.run(
+            [plain_driver, "killed", path, "4", str(moment)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=ENVIRONMENT,
+            timeout=60,
+        )
+        assert result.returncode == -9
+        assert result.stdout in ("", "open\n")
+        if not path.exists():
+            assert result.stdout == ""
+            continue
+        found += 1
+        trace = read(path)
+        assert not trace.complete
+        if list(trace.chunks()):
+            with_operations += sum(counts_by_thread(trace).values()) > 0
+        path.unlink()
+    assert found > 50
+    assert with_operations > 30
+
+
+def test_children_by_fork(driver: Path, tmp_path: Path) -> None:
+    path = tmp_path / "F.sst"
+    # Sanitizers have limits of their own here: the address sanitizer's allocator may be locked by another thread when a
+    # child is forked, and the thread sanitizer loses count of threads that a child of several threads makes.
+    others, threads, count = {"plain": (4, 2, 5000), "address": (0, 2, 5000), "thread": (4, 0, 500)}[
+        driver.name.removeprefix("program_")
+    ]
+    run(driver, "forked", path, others, threads, count)
+    trace = read(path)
+    assert trace.complete
+    assert trace.problems == []
+    first = operations_of(trace)
+    assert first["object"][first["thread"] == 0].tolist() == list(range(22))
+    sequences = set(first["sequence"].tolist())
+    for child in range(0, 20, 2):
+        own = read(tmp_path / f"F.sst.{child}")
+        assert own.complete
+        operations = operations_of(own)
+        assert sorted(counts_by_thread(own).values()) == [1] * threads + [count]
+        # One counter for all of them.
+        assert not sequences & set(operations["sequence"].tolist())
+        sequences |= set(operations["sequence"].tolist())
+    assert sorted(tmp_path.glob("*.part")) == []
+
+
+def test_processes_share_a_counter_and_leave_foreign_descriptors_alone(driver: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / "F.sst", tmp_path / "F.2.sst"]
+    programs = [subprocess.Popen([driver, "counted", path, "5000"], env=ENVIRONMENT) for path in paths]
+    assert [program.wait(timeout=60) for program in programs] == [0, 0]
+    sequences = np.concatenate([operations_of(read(path))["sequence"] for path in paths])
+    assert len(np.unique(sequences)) == 10_000
+    assert (tmp_path / "counter").stat().st_size == 4096
+    assert [Path(f"{path}.own").read_text() for path in paths] == ["mine", "mine"]
+
+
+def test_a_device_is_not_replaced(plain_driver: Path) -> None:
+    result = subprocess.run([plain_driver, "everything", "/dev/null"], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, "/dev/null: not a regular file\n")
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("name", ["missing/F.sst", "."])
+def test_a_file_that_cannot_be_made(plain_driver: Path, tmp_path: Path, name: str) -> None:
+    result = subprocess.run(
+        [plain_driver, "everything", tmp_path / name], capture_output=True, text=True, check=False, env=ENVIRONMENT
+    )
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert str(tmp_path) in result.stderr
+    assert list(tmp_path.iterdir()) == []

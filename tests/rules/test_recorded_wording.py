@@ -1,0 +1,122 @@
+"""What findings say of a recording: nothing has a name there but kernels, and not every call has a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hand_made import HandMade, use_races_free
+
+from streamsan.findings import Finding
+from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.rules import findings_of
+from streamsan.rules.case import byte_count
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+
+
+def recorded() -> HandMade:
+    return HandMade(path="run.sst", origin="recording")
+
+
+def memory(names: HandMade, line: int, size: int = 4 << 20, kind: MemoryKind = MemoryKind.PLAIN) -> AllocationFact:
+    site = names.at(line, file="/src/pipeline.cu") if line else 0
+    return AllocationFact(0x7000, size, 1, kind, False, 1, site)
+
+
+def on_stream(
+    names: HandMade, kind: OperationKind, line: int, number: int, label: str = "", api: str = ""
+) -> Operation:
+    operation = names.operation(kind, line, api, label=label, stream=0x5F3C, file="/src/pipeline.cu")
+    operation = replace(operation, stream_number=number)
+    return operation if line else replace(operation, site=0)
+
+
+def use_and_free(names: HandMade, line: int) -> Finding:
+    alloc = on_stream(names, OperationKind.ALLOC, line and line, 1)
+    use = on_stream(names, OperationKind.LAUNCH, line and line + 1, 2, label="void scale<float, 4>(float*, int)")
+    free = on_stream(names, OperationKind.FREE, line and line + 2, 1, api="cudaFreeAsync")
+    related = ((RelatedRole.ALLOC, alloc), (RelatedRole.USE, use))
+    fact = Fact(102, FactVariant.FREE_ASYNC, free, related, memory(names, line))
+    (finding,) = findings_of(names, [fact])
+    return finding
+
+
+def test_memory_is_told_by_its_size_and_place_and_streams_by_their_number() -> None:
+    finding = use_and_free(recorded(), 12)
+    said = "kernel `scale<float, 4>` may still be using the 4 MiB allocated at pipeline.cu:12 when it is freed"
+    assert finding.message == said
+    assert "used here, in the order of stream 2" in [related.message for related in finding.related]
+    assert finding.fix is not None
+    assert "cudaEventRecord(event, stream2); cudaStreamWaitEvent(stream1, event, 0);" in finding.fix.summary
+
+
+def test_without_a_single_line_the_finding_still_makes_sense() -> None:
+    finding = use_and_free(recorded(), 0)
+    assert finding.message == "a kernel may still be using the 4 MiB of memory when it is freed"
+    assert (finding.location.file, finding.location.line) == ("run.sst", 0)
+    assert finding.related == ()
+    assert finding.fix is not None
+    assert "line 0" not in finding.fix.summary
+
+
+def test_a_trace_of_source_goes_on_as_before() -> None:
+    names = HandMade()
+    (finding,) = findings_of(names, [use_races_free(names)])
+    assert "`d_x`" in finding.message
+    assert (
+        use_and_free(HandMade(), 12).message
+        == "kernel `scale<float, 4>` may still be using the memory when it is freed"
+    )
+
+
+def failure(names: HandMade, line: int, words: str) -> Finding:
+    call = replace(on_stream(names, OperationKind.LAUNCH, line, 1, api="cuLaunchKernel"), status=1)
+    (finding,) = findings_of(names, [Fact(601, FactVariant.UNCHECKED, call, explained=words)])
+    return finding
+
+
+def test_the_driver_s_words_are_quoted_at_the_call() -> None:
+    finding = failure(recorded(), 7, "grid of 0 blocks")
+    assert ("/src/pipeline.cu", 7, "the driver says: grid of 0 blocks") in [
+        (related.file, related.line, related.message) for related in finding.related
+    ]
+    assert finding.properties["driver_says"] == "grid of 0 blocks"
+    assert finding.severity == "note"
+
+
+def test_without_a_line_the_driver_s_words_are_not_lost() -> None:
+    assert failure(recorded(), 0, "grid of 0 blocks").witness[-1] == "the driver says: grid of 0 blocks"
+
+
+def test_long_words_are_cut_where_they_are_shown() -> None:
+    said = next(r.message for r in failure(recorded(), 7, "x" * 1000).related if "driver says" in r.message)
+    assert len(said) < 330
+    assert said.endswith("...")
+
+
+def test_findings_without_a_line_are_not_at_one_place() -> None:
+    names = recorded()
+    use = on_stream(names, OperationKind.LAUNCH, 0, 1)
+    free = on_stream(names, OperationKind.FREE, 0, 1, api="cudaFree")
+    facts = [
+        Fact(101, FactVariant.AFTER_FREE, use, ((RelatedRole.FREE, free),), memory(names, 0)),
+        Fact(201, FactVariant.SAME_POINTER, free, ((RelatedRole.FREE, free),), memory(names, 0, 64)),
+    ]
+    assert [finding.code for finding in findings_of(names, facts)] == ["SS101", "SS201"]
+
+
+def test_another_thread_at_a_reset_is_named_by_its_call() -> None:
+    names = recorded()
+    reset = names.operation(OperationKind.DEVICE_RESET, 9, "cudaDeviceReset")
+    call = names.operation(OperationKind.LAUNCH, 20, "cuLaunchKernel")
+    (finding,) = findings_of(names, [Fact(106, FactVariant.OTHER_THREAD, reset, ((RelatedRole.USE, call),))])
+    assert finding.message == "another host thread is using the device (`cuLaunchKernel`) when the device is reset"
+    assert (20, "called here, by another thread") in [(related.line, related.message) for related in finding.related]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(1, "1 byte"), (100, "100 bytes"), (1536, "1.5 KiB"), (4 << 20, "4 MiB"), (1 << 30, "1 GiB"), (3 << 40, "3 TiB")],
+)
+def test_byte_counts(size: int, text: str) -> None:
+    assert byte_count(size) == text
