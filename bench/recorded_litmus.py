@@ -29,7 +29,8 @@ PROGRAMS = ROOT / "tests" / "litmus"
 sys.path.insert(0, str(ROOT / "tests"))
 
 from expectations import Expectations  # noqa: E402
-from streamsan.trace import reader, writer  # noqa: E402
+from streamsan.recorder import family  # noqa: E402
+from streamsan.trace import writer  # noqa: E402
 
 LIMIT = 90.0
 """seconds that a run may take"""
@@ -143,6 +144,12 @@ def line_of(verdict: Verdict) -> str:
     return f"{verdict.name:<44} {'; '.join(parts)}"
 
 
+def shown_instead(marks: Sequence[str]) -> Expectations:
+    """Return what a recording shows in the place of a program's own expectations; a mark is CODE@LINE."""
+    pairs = (mark.split("@") for mark in marks)
+    return Expectations(frozenset(), frozenset((int(line), code) for code, line in pairs))
+
+
 def table(verdicts: Sequence[Verdict]) -> list[str]:
     """Return the lines of the comparison: found, missed, false alarms, slowdown."""
     wrong = [v for v in verdicts if v.wrong]
@@ -166,15 +173,19 @@ def table(verdicts: Sequence[Verdict]) -> list[str]:
     return lines
 
 
-def keep(verdicts: Sequence[Verdict], folder: Path, target: Path) -> int:
-    """Keep the recordings that show what they should, compactly, beside the codes they must give. Returns how many."""
+def keep(verdicts: Sequence[Verdict], folder: Path, target: Path, everything: bool) -> int:
+    """Keep the recordings that show what they should, compactly, beside the codes they must give. Returns how many.
+
+    `everything`: keep those that do not, too, to look into.
+    """
     target.mkdir(parents=True, exist_ok=True)
     kept = 0
     for verdict in verdicts:
-        if verdict.missing or verdict.false or (not verdict.wrong and verdict.loud):
+        trace = folder / f"{verdict.name}.sst"
+        if not trace.exists() or (not everything and (verdict.missing or verdict.false)):
             continue
         codes = sorted({code for _, code in verdict.expected.loud | verdict.expected.notes})
-        writer.write(reader.read(str(folder / f"{verdict.name}.sst")), str(target / f"{verdict.name}.sst"))
+        writer.write(family.read(str(trace)), str(target / trace.name))
         (target / f"{verdict.name}.codes").write_text("".join(f"{code}\n" for code in codes), encoding="utf-8")
         kept += 1
     return kept
@@ -184,14 +195,19 @@ def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="programs whose name contains one of these; default: all")
+    parser.add_argument(
+        "--programs", default=str(PROGRAMS), metavar="FOLDER", help="other programs, marked as these are"
+    )
     parser.add_argument("--no-sanitizer", action="store_true", help="leave compute-sanitizer out")
     parser.add_argument("--traces", default="", metavar="FOLDER", help="keep the recordings and their codes there")
+    parser.add_argument("--everything", action="store_true", help="keep also recordings that miss what is expected")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 4), help="programs run at a time")
     options = parser.parse_args()
-    unseen = tomllib.loads((PROGRAMS / "recorded.toml").read_text(encoding="utf-8"))["unseen"]
+    limits = tomllib.loads((PROGRAMS / "recorded.toml").read_text(encoding="utf-8"))
+    unseen, instead = limits["unseen"], limits["instead"]
     sources = [
         path
-        for path in sorted(PROGRAMS.glob("*.cu"))
+        for path in sorted(Path(options.programs).glob("*.cu"))
         if not options.names or any(name in path.name for name in options.names)
     ]
     sanitizer = None if options.no_sanitizer else shutil.which("compute-sanitizer")
@@ -205,6 +221,10 @@ def main() -> None:
             judgements = [job.result() for job in jobs]
         verdicts = [verdict for verdict in judgements if verdict is not None]
         for verdict in verdicts:
+            marks = instead.get(verdict.name.split(".")[0]) if verdict.wrong else None
+            if marks:
+                verdict.expected = shown_instead(marks)
+        for verdict in verdicts:
             print(line_of(verdict))
         print(f"\n{len(sources) - len(verdicts)} of {len(sources)} files are no programs (they do not compile or link)")
         seen = [verdict for verdict in verdicts if not verdict.unseen]
@@ -214,7 +234,9 @@ def main() -> None:
         print("\n".join(table(verdicts)))
         print(f"same output and status with and without: {sum(v.same for v in verdicts)} of {len(verdicts)}")
         if options.traces:
-            print(f"kept {keep(seen, folder, Path(options.traces))} recordings in {options.traces}")
+            judged_ones = verdicts if options.everything else seen
+            kept = keep(judged_ones, folder, Path(options.traces), options.everything)
+            print(f"kept {kept} recordings in {options.traces}")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ _DRIVER = ("tool.cpp", "model.cpp", "driver_calls.cpp", "driver_graphs.cpp", "dr
 _FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "STREAMSAN_RECORD")
 """variables that would lead to another CUDA than the fake one"""
 SECONDS = 60
+_ALWAYS = ("recorded: ", "a recording does not show ")
+"""begins what is said of every recording"""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Ran:
     def problems(self) -> list[str]:
         """What limits the report, but for what limits every recording."""
         messages = [problem["message"] for problem in self.report["summary"]["problems"]]
-        return [message for message in messages if not message.startswith("recorded: ")]
+        return [message for message in messages if not message.startswith(_ALWAYS)]
 
     @property
     def loud(self) -> set[Mark]:

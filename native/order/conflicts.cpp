@@ -67,6 +67,14 @@ Conflict Engine::conflict_on(const Allocation& allocation, const Access& one, co
     return staged || shared ? Conflict::possible : Conflict::sure;
 }
 
+bool Engine::may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) const {
+    if (!recording_ || one.begin != other.begin || one.exact() || other.exact()) return false;
+    if (known(one.operation) && known(other.operation)) return false;
+    const auto told = [](const Operation& operation) { return !operation.assumed() && (operation.reads_only() || !known(operation)); };
+    if (!told(one.operation) || !told(other.operation)) return false;
+    return has_plain_bytes(allocation.kind) && !host_side(allocation.kind) && allocation.kind != MemoryKind::MANAGED;
+}
+
 Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const {
     // Both operations say whether the overlap is sure: whoever reads the fact need not know how that was found.
     for (Operation* each : {&later, &earlier}) {
@@ -108,7 +116,10 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     if (outside_conflicts(allocation, later.operation) || outside_conflicts(allocation, earlier.operation)) return;
     const Clock& clock = timeline(stream).clock;
     if (earlier_at.slot == stream.timeline || verdict(clock, earlier_at) != Verdict::unordered) return;
-    const Conflict found = conflict_on(allocation, later, earlier);
+    Conflict found = conflict_on(allocation, later, earlier);
+    // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only read.
+    const bool one_reads = later.operation.reads_only() || earlier.operation.reads_only();
+    if (found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier)) found = Conflict::possible;
     if (found == Conflict::absent) return;
     Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
     fact.may_be_equal = equal_streams(&stream, earlier.operation.stream_name) || maybe_awaited(process, earlier.operation);

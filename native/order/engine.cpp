@@ -14,7 +14,9 @@ bool is_continuation(std::uint8_t kind) {
     return kind == static_cast<std::uint8_t>(OperationKind::REFERENCES) || kind == static_cast<std::uint8_t>(OperationKind::TEXT);
 }
 
-constexpr auto assumed_bit = static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+/// Of a further reference: the access may not happen. A recorder says CONDITIONAL of words that may be leftovers of the stack.
+constexpr auto doubtful_bits =
+    static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::ASSUMED) | static_cast<std::uint8_t>(SlotFlag::CONDITIONAL));
 
 /// Kinds whose address, size, object and access bits are their first memory reference.
 bool names_memory(OperationKind kind) {
@@ -135,12 +137,12 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
         if (more.count == 0 || more.count > 2) ++problems_;
         if (more.first_address != 0 && more.count >= 1) {
             references_.push_back({more.first_address, more.first_size, more.first_generation,
-                                   static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & assumed_bit) != 0,
+                                   static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & doubtful_bits) != 0,
                                    static_cast<std::uint8_t>(more.first_mode & reference_bits)});
         }
         if (more.second_address != 0 && more.count >= 2) {
             references_.push_back({more.second_address, more.second_size, more.second_generation,
-                                   static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & assumed_bit) != 0,
+                                   static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & doubtful_bits) != 0,
                                    static_cast<std::uint8_t>(more.second_mode & reference_bits)});
         }
     }
@@ -245,6 +247,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         if (judge_refusal(slot, process, operation)) return;
         if (kind == CAPTURE_END) capture_end(slot, process);
         judge_stale(slot, thread, process, operation);
+        judge_refused_use(process, thread, operation);
         return;
     }
     if (failed && judge_refusal(slot, process, operation)) return;

@@ -171,6 +171,8 @@ private:
     void use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed, bool settled);
     void use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use);
     void use_stale(std::uint32_t index, const Placed& use);
+    /// A call that failed: that it was given memory that is gone is a mistake all the same.
+    void judge_refused_use(Process& process, Thread& thread, const Operation& operation);
     /// Of a use that no promised order puts after the allocation: whether it is not known to be unordered either.
     bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use);
     /// Keeps a use of device memory; `clock` is what its stream knows.
@@ -228,6 +230,8 @@ private:
                         const Access& earlier, Epoch earlier_at);
     /// What two accesses to an allocation are to each other, for memory of its kind.
     static Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
+    /// Of a recording: whether they may be in each other's way though nobody knows what one of them does.
+    [[nodiscard]] bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) const;
     [[nodiscard]] Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const;
 
     // graphs.cpp: executable graphs and their bodies

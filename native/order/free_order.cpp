@@ -85,6 +85,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     Found certain{blank};
     Found doubtful{blank};
     Found observed{blank};
+    Found stray_observed{blank};
     Found unseen{blank};
     each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
         const Verdict order = verdict(at, use.epoch);
@@ -93,7 +94,11 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
         // Code that was given the memory may have done anything with it: nothing is known of its uses.
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         const bool equal = equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation);
-        Found& found = order == Verdict::unseen ? unseen : order == Verdict::observed ? observed : equal ? doubtful : certain;
+        const bool stray = recording_ && use.operation.assumed();  // no use for sure: the others speak without it
+        Found& found = order == Verdict::unseen     ? unseen
+                       : order == Verdict::observed ? (stray ? stray_observed : observed)
+                       : equal || stray             ? doubtful
+                                                    : certain;
         found.any = true;
         found.fact.with(RelatedRole::USE, use.operation);
         found.fact.may_be_equal |= equal;
@@ -102,15 +107,16 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     if (certain.any || doubtful.any) {
         Found& found = certain.any ? certain : doubtful;
         found.fact.assumed = found.assumed;
-        allocation.marks.use_reported = true;
+        allocation.marks.use_reported = !(recording_ && found.assumed);  // a use that may not have happened hides no other
         report(found.fact);
         return false;
     }
-    if (observed.any) {
-        observed.fact.code = 107;
-        observed.fact.rests_on = EdgeClass::OBSERVED;
-        observed.fact.assumed = observed.assumed;
-        report(observed.fact);
+    if (observed.any || stray_observed.any) {
+        Found& found = observed.any ? observed : stray_observed;
+        found.fact.code = 107;
+        found.fact.rests_on = EdgeClass::OBSERVED;
+        found.fact.assumed = found.assumed;
+        report(found.fact);
         return false;
     }
     if (unseen.any) {

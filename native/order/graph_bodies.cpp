@@ -215,8 +215,11 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
             for (const Kept& earlier : open) {
                 if (earlier.node == use.node || !news(earlier.node, use.node) || ancestors.before(earlier.node, use.node)) continue;
                 if (body.nodes[use.node].kind == NodeKind::HOST || body.nodes[earlier.node].kind == NodeKind::HOST) continue;
-                const Conflict found = conflict_on(allocation, use.access, earlier.access);
-                if (found == Conflict::absent || (found == Conflict::possible && !worth_a_note(use.access, earlier.access))) continue;
+                Conflict found = conflict_on(allocation, use.access, earlier.access);
+                const bool kernels = body.nodes[use.node].kind == NodeKind::KERNEL && body.nodes[earlier.node].kind == NodeKind::KERNEL;
+                const bool unseen = found == Conflict::absent && kernels && may_conflict_unseen(allocation, use.access, earlier.access);
+                if (unseen) found = Conflict::possible;
+                else if (found == Conflict::absent || (found == Conflict::possible && !worth_a_note(use.access, earlier.access))) continue;
                 const Fact fact = conflict_fact(allocation, found, use.access.operation, earlier.access.operation);
                 if (found == Conflict::possible) {
                     doubts.add(fact, use.access.operation, earlier.access.operation);

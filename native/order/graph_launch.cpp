@@ -144,7 +144,7 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
         }
         bool ordered = true;
         if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed && !baked.ordered) {
-            const Access use = launched(baked.accesses.front().access, operation);
+            const Access use = launched(baked.surest().access, operation);
             ordered = timeline(stream).clock.knows(allocation.made_at, contract) || check_after_alloc(process, allocation, stream, {use.operation, {}});
             baked.ordered = true;  // later launches are after this one
         }
@@ -236,7 +236,7 @@ void Engine::end_baked(Process& process, std::uint32_t index, const Operation& f
         stale.allocation = describe(allocation);
         stale.made = allocation.made;
         stale.freed = freed;
-        stale.node = baked.accesses.front().access.operation;
+        stale.node = baked.surest().access.operation;
         stale.reset = reset;
         stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
         exec.stale.push_back(stale);

@@ -146,7 +146,7 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
         // Code that nobody can see may have launched it: then nothing is known of the memory's life.
         const bool launched_unseen = (exec == nullptr || exec->launches == 0) && process.opaque_version != memory.opaque_version;
         if (memory.not_alive_said || launched_unseen) return false;
-        memory.not_alive_said = true;
+        memory.not_alive_said = !(recording_ && operation.assumed());
         Fact fact(304, FactVariant::GRAPH_NOT_ALIVE, operation);
         fact.with(RelatedRole::ALLOC, allocation.made);
         if (exec != nullptr && exec->launches != 0) fact.with(RelatedRole::FREE, memory.free_node);
@@ -163,7 +163,7 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
     require(Unmet::Sort::alloc_use, exec->last.operation.sequence, operation.sequence);
     if (order == Verdict::run || order == Verdict::observed || (order == Verdict::unseen && allocation.marks.escaped)) return true;
     if (allocation.marks.use_reported) return true;
-    allocation.marks.use_reported = true;
+    allocation.marks.use_reported = !(recording_ && operation.assumed());
     Fact fact(304, variant, operation);
     fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, exec->last.operation);
     fact.allocation = describe(allocation);

@@ -84,6 +84,7 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         const bool listed = std::any_of(exec.foreign.begin(), exec.foreign.end(), [&](const auto& each) {
             return each.first == memory && (exec.body.nodes[each.second].kind == NodeKind::FREE) == (node.kind == NodeKind::FREE);
         });
+        if (recording_ && reference.assumed) return;  // perhaps no use at all, and nothing else speaks for it
         if (!listed && exec.foreign.size() < most_foreign) exec.foreign.emplace_back(memory, number);
         return;
     }
@@ -91,10 +92,12 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
     const Access access = access_of(node, reference);
     const bool older = reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
     if (older || !allocation.live()) {
-        if (allocation.kind == MemoryKind::REGISTERED || seen_stale.find(at) != none) return;
+        if (allocation.kind == MemoryKind::REGISTERED) return;
+        const std::uint32_t said = seen_stale.find(at);
+        if (said != none && (access.operation.assumed() || !exec.stale[said].node.assumed())) return;
         const Previous* previous = process.allocations.previous(at);
         if (older && (previous == nullptr || previous->generation != reference.generation)) return;
-        seen_stale.set(at, 0);
+        if (said == none) seen_stale.set(at, static_cast<std::uint32_t>(exec.stale.size()));
         Stale stale;
         stale.allocation = describe(allocation);
         stale.made = older ? previous->made : allocation.made;
@@ -107,7 +110,8 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
             stale.allocation.generation = reference.generation;
             stale.allocation.site = previous->made.site;
         }
-        exec.stale.push_back(stale);
+        if (said == none) exec.stale.push_back(stale);
+        else exec.stale[said] = stale;  // that one was a use perhaps only
         return;
     }
     std::uint32_t known = seen.find(at);

@@ -58,6 +58,13 @@ struct Baked {
         }
         return true;
     }
+    /// The first access that happens for sure, else the first; there must be one.
+    [[nodiscard]] const BakedAccess& surest() const {
+        for (const BakedAccess& each : accesses) {
+            if (!each.access.operation.assumed()) return each;
+        }
+        return accesses.front();
+    }
 };
 
 /// An allocation that a graph bakes in and that is gone.

@@ -25,7 +25,10 @@ inline bool exact_extent(OperationKind kind) { return kind == OperationKind::COP
 /// Whether the size of its references is a bound of what it accesses.
 inline bool bounded_extent(OperationKind kind) { return kind == OperationKind::PREFETCH || kind == OperationKind::HOST_FUNCTION; }
 
-/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it.
-inline bool covers(const Operation& later, const Operation& earlier) { return !later.reads_only() || earlier.reads_only(); }
+/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it. A use that may not have happened
+/// stands for none that has.
+inline bool covers(const Operation& later, const Operation& earlier) {
+    return (!later.reads_only() || earlier.reads_only()) && (!later.assumed() || earlier.assumed());
+}
 
 }  // namespace streamsan::order

@@ -124,7 +124,7 @@ void Engine::use_stale(std::uint32_t index, const Placed& use) {
     const Previous* previous = process.allocations.previous(index);
     Allocation& allocation = process.allocations[index];
     if (previous == nullptr || allocation.marks.use_reported) return;
-    allocation.marks.use_reported = true;
+    allocation.marks.use_reported = !(recording_ && use.operation.assumed());
     Fact fact(101, FactVariant::AFTER_FREE, use.operation);
     fact.with(RelatedRole::ALLOC, previous->made).with(RelatedRole::FREE, previous->freed).with(RelatedRole::OWNER, allocation.made);
     fact.assumed = use.operation.assumed();
@@ -147,7 +147,8 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
     const StreamName& name = names_[use.operation.stream_name];
     const bool assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed || name.assumed;
     if (order == Verdict::unordered && reset) return;  // SS106 says that another thread may be using the device
-    allocation.marks.use_reported = true;
+    // A use that may not have happened does not speak for the next one, which has.
+    allocation.marks.use_reported = !(recording_ && use.operation.assumed());
     if (order == Verdict::unordered) {
         const auto family = static_cast<FreeClass>(allocation.freed_by);
         Fact fact(free_code(family), free_variant(family), by_host.operation);
@@ -161,9 +162,32 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
     Fact fact(101, asynchronous ? FactVariant::AFTER_ASYNC_FREE : FactVariant::AFTER_FREE, use.operation);
     fact.with(RelatedRole::ALLOC, allocation.made).with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
     fact.allocation = describe(allocation);
-    fact.assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed;
+    // The host's allocator may have the pages of freed pinned memory again, for memory of its own: a recording does not tell.
+    const bool pageable_now = recording_ && allocation.kind == MemoryKind::PINNED;
+    fact.assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed || pageable_now;
     fact.rests_on = order == Verdict::contract ? EdgeClass::CONTRACT : order == Verdict::observed ? EdgeClass::OBSERVED : EdgeClass::RUN;
     report(fact);
+}
+
+void Engine::judge_refused_use(Process& process, Thread& thread, const Operation& operation) {
+    constexpr std::int16_t invalid_value = 1;
+    using enum OperationKind;
+    const bool names_operands = operation.kind == COPY || operation.kind == MEMSET || operation.kind == PREFETCH || operation.kind == LAUNCH;
+    if (operation.status != invalid_value || !names_operands) return;
+    const Clock& clock = timeline(thread).clock;
+    for (const Reference& reference : references_) {
+        const std::uint32_t index = process.allocations.containing(reference.address);
+        if (index == none) continue;
+        Allocation& allocation = process.allocations[index];
+        const bool newer = reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
+        if (newer || allocation.live() || allocation.kind == MemoryKind::GRAPH || pageable(allocation.kind)) continue;
+        if (verdict(clock, allocation.uses[0].epoch) == Verdict::unordered) continue;
+        Operation attempt = operation;
+        attempt.flags = static_cast<std::uint8_t>((attempt.flags & ~mode_bits) | static_cast<std::uint8_t>(reference.mode));
+        // The driver does not look at what a kernel is given: the launch failed for another reason.
+        if (reference.assumed || operation.kind == LAUNCH) attempt.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+        use_freed(process, thread, nullptr, index, {attempt, {}});
+    }
 }
 
 bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use) {

@@ -14,7 +14,7 @@ import numpy as np
 from streamsan.findings import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.consumers import unconsumed_waits
-from streamsan.order.recordings import recording_limits
+from streamsan.order.recordings import recording_limits, recording_remarks
 from streamsan.order.wide_waits import wide_waits
 from streamsan.recorder import family
 from streamsan.rules import findings_of
@@ -57,6 +57,8 @@ class Checked:
     """texts that findings may quote from: the source and what it includes"""
     problems: tuple[str, ...] = ()
     """what limits the result, one line each"""
+    remarks: tuple[str, ...] = ()
+    """what inputs of this sort never show, one line each"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,8 @@ def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = Non
     if not trace.complete and not any("partial result" in problem for problem in problems):
         problems.append("partial result: the trace was cut off, and only what it holds was checked")
     problems += recording_limits(trace, analysis)
-    return Checked(path, tuple(findings), analysis.operations, sources or {}, tuple(problems))
+    remarks = tuple(recording_remarks(trace, analysis))
+    return Checked(path, tuple(findings), analysis.operations, sources or {}, tuple(problems), remarks)
 
 
 def executed_places(trace: Trace) -> dict[Place, int]:

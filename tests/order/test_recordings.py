@@ -7,7 +7,7 @@ from order_program import PRIMARY, WRITE
 from recorded_program import Recording
 
 from streamsan.order.engine import analyse
-from streamsan.order.recordings import NOT_SEEN, recording_limits
+from streamsan.order.recordings import NOT_SEEN, recording_limits, recording_remarks
 from streamsan.rules import findings_of
 from streamsan.trace import Reference, Site
 from streamsan.vocabulary import ContextKind, ExitKind, FreeClass, MemoryKind, SlotFlag, WaitClass
@@ -65,7 +65,7 @@ def test_a_launch_into_a_destroyed_stream_that_crashed_is_reported() -> None:
 
 def limits(program: Recording) -> list[str]:
     trace = program.trace()
-    return [line for line in recording_limits(trace, program.analysis()) if line != NOT_SEEN]
+    return recording_limits(trace, program.analysis())
 
 
 def test_the_call_that_a_program_hung_in_is_named() -> None:
@@ -96,10 +96,11 @@ def test_a_thread_that_waits_at_a_normal_exit_hung_in_nothing() -> None:
 
 def test_what_cannot_be_seen_is_said_once_where_kernels_ran() -> None:
     program = Recording(threads=1)
-    assert recording_limits(program.trace(), program.analysis()) == []
+    assert recording_remarks(program.trace(), program.analysis()) == []
     reading(program)
     program.launch(S, BUFFER)
-    assert recording_limits(program.trace(), program.analysis()) == [NOT_SEEN]
+    assert recording_remarks(program.trace(), program.analysis()) == [NOT_SEEN]
+    assert recording_limits(program.trace(), program.analysis()) == []
 
 
 # -- what the driver answers ----------------------------------------------------------------------

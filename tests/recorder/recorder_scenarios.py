@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import COMPILER, NATIVE, SANITIZERS, run
+from trace_writer_driver import NATIVE, run
+from trace_writer_driver import build as link
 
 from streamsan.analysis import Checked, analyse_trace
 from streamsan.findings import Severity
@@ -26,49 +25,11 @@ PATTERNS = (
 )
 ENTRY = "injection.cpp"
 """what the driver calls: here the scenarios are the driver"""
-COMMON = """\
-#include <algorithm>
-#include <atomic>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <string>
-#include <thread>
-#include <unordered_map>
-#include <vector>
-#include "recorder/cuda/handlers.hpp"
-#include "recorder/cuda/recorder.hpp"
-"""
 
 
-def build(folder: Path, sanitizer: str) -> Path:
-    """Compile the scenarios; the headers that all sources share are parsed once."""
-    if COMPILER is None:
-        pytest.skip("no C++ compiler")
-    options = [option for option in SANITIZERS[sanitizer] if not option.startswith("-O")]
-    compiler = [COMPILER, "-std=c++20", "-O0", *options, "-pthread", "-I", str(NATIVE)]
-    probe = folder / "probe.cpp"
-    probe.write_text("int main() {}\n")
-    if subprocess.run([*compiler, probe, "-o", folder / "probe"], capture_output=True, check=False).returncode != 0:
-        pytest.skip(f"the compiler has no {sanitizer} sanitizer")
-    common = folder / "common.hpp"
-    common.write_text(COMMON)
-    subprocess.run([*compiler, "-x", "c++-header", common, "-o", f"{common}.gch"], check=True)
-
-    def compiled(source: Path) -> Path:
-        target = folder / f"{source.parent.name}_{source.stem}.o"
-        subprocess.run([*compiler, "-include", common, "-c", source, "-o", target], check=True)
-        return target
-
-    sources = [path for pattern in PATTERNS for path in sorted(NATIVE.glob(pattern)) if path.name != ENTRY]
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(compiled, sources))
-    program = folder / "scenarios"
-    subprocess.run([*compiler, *objects, "-o", program, "-ldl"], check=True)
-    return program
+def build(folders: pytest.TempPathFactory, sanitizer: str) -> Scenarios:
+    """Compile the scenarios under a sanitizer."""
+    return Scenarios(link(folders, sanitizer, PATTERNS, without=ENTRY), folders.mktemp(f"graphs_{sanitizer}"))
 
 
 @dataclass(frozen=True)

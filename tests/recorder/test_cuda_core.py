@@ -22,6 +22,7 @@ CORE = (
     "cupti_search",
     "dispatch",
     "driver",
+    "ended_handles",
     "events",
     "failures",
     "live_handles",
@@ -47,7 +48,7 @@ Record = Callable[..., Trace]
 
 @pytest.fixture(scope="module", params=["address", "thread"])
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("core"), request.param, SOURCES)
+    return build(tmp_path_factory, request.param, SOURCES)
 
 
 @pytest.fixture

@@ -30,14 +30,12 @@ JUDGED = [name for name in names() if name.endswith(("_wrong", "_right")) and na
 
 @pytest.fixture(scope="module")
 def scenarios(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
-    folder = tmp_path_factory.mktemp("graphs")
-    return Scenarios(build(folder, "address"), folder)
+    return build(tmp_path_factory, "address")
 
 
 @pytest.fixture(scope="module")
 def threaded(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
-    folder = tmp_path_factory.mktemp("graphs_threads")
-    return Scenarios(build(folder, "thread"), folder)
+    return build(tmp_path_factory, "thread")
 
 
 def of_kind(trace: Trace, kind: OperationKind) -> np.ndarray:

@@ -110,7 +110,7 @@ def test_another_thread_at_a_reset_is_named_by_its_call() -> None:
     reset = names.operation(OperationKind.DEVICE_RESET, 9, "cudaDeviceReset")
     call = names.operation(OperationKind.LAUNCH, 20, "cuLaunchKernel")
     (finding,) = findings_of(names, [Fact(106, FactVariant.OTHER_THREAD, reset, ((RelatedRole.USE, call),))])
-    assert finding.message == "another host thread is using the device (`cuLaunchKernel`) when the device is reset"
+    assert finding.message == "another host thread is using the device (a kernel launch) when the device is reset"
     assert (20, "called here, by another thread") in [(related.line, related.message) for related in finding.related]
 
 
@@ -120,3 +120,77 @@ def test_another_thread_at_a_reset_is_named_by_its_call() -> None:
 )
 def test_byte_counts(size: int, text: str) -> None:
     assert byte_count(size) == text
+
+
+def test_a_few_bytes_are_one_block() -> None:
+    names = recorded()
+    leak = on_stream(names, OperationKind.PROCESS_EXIT, 0, 0)
+    (finding,) = findings_of(names, [Fact(401, FactVariant.LEAK_AT_EXIT, leak, (), memory(names, 23, 64))])
+    assert finding.message == "The 64-byte block allocated at pipeline.cu:23 is never freed"
+
+
+def named(names: HandMade, operation: Operation, runtime: str) -> Operation:
+    names.sites.append(replace(names.site(operation.site), runtime=runtime))
+    return replace(operation, site=len(names.sites) - 1)
+
+
+@pytest.mark.parametrize(
+    ("api", "runtime", "said"),
+    [
+        ("cuMemcpyDtoHAsync", "cudaMemcpyAsync", "the copy (`cudaMemcpyAsync`) uses"),
+        ("cuMemcpyDtoHAsync", "", "the copy (`cuMemcpyDtoHAsync`) uses"),
+        ("cudaMemcpy2DAsync", "cudaMemcpyAsync", "the copy (`cudaMemcpy2DAsync`) uses"),
+    ],
+)
+def test_a_call_that_the_driver_got_is_named_as_the_program_made_it(api: str, runtime: str, said: str) -> None:
+    names = recorded()
+    use = named(names, on_stream(names, OperationKind.COPY, 30, 1, api=api), runtime)
+    free = named(names, on_stream(names, OperationKind.FREE, 20, 1, api="cuMemFreeAsync"), "cudaFreeAsync")
+    related = ((RelatedRole.FREE, free),)
+    (finding,) = findings_of(names, [Fact(101, FactVariant.AFTER_ASYNC_FREE, use, related, memory(names, 10))])
+    assert finding.message.startswith(said)
+    assert finding.witness[0].startswith("`cudaFreeAsync` releases")
+
+
+def test_a_refused_call_says_what_the_driver_answered_in_the_programs_api() -> None:
+    names = recorded()
+    use = named(names, on_stream(names, OperationKind.MEMSET, 30, 1, api="cuMemsetD8Async"), "cudaMemsetAsync")
+    free = on_stream(names, OperationKind.FREE, 20, 1, api="cudaFree")
+    fact = Fact(101, FactVariant.AFTER_FREE, replace(use, status=1), ((RelatedRole.FREE, free),), memory(names, 10))
+    (finding,) = findings_of(names, [fact])
+    said = "the fill (`cudaMemsetAsync`) is given the 4 MiB allocated at pipeline.cu:10 after it was freed"
+    assert finding.message == f"{said}, and fails: cudaErrorInvalidValue"
+
+
+def test_a_launch_is_told_by_its_kernel() -> None:
+    names = recorded()
+    label = "(anonymous namespace)::scale(float*, int)"
+    launch = on_stream(names, OperationKind.LAUNCH, 39, 1, label=label, api="cuLaunchKernel")
+    gone = on_stream(names, OperationKind.STREAM_DESTROY, 30, 0, api="cudaStreamDestroy")
+    (finding,) = findings_of(names, [Fact(205, FactVariant.STALE_STREAM, launch, ((RelatedRole.DESTROY, gone),))])
+    assert finding.message == "the launch of kernel `scale` uses a stream after it was destroyed"
+
+
+def test_what_goes_on_at_the_place_of_the_failure_is_not_said_twice() -> None:
+    names = recorded()
+    call = replace(on_stream(names, OperationKind.COPY, 12, 1, api="cudaMemcpy"), status=2)
+    same, later = (on_stream(names, OperationKind.COPY, line, 1, api="cudaMemcpy") for line in (12, 13))
+    for following, times in ((same, 0), (later, 1)):
+        (finding,) = findings_of(names, [Fact(601, FactVariant.UNCHECKED, call, ((RelatedRole.USE, following),))])
+        assert [r.message for r in finding.related].count("(the program goes on here)") == times
+
+
+def test_an_exit_without_a_line_is_reported_at_the_work_that_is_pending() -> None:
+    names = recorded()
+    end = on_stream(names, OperationKind.PROCESS_EXIT, 0, 0)
+    use = on_stream(names, OperationKind.LAUNCH, 24, 1, label="report(int*)")
+    (finding,) = findings_of(names, [Fact(106, FactVariant.AT_EXIT, end, ((RelatedRole.USE, use),))])
+    assert (finding.location.file, finding.location.line) == ("/src/pipeline.cu", 24)
+
+
+def test_memory_of_a_graph_is_told_by_its_size_and_place() -> None:
+    names = recorded()
+    node = on_stream(names, OperationKind.GRAPH_NODE, 50, 0, label="consume(float*)", api="cudaGraphAddNode")
+    allocation = memory(names, 40, kind=MemoryKind.GRAPH)
+    (finding,) = findings_of(names, [Fact(304, FactVariant.GRAPH_INSIDE, node, (), allocation)])
+    assert finding.message.startswith("kernel `consume` uses the 4 MiB allocated at pipeline.cu:40 without an edge")

@@ -50,6 +50,7 @@ struct Call {
     std::uint64_t entered = 0;       ///< Writer::now() at entry
     std::uint32_t site = 0;
     bool captured = false;           ///< its stream is capturing: the call is recorded into a graph, not done
+    bool timed = true;               ///< its duration is of use: false for calls that leave work behind and return
     std::int32_t status = 0;         ///< at exit
     std::array<std::uint64_t, 4> scratch{};  ///< what a handler carries from entry to exit
 
@@ -63,32 +64,42 @@ struct Call {
     [[nodiscard]] std::uint64_t stream() const;
 };
 
-/// Of one host thread. Reached through one thread-local pointer of the initial-exec model.
-struct ThreadState {
+/// Of one host thread. Reached through one thread-local pointer of the initial-exec model. What every call looks at comes first,
+/// in three cache lines.
+struct alignas(64) ThreadState {
     Call call;                       ///< the driver call under way
     const Callback* runtime = nullptr;  ///< the runtime call that encloses it, where its callback is enabled
+    std::uint64_t context = 0;       ///< last CONTEXT_CURRENT written
+    std::uint32_t correlation = 0;   ///< CUPTI's number of `call`: its exit has the same (for dispatch alone)
     bool runtime_wrote = false;      ///< an operation was written on behalf of that runtime call
     bool inside = false;             ///< we are calling the driver ourselves: callbacks pass
-    std::uint64_t context = 0;       ///< last CONTEXT_CURRENT written
-    Slot context_slot{};             ///< that operation: live things are restated together with it (rotation)
+    const void* frame = nullptr;     ///< where on the stack `call` began: one that never ended (an exception) is told by it
+    std::uint64_t written = 0;       ///< operations that this thread has written, CONTEXT_CURRENT aside
     std::string explanation;         ///< the driver's own words, logged during this call
+    std::shared_ptr<void> kernel_references;  ///< the KernelReferences of the launch under way
 
     // For dispatch alone.
+    Slot context_slot{};             ///< of `context`: live things are restated together with it (rotation)
     Call runtime_call;               ///< the runtime call under way, as `call`; its `slot` is what was written for itself
-    std::uint32_t correlation = 0;   ///< CUPTI's number of `call`: its exit has the same
     std::uint32_t runtime_correlation = 0;
-    const void* frame = nullptr;     ///< where on the stack `call` began: one that never ended (an exception) is told by it
     const void* runtime_frame = nullptr;
-    std::uint64_t written = 0;       ///< operations that this thread has written, CONTEXT_CURRENT aside
-    std::uint64_t written_before = 0;  ///< ... when `call` began
+    std::uint64_t written_before = 0;  ///< `written` when `call` began
+    bool told_early = false;         ///< `runtime_call.slot` tells of the driver calls inside, too
     bool resetting = false;          ///< a reset of a device is under way: the ends of its contexts are part of it
 
     // For work.
-    std::vector<Slot*> several;               ///< what this call wrote before `call.slot`, when it is several operations
-    std::shared_ptr<void> kernel_references;  ///< the KernelReferences of the launch under way
+    std::vector<Slot*> several;      ///< what this call wrote before `call.slot`, when it is several operations
 };
 
-ThreadState& this_thread();
+/// The calling thread's, null before its first call. The initial-exec model costs one load; the library is loaded late, and a
+/// pointer fits into what the loader keeps for that.
+inline thread_local constinit ThreadState* state_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+ThreadState& make_state_of_this_thread();
+
+inline ThreadState& this_thread() {
+    ThreadState* const state = state_of_this_thread;
+    return state != nullptr ? *state : make_state_of_this_thread();
+}
 
 /// Guards own calls of the driver inside callbacks.
 class OwnCalls {

@@ -14,15 +14,12 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-// The initial-exec model costs one load; the library is loaded late, and a pointer fits into what the loader keeps for that.
-__attribute__((tls_model("initial-exec"))) thread_local ThreadState* current = nullptr;
-
 pthread_key_t at_thread_end() {
     static const pthread_key_t key = [] {
         pthread_key_t made{};
         // A call of the API from a later destructor of the same thread makes another state, which is freed in its turn.
         pthread_key_create(&made, [](void* state) {
-            current = nullptr;
+            state_of_this_thread = nullptr;
             delete static_cast<ThreadState*>(state);
         });
         return made;
@@ -30,18 +27,15 @@ pthread_key_t at_thread_end() {
     return key;
 }
 
-[[gnu::noinline]] ThreadState& make_state() {
-    current = new ThreadState;
-    pthread_setspecific(at_thread_end(), current);
-    if (recorder() != nullptr) write_event(OperationKind::THREAD_START, 0, 0);
-    return *current;
-}
-
 constexpr std::size_t most_references = 1 + 2 * 255;
 
 std::int16_t narrow(std::int32_t status) {
     constexpr std::int32_t least = status_unknown + 1;
     return static_cast<std::int16_t>(std::clamp<std::int32_t>(status, least, std::numeric_limits<std::int16_t>::max()));
+}
+
+std::uint16_t duration_of(const Call& call) {
+    return call.timed ? Writer::duration(recorder()->writer->now() - call.entered) : std::uint16_t{0};
 }
 
 void continue_with(Slot* slot, const Reference* references, std::size_t count) {
@@ -61,7 +55,7 @@ void continue_with(Slot* slot, const Reference* references, std::size_t count) {
     }
 }
 
-Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+[[gnu::hot]] Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
               std::uint64_t object, const Reference* references, std::size_t count) {
     Recorder& all = *recorder();
     Lane* const lane = all.writer->lane();
@@ -80,7 +74,7 @@ Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t d
     slot->api = api;
     slot->kind = static_cast<std::uint8_t>(kind);
     slot->detail = detail;
-    slot->flags = outside_main();
+    slot->flags = outside_main(call.site);
     if (count != 0) {
         slot->address = references->address;
         slot->size = references->size;
@@ -94,13 +88,14 @@ Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t d
 
 }  // namespace
 
-ThreadState& this_thread() {
-    ThreadState* const state = current;
-    if (state == nullptr) [[unlikely]] return make_state();
-    return *state;
+[[gnu::cold, gnu::noinline]] ThreadState& make_state_of_this_thread() {
+    state_of_this_thread = new ThreadState;
+    pthread_setspecific(at_thread_end(), state_of_this_thread);
+    if (recorder() != nullptr) write_event(OperationKind::THREAD_START, 0, 0);
+    return *state_of_this_thread;
 }
 
-std::uint64_t Call::value(const CallbackParameter* parameter) const {
+[[gnu::hot]] std::uint64_t Call::value(const CallbackParameter* parameter) const {
     if (parameter == nullptr || parameters == nullptr) return 0;
     const unsigned char* const at = parameters + parameter->offset;
     switch (parameter->size) {
@@ -120,7 +115,7 @@ std::uint64_t Call::word(std::size_t position) const {
     return position < callback->count ? value(&callback->parameters[position]) : 0;
 }
 
-const CallbackParameter* Call::find(effects::Role role, std::size_t nth) const {
+[[gnu::hot]] const CallbackParameter* Call::find(effects::Role role, std::size_t nth) const {
     for (std::size_t position = 0; position < callback->count; ++position) {
         const CallbackParameter& parameter = callback->parameters[position];
         if (parameter.role == role && nth-- == 0) return &parameter;
@@ -128,7 +123,7 @@ const CallbackParameter* Call::find(effects::Role role, std::size_t nth) const {
     return nullptr;
 }
 
-const CallbackParameter* Call::find_handle(effects::Handle handle, std::size_t nth) const {
+[[gnu::hot]] const CallbackParameter* Call::find_handle(effects::Handle handle, std::size_t nth) const {
     for (std::size_t position = 0; position < callback->count; ++position) {
         const CallbackParameter& parameter = callback->parameters[position];
         const bool is = parameter.handle == handle && parameter.role == effects::Role::HANDLE;
@@ -145,13 +140,13 @@ std::uint64_t Call::output(const CallbackParameter* parameter) const {
     return given;
 }
 
-std::uint64_t Call::stream() const {
+[[gnu::hot]] std::uint64_t Call::stream() const {
     const std::uint64_t handle = value(find_handle(effects::Handle::STREAM));
     if (handle != 0) return handle;
     return callback->per_thread ? abi::per_thread_stream : abi::legacy_stream;
 }
 
-Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+[[gnu::hot]] Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
                       std::uint64_t object, const Reference* references, std::size_t count) {
     Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
     call.slot = slot;
@@ -161,40 +156,39 @@ Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::u
     return slot;
 }
 
-Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+[[gnu::hot]] Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
                        std::uint64_t object, const Reference* references, std::size_t count) {
     Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
     if (slot == nullptr) [[unlikely]] return nullptr;
     slot->status = narrow(call.status);
-    slot->duration = Writer::duration(recorder()->writer->now() - call.entered);
+    slot->duration = duration_of(call);
     return slot;
 }
 
-void commit_prepared(ThreadState&) {
+[[gnu::hot]] void commit_prepared(ThreadState&) {
     if (Lane* const lane = recorder()->writer->lane()) lane->commit();
 }
 
-Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+[[gnu::hot]] Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
                     std::uint64_t object, const Reference* references, std::size_t count) {
     Slot* const slot = prepare_entered(state, call, kind, detail, stream, object, references, count);
     if (slot != nullptr) commit_prepared(state);
     return slot;
 }
 
-Slot* write_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+[[gnu::hot]] Slot* write_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
                      std::uint64_t object, const Reference* references, std::size_t count) {
     Slot* const slot = prepare_returned(state, call, kind, detail, stream, object, references, count);
     if (slot != nullptr) commit_prepared(state);
     return slot;
 }
 
-void complete(ThreadState&, Call& call, bool renumber) {
+[[gnu::hot]] void complete(ThreadState&, Call& call, bool renumber) {
     if (call.slot == nullptr) return;
-    Writer& writer = *recorder()->writer;
     if (renumber) {
-        if (Lane* const lane = writer.lane()) call.slot = lane->renumber(call.slot);
+        if (Lane* const lane = recorder()->writer->lane()) call.slot = lane->renumber(call.slot);
     }
-    if (call.slot != nullptr) Lane::complete(call.slot, narrow(call.status), Writer::duration(writer.now() - call.entered));
+    if (call.slot != nullptr) Lane::complete(call.slot, narrow(call.status), duration_of(call));
 }
 
 }  // namespace streamsan::recorder::cuda

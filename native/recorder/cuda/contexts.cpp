@@ -39,6 +39,7 @@ void forget(abi::Word context) {
     live_contexts().remove(context);
     live_streams().remove_members(context);
     live_events().remove_members(context);
+    event_records().remove_members(context);
     memory_loses_context(context);
 }
 

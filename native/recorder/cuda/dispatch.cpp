@@ -6,6 +6,7 @@
 
 #include "generated/cuda_callbacks.hpp"
 #include "recorder/cuda/contexts.hpp"
+#include "recorder/cuda/ended_handles.hpp"
 #include "recorder/cuda/failures.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/processes.hpp"
@@ -19,9 +20,27 @@ namespace {
 struct Row {
     const Callback* callback = nullptr;
     Registered registered;
+    bool launches = false;  ///< the symbol is a kernel's name
+    bool timed = true;
 };
 
-std::array<Row, driver_ids> driver_rows{};
+/// Whether the duration of a call tells anything: not of those that only leave work behind. A look at the clock costs as much as
+/// all else at the end of a launch.
+bool is_timed(const Callback& callback) {
+    using effects::Effect;
+    switch (callback.effect) {
+        case Effect::LAUNCH: case Effect::GRAPH_LAUNCH: case Effect::EVENT_RECORD: case Effect::STREAM_WAIT_EVENT:
+        case Effect::HOST_FUNCTION: case Effect::STREAM_MEMORY_OP:
+            return false;
+        case Effect::COPY: case Effect::MEMSET: case Effect::COPY_BATCH:
+            return callback.wait != effects::Wait::ASYNCHRONOUS;
+        case Effect::ALLOC: return callback.memory != static_cast<std::uint8_t>(MemoryKind::STREAM_ORDERED);
+        case Effect::FREE: return callback.free != static_cast<std::uint8_t>(FreeClass::ASYNC);
+        default: return true;
+    }
+}
+
+alignas(64) std::array<Row, driver_ids> driver_rows{};
 std::array<const Callback*, runtime_ids> runtime_rows{};
 
 /// The program goes on after a call that never returned to us (an exception of a host callback, longjmp, a thread that was
@@ -40,7 +59,7 @@ void forget_call(ThreadState& state) {
 }
 
 /// A call that is captured is not done. It leaves nothing, but memory nodes and failures.
-void exit_captured(ThreadState& state, Call& call, const Handler& handler) {
+[[gnu::cold, gnu::noinline]] void exit_captured(ThreadState& state, Call& call, const Handler& handler) {
     if (call.status == abi::success) {
         captured_exit(state, call);
         return;
@@ -50,7 +69,7 @@ void exit_captured(ThreadState& state, Call& call, const Handler& handler) {
     if (handler.exit != nullptr) handler.exit(state, call);
 }
 
-void driver_enter(const Row& row, const abi::CallbackData& data, const void* frame) {
+[[gnu::hot]] void driver_enter(const Row& row, const abi::CallbackData& data, const void* frame) {
     ThreadState& state = this_thread();
     if (state.inside) [[unlikely]] return;
     Call& call = state.call;
@@ -58,11 +77,15 @@ void driver_enter(const Row& row, const abi::CallbackData& data, const void* fra
         if (!never_ended(frame, state.frame)) return;
         forget_call(state);
     }
-    if (state.runtime != nullptr && runtime_call_is_over(state, frame)) [[unlikely]] state.runtime = nullptr;
+    if (state.runtime != nullptr) [[unlikely]] {
+        if (runtime_call_is_over(state, frame)) state.runtime = nullptr;
+        else if (state.told_early) return;
+    }
     call.callback = row.callback;
     call.parameters = static_cast<const unsigned char*>(data.parameters);
     call.context = data.context;
-    call.symbol = row.callback->effect == effects::Effect::LAUNCH ? data.symbol : nullptr;
+    call.symbol = row.launches ? data.symbol : nullptr;
+    call.timed = row.timed;
     call.slot = nullptr;
     call.sequence = 0;
     call.site = 0;
@@ -81,7 +104,7 @@ void driver_enter(const Row& row, const abi::CallbackData& data, const void* fra
     if (row.registered.handler.enter != nullptr) row.registered.handler.enter(state, call);
 }
 
-void driver_exit(const Row& row, const abi::CallbackData& data) {
+[[gnu::hot]] void driver_exit(const Row& row, const abi::CallbackData& data) {
     ThreadState& state = this_thread();
     Call& call = state.call;
     // The enter was not seen (the callback was enabled meanwhile), or it was that of a call inside a call.
@@ -101,7 +124,7 @@ void driver_exit(const Row& row, const abi::CallbackData& data) {
     forget_call(state);
 }
 
-void runtime_enter(const Callback& callback, const abi::CallbackData& data, const void* frame) {
+[[gnu::noinline]] void runtime_enter(const Callback& callback, const abi::CallbackData& data, const void* frame) {
     ThreadState& state = this_thread();
     if (state.inside) return;
     if (state.runtime != nullptr && !runtime_call_is_over(state, frame)) return;  // the runtime uses itself
@@ -122,7 +145,7 @@ void runtime_enter(const Callback& callback, const abi::CallbackData& data, cons
     runtime_call_enter(state, call);
 }
 
-void runtime_exit(const Callback& callback, const abi::CallbackData& data) {
+[[gnu::noinline]] void runtime_exit(const Callback& callback, const abi::CallbackData& data) {
     ThreadState& state = this_thread();
     if (state.inside || state.runtime != &callback || state.runtime_correlation != data.correlation) return;
     Call& call = state.runtime_call;
@@ -133,7 +156,7 @@ void runtime_exit(const Callback& callback, const abi::CallbackData& data) {
     state.explanation.clear();
 }
 
-void resource_event(abi::Resource resource, const void* data) {
+[[gnu::noinline]] void resource_event(abi::Resource resource, const void* data) {
     if (resource == abi::Resource::init_finished) {
         driver_is_ready();
         return;
@@ -182,9 +205,10 @@ void prepare_dispatch() {
     register_memory(table);
     register_work(table);
     register_graphs(table);
+    prepare_ended_handles(table);
     for (const Callback& callback : callback_table) {
         if (callback.runtime) runtime_rows[callback.id] = &callback;
-        else driver_rows[callback.id] = {&callback, table.of(callback)};
+        else driver_rows[callback.id] = {&callback, table.of(callback), callback.effect == effects::Effect::LAUNCH, is_timed(callback)};
     }
 }
 
@@ -196,7 +220,7 @@ bool is_handled(const Callback& callback) {
 
 std::span<const Callback> callbacks() { return callback_table; }
 
-void dispatch(void*, abi::Domain domain, std::uint32_t id, const void* callback_data) noexcept {
+[[gnu::hot]] void dispatch(void*, abi::Domain domain, std::uint32_t id, const void* callback_data) noexcept {
     if (recorder() == nullptr) return;
     const int before = errno;
     try {

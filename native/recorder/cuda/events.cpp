@@ -1,4 +1,6 @@
 // Events: creation, records, waits of streams and of the host, queries.
+#include <optional>
+
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/captures.hpp"
 #include "recorder/cuda/handlers.hpp"
@@ -33,14 +35,38 @@ void enter_destroy(ThreadState& state, Call& call) {
     Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_DESTROY, 0, 0, event, nullptr, 0);
     if (slot == nullptr) return;
     live_events().remove(event);
+    event_records().remove(event);
     commit_prepared(state);
 }
 
 void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
 void exit_wait(ThreadState& state, Call& call) { complete(state, call, true); }
 
+bool rotates() { return recorder()->settings.max_bytes != 0; }
+
+/// What the event stood for before, in case that the record fails.
+thread_local std::optional<LiveHandle> record_before;
+
 void enter_record(ThreadState& state, Call& call) {
-    write_entered(state, call, OperationKind::EVENT_RECORD, 0, call.stream(), event_of(call), nullptr, 0);
+    const abi::Word event = event_of(call);
+    Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_RECORD, 0, call.stream(), event, nullptr, 0);
+    if (slot == nullptr) return;
+    if (rotates()) {
+        LiveHandle record{*slot, {}};
+        record.slot.status = abi::success;
+        record.slot.flags = static_cast<std::uint8_t>(record.slot.flags & ~static_cast<unsigned>(SlotFlag::ENTER));
+        record.current.object = state.context;
+        record_before = event_records().find(event);
+        event_records().add(event, record);
+    }
+    commit_prepared(state);
+}
+
+void exit_record(ThreadState& state, Call& call) {
+    complete(state, call, false);
+    if (call.status == abi::success || !rotates()) return;
+    if (record_before) event_records().add(event_of(call), *record_before);
+    else event_records().remove(event_of(call));
 }
 
 void write_stream_wait(ThreadState& state, Call& call) {
@@ -89,7 +115,7 @@ void register_events(HandlerTable& table) {
     table.on("cuIpcOpenEventHandle", {nullptr, exit_open});
     table.on("cuIpcGetEventHandle", {enter_use, exit_plain});
     table.on(Effect::EVENT_DESTROY, {enter_destroy, exit_plain});
-    table.on(Effect::EVENT_RECORD, {enter_record, exit_plain});
+    table.on(Effect::EVENT_RECORD, {enter_record, exit_record});
     table.on(Effect::STREAM_WAIT_EVENT, {enter_stream_wait, exit_stream_wait});
     table.on(Effect::EVENT_SYNCHRONIZE, {enter_synchronize, exit_wait});
     table.on(Effect::EVENT_QUERY, {nullptr, exit_query});

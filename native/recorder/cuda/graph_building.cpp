@@ -7,6 +7,7 @@
 #include "recorder/cuda/graph_arguments.hpp"
 #include "recorder/cuda/graph_operations.hpp"
 #include "recorder/cuda/kernels.hpp"
+#include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/node_sites.hpp"
 #include "recorder/cuda/recorder.hpp"
 
@@ -119,6 +120,9 @@ void graph_resource(ThreadState& state, abi::Resource resource, const abi::Graph
         case abi::Resource::graph_node_cloned:
             // After its own creation: a copy keeps the place of the original.
             if (!is_internal(state)) node_sites().copied(data.graph, data.node, data.original_node);
+            return;
+        case abi::Resource::graph_created: case abi::Resource::graph_cloned:
+            ended_graphs().begin(data.graph);  // also where the driver makes one for itself: a handle may come back
             return;
         case abi::Resource::graph_destroy_starting: node_sites().graph_destroyed(data.graph); return;
         default: return;

@@ -11,6 +11,7 @@
 #include "recorder/cuda/graph_bodies.hpp"
 #include "recorder/cuda/graph_execs.hpp"
 #include "recorder/cuda/graph_operations.hpp"
+#include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/not_understood.hpp"
 #include "recorder/cuda/recorder.hpp"
 
@@ -88,6 +89,7 @@ void exit_instantiate(ThreadState& state, Call& call) {
     const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
     const auto detail = static_cast<std::uint8_t>(call.scratch[flags] & abi::known_instantiate_flags);
     const abi::Word exec = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    ended_graph_execs().begin(exec);
     // Where nothing is written here, dispatch writes a call with its status.
     if (exec == 0 && refused_otherwise(state, call, graph)) return;
     if (exec == 0 || read == nullptr) {
@@ -108,6 +110,7 @@ void enter_destroy(ThreadState& state, Call& call) {
     constexpr auto detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
     const Slot* const slot = prepare_entered(state, call, OperationKind::HANDLE_DESTROY, detail, 0, exec, nullptr, 0);
     graph_execs().destroyed(exec);
+    ended_graph_execs().end(exec);
     if (slot != nullptr) commit_prepared(state);
 }
 

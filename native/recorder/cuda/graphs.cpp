@@ -5,6 +5,7 @@
 #include "recorder/cuda/graph_operations.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/host_functions.hpp"
+#include "recorder/cuda/live_handles.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -17,15 +18,17 @@ constexpr auto graph_detail = static_cast<std::uint8_t>(HandleKind::GRAPH);
 
 void exit_create(ThreadState& state, Call& call) {
     const abi::Word graph = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    if (graph != 0) ended_graphs().begin(graph);
     write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, graph, nullptr, 0);
 }
 
 void enter_destroy(ThreadState& state, Call& call) {
-    write_entered(state, call, OperationKind::HANDLE_DESTROY, graph_detail, 0,
-        call.value(call.find_handle(Handle::GRAPH)), nullptr, 0);
+    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
+    write_entered(state, call, OperationKind::HANDLE_DESTROY, graph_detail, 0, graph, nullptr, 0);
+    ended_graphs().end(graph);
 }
 
-void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
+[[gnu::hot]] void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
 
 void exit_clone(ThreadState& state, Call& call) {
     const abi::Word made = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
@@ -37,7 +40,7 @@ void exit_clone(ThreadState& state, Call& call) {
 }
 
 /// The hot path of programs that replay: one slot, and nothing is looked up but the place.
-void enter_launch(ThreadState& state, Call& call) {
+[[gnu::hot]] void enter_launch(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::GRAPH_LAUNCH, 0, call.stream(),
         call.value(call.find_handle(Handle::GRAPH_EXEC)), nullptr, 0);
 }

@@ -18,6 +18,9 @@ constexpr std::size_t most_parameters = 4096;
 constexpr std::size_t largest_buffer = 1U << 16;  // the largest argument buffer of any device is 32 KiB
 constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
 constexpr std::uint8_t mode_bits = 3;
+/// Of user space on all systems of CUDA.
+constexpr std::uint64_t lowest_address = 1U << 16;
+constexpr std::uint64_t highest_address = (std::uint64_t{1} << 57) - 1;
 
 std::size_t hash_of(std::uint64_t value) {
     return static_cast<std::size_t>((value ^ value >> 32) * 0x9E3779B97F4A7C15U >> 32);
@@ -97,7 +100,7 @@ Kernels::Kernels() {
     table_.store(tables_.back().get(), std::memory_order_release);
 }
 
-const Kernel* Kernels::find(std::uint64_t function, const char* symbol) const noexcept {
+[[gnu::hot]] const Kernel* Kernels::find(std::uint64_t function, const char* symbol) const noexcept {
     const Table& table = *table_.load(std::memory_order_acquire);
     const std::uint64_t now = epoch_.load(std::memory_order_acquire);
     for (std::size_t at = hash_of(function);; ++at) {
@@ -192,12 +195,12 @@ const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
     return *kernel;
 }
 
-Kernels& kernels() {
+[[gnu::hot]] Kernels& kernels() {
     static auto* const all = new Kernels;
     return *all;
 }
 
-std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
+[[gnu::hot]] std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
     const std::uint64_t generation = writer.generation() << 32;
     const std::uint64_t known = kernel.label_id.load(std::memory_order_relaxed);
     if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
@@ -206,7 +209,7 @@ std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
     return id;
 }
 
-std::uint32_t bare_site(const Kernel& kernel, Writer& writer) {
+[[gnu::hot]] std::uint32_t bare_site(const Kernel& kernel, Writer& writer) {
     const std::uint64_t generation = writer.generation() << 32;
     const std::uint64_t known = kernel.bare_site.load(std::memory_order_relaxed);
     if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
@@ -217,54 +220,52 @@ std::uint32_t bare_site(const Kernel& kernel, Writer& writer) {
     return id;
 }
 
-std::size_t KernelReferences::position(std::uint64_t address) const {
-    if (count_ <= few) {
-        for (std::size_t at = 0; at < count_; ++at) {
-            if (found_[at].address == address) return at;
-        }
-        return count_;
-    }
-    for (std::size_t at = hash_of(address); index_[at % buckets] != 0; ++at) {
-        const std::size_t known = index_[at % buckets] - 1U;
-        if (found_[known].address == address) return known;
-    }
-    return count_;
+void KernelReferences::meet_again(Reference& known, std::uint8_t mode_flags) {
+    // What is sure to be an argument comes first; a leftover on the stack adds nothing to it.
+    const bool less_sure = (mode_flags & conditional) != 0 && (known.mode_flags & conditional) == 0;
+    if (less_sure || (known.mode_flags & mode_bits) == (mode_flags & mode_bits)) return;
+    known.mode_flags =
+        static_cast<std::uint8_t>((known.mode_flags & ~mode_bits) | static_cast<std::uint8_t>(AccessMode::OPAQUE));
 }
 
-void KernelReferences::add(std::uint64_t address, std::uint8_t mode_flags) {
-    const std::size_t at = position(address);
-    if (at < count_) {
-        // What is sure to be an argument comes first; a leftover on the stack adds nothing to it.
-        Reference& known = found_[at];
-        const bool less_sure = (mode_flags & conditional) != 0 && (known.mode_flags & conditional) == 0;
-        if (!less_sure && (known.mode_flags & mode_bits) != (mode_flags & mode_bits)) {
-            known.mode_flags = static_cast<std::uint8_t>((known.mode_flags & ~mode_bits) |
-                                                         static_cast<std::uint8_t>(AccessMode::OPAQUE));
+[[gnu::noinline]] void KernelReferences::index_all(std::size_t buckets) {
+    std::memset(index_, 0, buckets * sizeof *index_);
+    mask_ = buckets - 1;
+    for (std::size_t each = 1; each <= count_; ++each) {
+        std::size_t bucket = hash_of(found_[each].address) & mask_;
+        while (index_[bucket] != 0) bucket = (bucket + 1) & mask_;
+        index_[bucket] = static_cast<std::uint16_t>(each);
+    }
+}
+
+inline void KernelReferences::add(std::uint64_t address, std::uint8_t mode_flags) {
+    std::size_t bucket = 0;
+    if (mask_ == 0) {
+        for (std::size_t at = 1; at <= count_; ++at) {
+            if (found_[at].address == address) return meet_again(found_[at], mode_flags);
         }
-        return;
+    } else {
+        for (bucket = hash_of(address) & mask_; index_[bucket] != 0; bucket = (bucket + 1) & mask_) {
+            Reference& known = found_[index_[bucket]];
+            if (known.address == address) return meet_again(known, mode_flags);
+        }
     }
     if (count_ >= most_references) {
         ++left_out_;
         return;
     }
-    found_[count_++] = {address, 0, mode_flags};
-    if (count_ <= few) return;
-    if (count_ == few + 1) std::memset(index_, 0, sizeof index_);
-    for (std::size_t each = count_ == few + 1 ? 0 : count_ - 1; each < count_; ++each) {
-        std::size_t bucket = hash_of(found_[each].address);
-        while (index_[bucket % buckets] != 0) ++bucket;
-        index_[bucket % buckets] = static_cast<std::uint16_t>(each + 1);
-    }
+    found_[++count_] = {address, 0, mode_flags};
+    if (mask_ != 0) index_[bucket] = static_cast<std::uint16_t>(count_);
+    if (count_ > few && (mask_ == 0 || count_ == buckets_at_first / 2)) [[unlikely]]
+        index_all(mask_ == 0 ? buckets_at_first : buckets_at_most);
 }
 
-void KernelReferences::take(const unsigned char* words, std::size_t count, std::uint8_t mode_flags) {
-    // Addresses of user space on all systems of CUDA; most words of structures are zeros, numbers and floating point.
-    constexpr std::uint64_t lowest = 1U << 16;
-    constexpr std::uint64_t addresses = (std::uint64_t{1} << 57) - lowest;
+[[gnu::hot]] inline void KernelReferences::take(const unsigned char* words, std::size_t count, std::uint8_t mode_flags) {
     const AddressMap& memory = recorder()->memory;
+    const AddressMap::Window window = memory.window().within(lowest_address, highest_address);
     for (std::size_t at = 0; at < count; ++at) {
         const std::uint64_t word = load_word(words + at * word_size);
-        if (word - lowest < addresses && memory.maybe(word)) add(word, mode_flags);
+        if (window.holds(word) && memory.marked(word)) add(word, mode_flags);
     }
 }
 
@@ -272,7 +273,7 @@ void KernelReferences::scan(const unsigned char* buffer, std::size_t size, std::
     if (buffer != nullptr) take(buffer, std::min(size, largest_buffer) / word_size, mode_flags);
 }
 
-void KernelReferences::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
+[[gnu::hot]] void KernelReferences::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
     if (arguments != nullptr) {
         for (const ArgumentWords& each : kernel.words) {
             const auto* const value = static_cast<const unsigned char*>(arguments[each.parameter]);

@@ -31,15 +31,15 @@ struct ArgumentWords {
     std::uint8_t mode_flags;  ///< AccessMode, and CONDITIONAL where the words may be leftovers of the stack
 };
 
-/// What is known of one kernel. Lives until the process ends.
-struct Kernel {
-    std::string symbol;
-    std::string label;
+/// What is known of one kernel. Lives until the process ends. What each launch looks at lies in one cache line.
+struct alignas(64) Kernel {
     std::vector<ArgumentWords> words;    ///< those that are sure first
-    bool layout_known = false;           ///< else the arguments were not looked at, or only those that the name tells of
     /// Ids in the writer's tables, with the writer's generation in the upper half.
     mutable std::atomic<std::uint64_t> label_id{0};
     mutable std::atomic<std::uint64_t> bare_site{0};
+    bool layout_known = false;           ///< else the arguments were not looked at, or only those that the name tells of
+    std::string symbol;
+    std::string label;
 };
 
 /// Which words of the parameters may be addresses, by layout and, where it has them, by the types in the kernel's name.
@@ -63,7 +63,7 @@ public:
 
 private:
     static constexpr unsigned version_bits = 20;
-    struct Cell {
+    struct alignas(64) Cell {
         std::atomic<std::uint64_t> function{0};
         std::atomic<const char*> symbol{nullptr};
         std::atomic<const Kernel*> kernel{nullptr};
@@ -111,22 +111,27 @@ public:
     /// Words of an argument buffer without any layout.
     void scan(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags);
 
-    [[nodiscard]] const Reference* data() const { return found_; }
+    [[nodiscard]] const Reference* data() const { return found_ + 1; }
+    /// One more than `size`: the first is empty.
+    [[nodiscard]] const Reference* data_after_empty() const { return found_; }
     [[nodiscard]] std::size_t size() const { return count_; }
     [[nodiscard]] std::size_t left_out() const { return left_out_; }  ///< for lack of room
-    void clear() { count_ = left_out_ = 0; }
+    void clear() { count_ = left_out_ = mask_ = 0; }
 
 private:
     void take(const unsigned char* words, std::size_t count, std::uint8_t mode_flags);
     void add(std::uint64_t address, std::uint8_t mode_flags);
-    [[nodiscard]] std::size_t position(std::uint64_t address) const;
+    void meet_again(Reference& known, std::uint8_t mode_flags);
+    void index_all(std::size_t buckets);
 
-    static constexpr std::size_t few = 16;  // looked through one by one
-    static constexpr std::size_t buckets = 2048;
+    static constexpr std::size_t few = 8;  // looked through one by one
+    static constexpr std::size_t buckets_at_first = 256;
+    static constexpr std::size_t buckets_at_most = 2048;
     std::size_t count_ = 0;
     std::size_t left_out_ = 0;
-    Reference found_[most_references];
-    std::uint16_t index_[buckets];  // used and cleared only when there are more than a few: index + 1
+    std::size_t mask_ = 0;  // buckets in use, less one; 0: only a few
+    Reference found_[1 + most_references]{};
+    std::uint16_t index_[buckets_at_most];  // position in `found_`, 0: none
 };
 
 }  // namespace streamsan::recorder::cuda

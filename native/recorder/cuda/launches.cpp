@@ -26,7 +26,7 @@ std::uint64_t stream_named(const Call& call, abi::Word handle) {
 }
 
 /// The references of the launch under way: too many for the stack of a small thread.
-KernelReferences& references_here(ThreadState& state) {
+[[gnu::hot]] KernelReferences& references_here(ThreadState& state) {
     if (state.kernel_references == nullptr) [[unlikely]] state.kernel_references = std::make_shared<KernelReferences>();
     auto& found = *static_cast<KernelReferences*>(state.kernel_references.get());
     found.clear();
@@ -43,7 +43,7 @@ std::uint32_t site_of(const Kernel& kernel) {
     if (found.left_out() != 0) say_not_understood(state, call, too_many);
 }
 
-const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function, const char* symbol, void* const* arguments,
+[[gnu::hot]] const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function, const char* symbol, void* const* arguments,
                              void* const* extra, KernelReferences& found) {
     const Kernel& kernel = kernel_of(function, symbol);
     found.collect(kernel, arguments, extra);
@@ -53,7 +53,7 @@ const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function,
 }
 
 /// What is sure comes first; if nothing is, the slot's own reference stays empty: its flags are the launch's, too.
-void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait, const KernelReferences& found,
+[[gnu::hot]] void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait, const KernelReferences& found,
                   bool several) {
     const auto write = several ? write_one_of_several : write_entered;
     const auto detail = static_cast<std::uint8_t>(wait);
@@ -63,12 +63,10 @@ void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClas
         write(state, call, OperationKind::LAUNCH, detail, stream, 0, first, found.size());
         return;
     }
-    const auto moved = std::make_unique<Reference[]>(found.size() + 1);
-    std::copy_n(first, found.size(), moved.get() + 1);
-    write(state, call, OperationKind::LAUNCH, detail, stream, 0, moved.get(), found.size() + 1);
+    write(state, call, OperationKind::LAUNCH, detail, stream, 0, found.data_after_empty(), found.size() + 1);
 }
 
-void enter_launch(ThreadState& state, Call& call) {
+[[gnu::hot]] void enter_launch(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelCall*>(call.parameters);
     KernelReferences& found = references_here(state);
     prepare_launch(state, call, given.function, call.symbol, given.arguments, given.extra, found);
@@ -83,7 +81,7 @@ void enter_cooperative(ThreadState& state, Call& call) {
     write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, found, false);
 }
 
-void exit_launch(ThreadState& state, Call& call) { complete(state, call, false); }
+[[gnu::hot]] void exit_launch(ThreadState& state, Call& call) { complete(state, call, false); }
 
 /// The attributes that change what a launch orders.
 struct Attributes {

@@ -38,18 +38,17 @@ void restate(Lane& lane, const Slot& known) {
 
 }  // namespace
 
-void memory_begins(const ThreadState& state, const Slot& slot) {
+[[gnu::hot]] void memory_begins(const ThreadState& state, const Slot& slot) {
     Recorder& all = *recorder();
     all.memory.add({slot.address, slot.size, static_cast<MemoryKind>(slot.detail), slot.sequence});
     if (rotates()) made().add(slot.address, {slot, state.context_slot});
 }
 
-std::optional<Range> memory_ends(std::uint64_t address) {
+[[gnu::hot]] std::optional<Range> memory_ends(std::uint64_t address) {
     Recorder& all = *recorder();
     if (!all.memory.maybe(address)) return std::nullopt;
-    const std::optional<Range> range = all.memory.find(address);
-    if (!range || range->base != address) return std::nullopt;
-    all.memory.remove(address);
+    const std::optional<Range> range = all.memory.take(address);
+    if (!range) return std::nullopt;
     if (rotates()) made().remove(address);
     return range;
 }
@@ -89,7 +88,7 @@ std::uint64_t size_by_driver(std::uint64_t address) {
     return size - (address - base);
 }
 
-void write_allocation(ThreadState& state, Call& call, MemoryKind kind, std::uint64_t stream, std::uint64_t address,
+[[gnu::hot]] void write_allocation(ThreadState& state, Call& call, MemoryKind kind, std::uint64_t stream, std::uint64_t address,
                       std::uint64_t size) {
     const Reference memory{address, size, 0};
     Slot* const slot =

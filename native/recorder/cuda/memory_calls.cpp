@@ -27,7 +27,7 @@ bool blames_pool(const Call& call, abi::Word pool) {
     return pool != 0 && (call.status == invalid_value || call.status == invalid_handle);
 }
 
-void exit_alloc(ThreadState& state, Call& call) {
+[[gnu::hot]] void exit_alloc(ThreadState& state, Call& call) {
     const auto kind = static_cast<MemoryKind>(call.callback->memory);
     const std::uint64_t stream = kind == MemoryKind::STREAM_ORDERED ? call.stream() : 0;
     if (call.status != abi::success) {
@@ -55,7 +55,7 @@ void exit_register(ThreadState& state, Call& call) {
 
 enum FreeScratch : std::size_t { base, size, kind, sequence };
 
-void enter_free(ThreadState& state, Call& call) {
+[[gnu::hot]] void enter_free(ThreadState& state, Call& call) {
     call.scratch[base] = 0;
     const Reference freed{call.value(call.find(Role::FREED)), 0, 0};
     if (freed.address == 0) return;  // NULL is a no-op (F-02)
@@ -68,7 +68,7 @@ void enter_free(ThreadState& state, Call& call) {
     commit_prepared(state);
 }
 
-void exit_free(ThreadState& state, Call& call) {
+[[gnu::hot]] void exit_free(ThreadState& state, Call& call) {
     complete(state, call, false);
     if (call.status == abi::success || call.scratch[base] == 0) return;
     memory_goes_on(

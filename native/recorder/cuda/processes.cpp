@@ -1,7 +1,9 @@
 #include "recorder/cuda/processes.hpp"
 
 #include <cstdlib>
+#include <new>
 #include <pthread.h>
+#include <sched.h>
 #include <string>
 #include <unistd.h>
 
@@ -19,10 +21,40 @@ namespace {
 /// it shares with its parent: nobody else knows it in time.
 thread_local Slot* fork_slot = nullptr;
 
+/// Where a forked child was in its life when its parent forked, or is now: after_main once it has begun to exit.
+std::atomic<Phase> phase_of_child{Phase::main};
+
+/// A forked child has its own file from its first call on: most children never use CUDA, and become another program or end.
+[[gnu::noinline]] void begin_child() {
+    Phase before = Phase::forked;
+    if (!phase.compare_exchange_strong(before, Phase::beginning, std::memory_order_acq_rel)) {
+        while (phase.load(std::memory_order_acquire) == Phase::beginning) sched_yield();
+        return;
+    }
+    std::string error;
+    bool recorded = false;
+    try {
+        recorded = recorder()->writer->reopen_after_fork(options_of_process(recorder()->settings), error);
+        recorder()->sites->forget();
+    } catch (const std::bad_alloc&) {
+        error = "no memory";
+    }
+    const Phase now = phase_of_child.load(std::memory_order_relaxed);
+    if (recorded) {
+        write_event(OperationKind::THREAD_START, 0, 0);
+        if (now == Phase::main) write_event(OperationKind::MAIN_BEGIN, 0, 0);
+    } else {
+        say_once("the forked process " + std::to_string(getpid()) + " is not recorded: " + error);
+    }
+    phase.store(now, std::memory_order_release);
+}
+
 void before_fork() noexcept {
     fork_slot = nullptr;
     if (recorder() == nullptr || this_thread().inside) return;
     try {
+        // Of a child that forks in its turn the file must tell.
+        if (phase.load(std::memory_order_relaxed) >= Phase::forked) begin_child();
         // Enabled here and not in the child: CUPTI may take a lock that another thread of the parent holds there for ever.
         enable_hot_callbacks(true);
         Lane* const lane = recorder()->writer->lane();
@@ -30,7 +62,7 @@ void before_fork() noexcept {
         if (slot == nullptr) return;
         slot->time = recorder()->writer->now();
         slot->kind = static_cast<std::uint8_t>(OperationKind::FORK);
-        slot->flags = outside_main();
+        slot->flags = outside_main(0);
         lane->commit();
         fork_slot = slot;
     } catch (...) {
@@ -63,19 +95,15 @@ void after_fork_in_child() noexcept {
     fork_slot = nullptr;
     try {
         forget_parent(state);
-        std::string error;
-        if (!recorder()->writer->reopen_after_fork(options_of_process(recorder()->settings), error)) {
-            say_once("the forked process " + std::to_string(getpid()) + " is not recorded: " + error);
-        }
-        recorder()->sites->forget();
-        write_event(OperationKind::THREAD_START, 0, 0);
-        if (inside_main()) write_event(OperationKind::MAIN_BEGIN, 0, 0);
+        phase_of_child.store(phase.exchange(Phase::forked, std::memory_order_relaxed), std::memory_order_relaxed);
     } catch (...) {
     }
 }
 
 void at_exit() noexcept {
     if (recorder() == nullptr) return;
+    phase_of_child.store(Phase::after_main, std::memory_order_relaxed);
+    if (phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     const Phase before = phase.exchange(Phase::after_main, std::memory_order_relaxed);
     try {
         if (before == Phase::main) write_event(OperationKind::MAIN_END, 0, 0);
@@ -86,7 +114,7 @@ void at_exit() noexcept {
 
 /// The library is unloaded with the process, after all exit handlers and destructors of the program: the last moment we see.
 __attribute__((destructor)) void at_the_very_end() noexcept {
-    if (recorder() == nullptr) return;
+    if (recorder() == nullptr || phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     try {
         write_event(OperationKind::PROCESS_EXIT, static_cast<std::uint8_t>(ExitKind::NORMAL), 0);
         recorder()->writer->close();
@@ -97,6 +125,7 @@ __attribute__((destructor)) void at_the_very_end() noexcept {
 }  // namespace
 
 void look_for_main(ThreadState&) {
+    if (phase.load(std::memory_order_acquire) >= Phase::forked) begin_child();
     if (phase.load(std::memory_order_relaxed) != Phase::before_main || !recorder()->sites->main_has_begun()) return;
     Phase before = Phase::before_main;
     const bool first = phase.compare_exchange_strong(before, Phase::main, std::memory_order_relaxed);

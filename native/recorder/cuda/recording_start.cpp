@@ -27,7 +27,7 @@ std::string contents(const char* path, std::size_t most) {
 }
 
 /// UTF-8 as a JSON string.
-std::string quoted(std::string_view text) {
+std::string as_json(std::string_view text) {
     std::string json = "\"";
     for (const char letter : text) {
         const auto byte = static_cast<unsigned char>(letter);
@@ -74,7 +74,7 @@ std::string command() {
     for (std::size_t at = 0; at < line.size();) {
         const std::size_t end = std::min(line.find('\0', at), line.size());
         if (at != 0) json += ", ";
-        json += quoted(text_of(line.substr(at, end - at)));
+        json += as_json(text_of(line.substr(at, end - at)));
         at = end + 1;
     }
     return json + "]";
@@ -90,9 +90,9 @@ std::string driver_version() {
 std::string metadata(const Settings& settings, pid_t parent) {
     const std::string process = std::to_string(getpid());
     std::string json = R"({"platform": "cuda", "origin": "recording", "tool": )";
-    json += quoted(std::string("streamsan") + (*STREAMSAN_VERSION != '\0' ? " " STREAMSAN_VERSION : ""));
-    if (const std::string version = driver_version(); !version.empty()) json += ", \"driver\": " + quoted(text_of(version));
-    if (!settings.run.empty()) json += ", \"run\": " + quoted(text_of(settings.run));
+    json += as_json(std::string("streamsan") + (*STREAMSAN_VERSION != '\0' ? " " STREAMSAN_VERSION : ""));
+    if (const std::string version = driver_version(); !version.empty()) json += ", \"driver\": " + as_json(text_of(version));
+    if (!settings.run.empty()) json += ", \"run\": " + as_json(text_of(settings.run));
     json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
     return json + ", \"command\": " + command() + "}";
 }

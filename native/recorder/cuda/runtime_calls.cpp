@@ -2,6 +2,7 @@
 
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/contexts.hpp"
+#include "recorder/cuda/ended_handles.hpp"
 #include "recorder/cuda/failures.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -24,13 +25,17 @@ void write_failure(ThreadState& state, Call& call) {
 }  // namespace
 
 void runtime_call_enter(ThreadState& state, Call& call) {
+    state.told_early = false;
     if (call.callback->effect == effects::Effect::DEVICE_RESET) device_reset_begins(state, call, call.context);
+    else tell_use_of_ended(state, call);
 }
 
 void runtime_call_exit(ThreadState& state, Call& call) {
     if (call.callback->effect == effects::Effect::DEVICE_RESET) {
         complete(state, call, false);
         state.resetting = false;
+    } else {
+        complete_use_of_ended(state, call);
     }
     if (call.status == abi::success || is_answer(call)) return;
     const bool told = state.runtime_wrote;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <new>
 #include <sys/mman.h>
+#include <utility>
 
 namespace streamsan::recorder {
 
@@ -18,9 +19,15 @@ AddressMap::~AddressMap() {
     delete live_;
 }
 
-void AddressMap::mark(std::uint64_t base, std::uint64_t size) noexcept {
+[[gnu::hot]] void AddressMap::mark(std::uint64_t base, std::uint64_t size) noexcept {
     const std::uint64_t rest = ~std::uint64_t{0} - base;
-    const std::uint64_t end = (base + std::min(rest, size == 0 ? 0 : size - 1)) >> granule_bits;
+    const std::uint64_t last = base + std::min(rest, size == 0 ? 0 : size - 1), end = last >> granule_bits;
+    // Whole granules, as the bits tell them.
+    constexpr std::uint64_t in_granule = (std::uint64_t{1} << granule_bits) - 1;
+    std::uint64_t known = lowest_.load(std::memory_order_relaxed);
+    while ((base & ~in_granule) < known && !lowest_.compare_exchange_weak(known, base & ~in_granule, std::memory_order_relaxed)) {}
+    known = highest_.load(std::memory_order_relaxed);
+    while ((last | in_granule) > known && !highest_.compare_exchange_weak(known, last | in_granule, std::memory_order_relaxed)) {}
     if (end >= granules) beyond_.store(true, std::memory_order_relaxed);
     for (std::uint64_t granule = base >> granule_bits; granule <= std::min(end, granules - 1);) {
         const std::uint64_t in_word = granule & 63, count = std::min<std::uint64_t>(64 - in_word, end - granule + 1);
@@ -30,27 +37,38 @@ void AddressMap::mark(std::uint64_t base, std::uint64_t size) noexcept {
     }
 }
 
-void AddressMap::add(const Range& range) {
+[[gnu::hot]] void AddressMap::add(const Range& range) {
     // The bits first: whoever learns the address from the API's return must find them.
     mark(range.base, range.size);
-    const std::unique_lock lock(live_->lock);
-    auto& ranges = live_->ranges;
+    const std::lock_guard lock(live_->lock);
+    Ranges& ranges = live_->ranges;
     auto at = ranges.lower_bound(range.base);
     if (at != ranges.begin()) {
         const auto before = std::prev(at);
         if (range.base - before->first < before->second.size) at = ranges.erase(before);
     }
     while (at != ranges.end() && (at->first == range.base || at->first - range.base < range.size)) at = ranges.erase(at);
-    ranges.insert_or_assign(range.base, range);
+    if (live_->spare.empty()) {
+        ranges.emplace_hint(at, range.base, range);
+        return;
+    }
+    live_->spare.key() = range.base;
+    live_->spare.mapped() = range;
+    ranges.insert(at, std::move(live_->spare));
 }
 
-void AddressMap::remove(std::uint64_t base) {
-    const std::unique_lock lock(live_->lock);
-    live_->ranges.erase(base);
+[[gnu::hot]] std::optional<Range> AddressMap::take(std::uint64_t base) {
+    const std::lock_guard lock(live_->lock);
+    const auto found = live_->ranges.find(base);
+    if (found == live_->ranges.end()) return std::nullopt;
+    const Range range = found->second;
+    if (live_->spare.empty()) live_->spare = live_->ranges.extract(found);
+    else live_->ranges.erase(found);
+    return range;
 }
 
 std::optional<Range> AddressMap::find(std::uint64_t address) const {
-    const std::shared_lock lock(live_->lock);
+    const std::lock_guard lock(live_->lock);
     auto after = live_->ranges.upper_bound(address);
     if (after == live_->ranges.begin()) return std::nullopt;
     const Range& range = std::prev(after)->second;

@@ -1,12 +1,13 @@
 // Which addresses are, or ever were, memory that the program got from the API, and of what kind.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <shared_mutex>
 
 #include "generated/vocabulary.hpp"
 
@@ -28,28 +29,50 @@ public:
 
     /// Whether `address` may lie in memory that is or was allocated: one bit for every 2 MiB, read without a lock, never cleared.
     /// True for some addresses that never were; a checker resolves exactly.
-    [[nodiscard]] bool maybe(std::uint64_t address) const noexcept {
+    [[nodiscard]] bool maybe(std::uint64_t address) const noexcept { return window().holds(address) && marked(address); }
+    /// The lowest and the highest address of all that was ever allocated: most words of structures lie outside, and need not be
+    /// looked up.
+    struct Window {
+        std::uint64_t lowest;
+        std::uint64_t extent;
+        [[nodiscard]] bool holds(std::uint64_t address) const noexcept { return address - lowest <= extent; }
+        /// What of it lies in [from, to].
+        [[nodiscard]] Window within(std::uint64_t from, std::uint64_t to) const noexcept {
+            const std::uint64_t first = std::max(lowest, from), last = std::min(lowest + extent, to);
+            return first <= last ? Window{first, last - first} : Window{~std::uint64_t{0}, 0};
+        }
+    };
+    [[nodiscard]] Window window() const noexcept {
+        const std::uint64_t lowest = lowest_.load(std::memory_order_relaxed), highest = highest_.load(std::memory_order_relaxed);
+        return lowest <= highest ? Window{lowest, highest - lowest} : Window{~std::uint64_t{0}, 0};
+    }
+    /// As `maybe`, of an address that the window holds.
+    [[nodiscard]] bool marked(std::uint64_t address) const noexcept {
         const std::uint64_t granule = address >> granule_bits;
         if (granule >= granules) [[unlikely]] return beyond_.load(std::memory_order_relaxed);
         return (words_[granule >> 6].load(std::memory_order_relaxed) >> (granule & 63) & 1) != 0;
     }
     /// Live ranges that it overlaps are gone: their frees were not seen.
     void add(const Range& range);
-    void remove(std::uint64_t base);
-    /// The live range that holds `address`; takes a shared lock.
+    /// The live range that begins at `base` is live no more. Returns what it was, nothing where there is none.
+    std::optional<Range> take(std::uint64_t base);
+    void remove(std::uint64_t base) { take(base); }
+    /// The live range that holds `address`; takes a lock.
     [[nodiscard]] std::optional<Range> find(std::uint64_t address) const;
-    /// Calls `visit` for every live range (rotation), in the order of addresses, under the shared lock.
+    /// Calls `visit` for every live range (rotation), in the order of addresses, under the lock.
     template <class Visit> void each(Visit&& visit) const {
-        const std::shared_lock lock(live_->lock);
+        const std::lock_guard lock(live_->lock);
         for (const auto& [base, range] : live_->ranges) visit(range);
     }
     /// In a forked child: begins without live ranges, and with a lock that no thread of the parent holds. `maybe` stays as it is.
     void forget_after_fork();
 
 private:
+    using Ranges = std::map<std::uint64_t, Range>;
     struct Live {
-        mutable std::shared_mutex lock;
-        std::map<std::uint64_t, Range> ranges;
+        std::mutex lock;  // held for a walk down the tree: one that readers share would cost more than it saves
+        Ranges ranges;
+        Ranges::node_type spare;  ///< what the last free has left: the next allocation takes no memory
         const Live* parent = nullptr;
     };
 
@@ -60,6 +83,8 @@ private:
     void mark(std::uint64_t base, std::uint64_t size) noexcept;
 
     std::atomic<std::uint64_t>* words_;
+    std::atomic<std::uint64_t> lowest_{~std::uint64_t{0}};
+    std::atomic<std::uint64_t> highest_{0};
     std::atomic<bool> beyond_{false};  ///< something lies where there are no bits
     Live* live_;
 };

@@ -16,11 +16,10 @@
 namespace streamsan::recorder::call_sites {
 namespace {
 
-// By file name: the driver, the runtime, CUPTI and what they load. Libraries built upon the runtime (cuBLAS, cuDNN,
-// NCCL) are not among them: a user may want to know which of them made a call.
-constexpr std::array<std::string_view, 9> api_libraries{"libcuda.so", "libcudart",        "libcupti",
-                                                        "libnvperf",  "libcudadebugger",  "libnvidia-",
-                                                        "libnvcuda",  "libcheckpoint.so", "libpcsamplingutil"};
+// By file name: the driver, CUPTI and what they load. Libraries built upon the runtime (cuBLAS, cuDNN, NCCL) are not among
+// them: a user may want to know which of them made a call. Nor is the runtime: its frames tell which function was called.
+constexpr std::array<std::string_view, 8> api_libraries{"libcuda.so",      "libcupti",  "libnvperf",        "libcudadebugger",
+                                                        "libnvidia-",      "libnvcuda", "libcheckpoint.so", "libpcsamplingutil"};
 
 std::string_view file_name(std::string_view path) {
     const auto slash = path.rfind('/');
@@ -32,6 +31,8 @@ bool named_as_api(std::string_view path) {
     return std::any_of(api_libraries.begin(), api_libraries.end(),
                        [&](std::string_view start) { return name.starts_with(start); });
 }
+
+bool named_as_runtime(std::string_view path) { return file_name(path).starts_with("libcudart"); }
 
 std::string canonical(const char* path) {
     std::array<char, PATH_MAX> resolved{};
@@ -120,6 +121,7 @@ const Module* Modules::made(const void* information) {
     module->executable = module->loader_name.empty();
     module->loader = module->base != 0 && module->base == getauxval(AT_BASE);
     module->of_the_api = named_as_api(module->path) || (!module->executable && module->is_code(own_code()));
+    module->runtime = named_as_runtime(module->path);
     all_.push_back(std::move(module));
     return all_.back().get();
 }

@@ -23,7 +23,8 @@ struct Module {
     std::string build_id;  ///< lower-case hexadecimal, empty when the image has none
     std::uint64_t base =
         0;  ///< what is added to the file's virtual addresses: address - base is an address as in the file
-    bool of_the_api = false;  ///< CUDA's own libraries and ours: their frames are nobody's call sites
+    bool of_the_api = false;  ///< the driver, CUPTI and our library: their frames are left out of call sites
+    bool runtime = false;     ///< the CUDA runtime, as a library of its own: its frames tell which function was called
     bool executable = false;  ///< the program itself
     bool loader = false;      ///< the dynamic loader
     std::vector<AddressRange> segments;  ///< what is mapped and readable

@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::uint32_t remembered(const StackStart& start, std::uint32_t label) const noexcept;
 
     /// Writes the addresses after the calls (return addresses; for what a signal interrupted, the instruction's address
-    /// + 1) of the calling thread's frames, innermost first, without those in CUDA's libraries and in ours: at most
+    /// + 1) of the calling thread's frames, innermost first, without those in the driver's libraries and in ours: at most
     /// `limit`. Reads nothing but this thread's stack, and unwind tables for code not seen before. The function that
     /// gave `start` must still run.
     unsigned callers(const StackStart& start, std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept;

@@ -126,6 +126,9 @@ struct Registers {
     return true;
 }
 
+/// Whether a frame is the program's: there most stacks differ from each other.
+bool tells_apart(UnwindRule rule) noexcept { return !rule.of_the_api && !rule.of_the_runtime; }
+
 /// Whether the bytes before `address` may be a call instruction: direct, or indirect with each length of its operand.
 bool follows_call(const Module& module, std::uint64_t address) {
     if (!module.is_code(address - 7) || !module.is_code(address)) return false;
@@ -231,6 +234,7 @@ struct NativeStack::Parts {
             guess.rbp_offset = -16;
             const UnwindRule* before = rules.find(registers.pc);
             guess.of_the_api = before != nullptr && before->of_the_api;
+            guess.of_the_runtime = before != nullptr && before->of_the_runtime;
             rules.put(registers.pc, guess);
             registers = caller;
             return true;
@@ -260,7 +264,7 @@ STREAMSAN_READS_STACK unsigned NativeStack::Parts::walk(const StackStart& start,
             return count;
         }
         const UnwindRule known = *rule(registers.pc);
-        if (registers.pc_at != 0) memo.depends_on(registers.pc_at, registers.pc, !known.of_the_api);
+        if (registers.pc_at != 0) memo.depends_on(registers.pc_at, registers.pc, tells_apart(known));
         if (!known.of_the_api) {
             if (count == limit) {
                 end = StackEnd::limit;
@@ -329,7 +333,7 @@ unsigned NativeStack::Parts::by_runtime(const StackMemory& stack, std::uint64_t*
             // The frame's rsp after the return: its return address, if nothing unusual is here, lies just below.
             const std::uint64_t slot = _Unwind_GetCFA(context) - 8;
             if (state.own_stack && state.stack.holds(slot) && state.stack.word(slot) == pc)
-                state.parts->memo.depends_on(slot, pc, !known.of_the_api);
+                state.parts->memo.depends_on(slot, pc, tells_apart(known));
             else if (state.depth != 0)
                 state.parts->memo.give_up();
             if (!known.of_the_api) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <exception>
 
+#include "recorder/sites/after_main.hpp"
 #include "recorder/sites/before_main.hpp"
 #include "recorder/sites/modules.hpp"
 #include "recorder/sites/native_stack.hpp"
@@ -77,9 +78,14 @@ Sites::Sites(Writer& writer) : writer_(writer), generation_(next_generation.fetc
     // Made now: a fork while another thread makes them would leave the child waiting for that thread.
     Modules::instance();
     thread_key();
+    // Asks the loader, which a callback inside of it must not.
+    static_cast<void>(call_sites::is_after_main(nullptr, 0));
 }
 
-void Sites::forget() { generation_.store(next_generation.fetch_add(1), std::memory_order_release); }
+void Sites::forget() {
+    after_main_.store(nullptr, std::memory_order_relaxed);
+    generation_.store(next_generation.fetch_add(1), std::memory_order_release);
+}
 
 /// A thread's first call, or the first after ids have changed.
 [[gnu::noinline]] void Sites::learn(ThreadSites& thread, std::uint64_t generation) {
@@ -201,6 +207,10 @@ std::uint32_t Sites::native_site(const std::uint64_t* addresses, unsigned count,
         record.label = index == innermost ? label : 0;
         record.caller = caller;
         caller = writer_.site(record);
+    }
+    if (caller != 0 && call_sites::is_after_main(addresses, count) && !is_after_main(caller)) {
+        auto* const listed = new AfterMain{caller, after_main_.load(std::memory_order_relaxed)};
+        while (!after_main_.compare_exchange_weak(listed->next, listed, std::memory_order_release)) {}
     }
     return caller;
 }

@@ -24,6 +24,13 @@ public:
     /// and a function is that the loader runs before main. True as soon as it was true once on that thread, on other
     /// threads, and when in doubt.
     bool main_has_begun();
+    /// Whether a site of this file is of a call that the end of the process made: exit() is on its native stack. Costs one
+    /// load until the first such call.
+    [[nodiscard]] bool is_after_main(std::uint32_t site) const {
+        for (const AfterMain* each = after_main_.load(std::memory_order_acquire); each != nullptr; each = each->next)
+            if (each->site == site) return true;
+        return false;
+    }
     void forget();  ///< after rotation or fork: ids of the old file mean nothing in the new one
 
 private:
@@ -31,11 +38,18 @@ private:
     std::uint32_t python_site(call_sites::ThreadSites& thread, std::uint64_t innermost, std::uint32_t label);
     std::uint32_t native_site(const std::uint64_t* addresses, unsigned count, std::uint32_t label);
 
+    /// A site from after main. Only ever added: read without a lock, and a fork finds the list whole.
+    struct AfterMain {
+        std::uint32_t site;
+        const AfterMain* next;
+    };
+
     Writer& writer_;
     std::atomic<std::uint64_t> generation_;
     std::atomic<const call_sites::PythonLayout*> python_{nullptr};
     std::atomic<std::uint64_t> python_looked_for_{0};  // how many libraries had been loaded then
     std::atomic<bool> main_has_begun_{false};
+    std::atomic<const AfterMain*> after_main_{nullptr};
 };
 
 }  // namespace streamsan::recorder

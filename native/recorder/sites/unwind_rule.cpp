@@ -265,6 +265,7 @@ UnwindRule unwind_rule(const Module* module, std::uint64_t address) {
         rule.frame_address = FrameAddress::bottom;
     }
     rule.of_the_api = module->of_the_api;
+    rule.of_the_runtime = module->runtime;
     return rule;
 }
 

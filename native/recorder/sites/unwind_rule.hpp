@@ -29,7 +29,8 @@ struct UnwindRule {
     std::int16_t rbp_offset = 0;   ///< for the saved rbp, from the frame address or from rbp
     FrameAddress frame_address = FrameAddress::unknown;
     SavedRbp saved_rbp : 2 = SavedRbp::same;
-    bool of_the_api : 1 = false;   ///< the instruction lies in CUDA's libraries or ours
+    bool of_the_api : 1 = false;   ///< the instruction lies in the driver's libraries or ours
+    bool of_the_runtime : 1 = false;
 };
 static_assert(sizeof(UnwindRule) == 8);
 

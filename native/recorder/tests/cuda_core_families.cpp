@@ -56,6 +56,7 @@ void captures_lose_context(abi::Word) {}
 void graph_resource(ThreadState&, abi::Resource, const abi::GraphData&) {}
 void restate_memory(Lane&) {}
 void restate_graphs(Lane&) {}
+void memory_loses_context(std::uint64_t) {}
 void memory_after_fork() {}
 void graphs_after_fork() {}
 

@@ -11,10 +11,8 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr std::size_t last_word = 56;
-static_assert(offsetof(Slot, status) == last_word && offsetof(Slot, duration) == last_word + 6);
-
 std::uint64_t& last_word_of(Slot& slot) {
+    constexpr std::size_t last_word = 56;
     return *reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(&slot) + last_word);
 }
 
@@ -36,7 +34,7 @@ inline Slot* Lane::try_reserve(unsigned need) {
     return slot;
 }
 
-Slot* Lane::reserve(unsigned more) {
+[[gnu::hot]] Slot* Lane::reserve(unsigned more) {
     const unsigned need = more + 1;
     if (need <= limit_ - used_ && pending_ == 0 && need <= 256) [[likely]]
         if (Slot* slot = try_reserve(need)) [[likely]] return slot;
@@ -58,7 +56,7 @@ Slot* Lane::restate(unsigned need) {
     return restated_->data() + (restated_->size() - need);
 }
 
-void Lane::commit() {
+[[gnu::hot]] void Lane::commit() {
     if (pending_ == 0) return;
     if (restated_ != nullptr) [[unlikely]] {
         (restated_->data() + (restated_->size() - pending_))->more = static_cast<std::uint8_t>(pending_ - 1);
@@ -134,15 +132,6 @@ Slot* Lane::write_again(Slot* slot) {
         std::atomic_ref(last_word_of(*slot)).store((word & ~(kind | flags)) | call, std::memory_order_release);
     }
     return copy;
-}
-
-void Lane::complete(Slot* slot, std::int16_t status, std::uint16_t duration) {
-    if (slot == nullptr) return;
-    std::uint64_t word = std::atomic_ref(last_word_of(*slot)).load(std::memory_order_relaxed);
-    const std::uint64_t kept = std::uint64_t{0x0000'ff00'ffff'0000} |
-                               (std::uint64_t{static_cast<std::uint8_t>(~static_cast<std::uint8_t>(SlotFlag::ENTER))} << 32);
-    word = (word & kept) | static_cast<std::uint16_t>(status) | std::uint64_t{duration} << 48;
-    std::atomic_ref(last_word_of(*slot)).store(word, std::memory_order_release);
 }
 
 }  // namespace streamsan::recorder

@@ -60,6 +60,7 @@ Recording::~Recording() {
 std::string Recording::begin(const WriterOptions& options) {
     if (live_ == nullptr) return "no memory";
     const Undisturbed undisturbed;
+    Clock::start();
     std::error_code error;
     path_ = std::filesystem::absolute(options.path, error).string();
     if (error) return options.path + ": " + error.message();
@@ -238,6 +239,7 @@ void Recording::fetch_ahead(Lane& lane) {
 
 bool Recording::new_segment(State& state, Lane& lane, unsigned need) {
     if (lane.state_ != &state && !enroll(state, lane)) return false;
+    Clock::adjust();
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (lane.generation_ != state.generation) {
             lane.generation_ = state.generation;
@@ -268,7 +270,7 @@ bool Recording::new_segment(State& state, Lane& lane, unsigned need) {
             lane.filled_ = reinterpret_cast<std::byte*>(lane.base_) - sizeof(SegmentHeader);
             lane.filled_bytes_ = sizeof(SegmentHeader) + std::uint64_t{lane.capacity_} * sizeof(Slot);
         }
-        lane.next_bytes_ = std::min(2 * lane.next_bytes_, half_ == 0 ? most_bytes : std::clamp(half_ / 32, first_bytes_of_many, most_bytes));
+        lane.next_bytes_ = std::min(4 * lane.next_bytes_, half_ == 0 ? most_bytes : std::clamp(half_ / 32, first_bytes_of_many, most_bytes));
         lane.base_ = reinterpret_cast<Slot*>(segment.payload);
         lane.commit_ = &segment.header->commit;
         lane.capacity_ = static_cast<std::uint32_t>(segment.capacity / sizeof(Slot));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <ctime>
 #include <pthread.h>
 #include <vector>
 
@@ -22,9 +21,7 @@ struct ThreadLanes {
     int rounds = 0;
 };
 
-// Plain words: a call from a destructor of the program's own thread-local objects, which may run after all others, finds them.
-thread_local std::uint64_t cached_serial = 0;
-thread_local Lane* cached_lane = nullptr;
+// A plain word: a call from a destructor of the program's own thread-local objects, which may run after all others, finds it.
 thread_local ThreadLanes* lanes_of_this_thread = nullptr;
 
 pthread_key_t key;
@@ -36,8 +33,7 @@ void leave(void* value) {
     if (++lanes->rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(key, lanes) == 0) return;
     for (const auto& entry : lanes->entries)
         if (const auto recording = entry.recording.lock()) recording->release(*entry.lane);
-    cached_serial = 0;
-    cached_lane = nullptr;
+    lane_of_this_thread = {};
     lanes_of_this_thread = nullptr;
     delete lanes;
 }
@@ -62,12 +58,14 @@ Lane* find_or_make(const std::shared_ptr<Recording>& recording) {
     Lane* lane = found != entries.end() ? found->lane : recording->lane_of_new_thread();
     if (lane == nullptr) return nullptr;
     if (found == entries.end()) entries.push_back({recording->serial(), recording, lane});
-    cached_serial = recording->serial();
-    cached_lane = lane;
+    lane_of_this_thread = {recording->serial(), lane};
     return lane;
 }
 
 }  // namespace
+
+Writer::Writer(std::shared_ptr<Recording> recording)
+    : serial_(recording->serial()), origin_(recording->monotonic_origin()), recording_(std::move(recording)) {}
 
 std::unique_ptr<Writer> Writer::open(const WriterOptions& options, std::string& error) {
     auto recording = std::make_shared<Recording>();
@@ -78,23 +76,9 @@ std::unique_ptr<Writer> Writer::open(const WriterOptions& options, std::string& 
 
 Writer::~Writer() { close(); }
 
-Lane* Writer::lane() {
-    if (recording_->stopped()) [[unlikely]] return nullptr;
-    if (cached_serial == recording_->serial()) [[likely]] return cached_lane;
-    return find_or_make(recording_);
-}
+Lane* Writer::find_lane() { return recording_->stopped() ? nullptr : find_or_make(recording_); }
 
 std::uint64_t Writer::next_sequence() { return recording_->counter().fetch_add(1, std::memory_order_acq_rel) + 1; }
-
-std::uint64_t Writer::now() const {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    const std::uint64_t nanoseconds =
-        static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-    // A clock that was set back between the processes of a run must not give times near 2^64.
-    const std::uint64_t since = nanoseconds - recording_->monotonic_origin();
-    return since >> 63 == 0 ? since : 0;
-}
 
 std::uint16_t Writer::duration(std::uint64_t nanoseconds) {
     const int width = static_cast<int>(std::bit_width(nanoseconds));
@@ -135,6 +119,7 @@ void Writer::on_rotation(std::function<void(Lane&)> restate) { recording_->on_ro
 
 bool Writer::reopen_after_fork(const WriterOptions& options, std::string& error) {
     error = recording_->begin(options);
+    origin_ = recording_->monotonic_origin();
     return error.empty();
 }
 

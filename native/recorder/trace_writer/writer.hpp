@@ -11,6 +11,7 @@
 // - A `Lane*` belongs to its thread and is not kept beyond the thread's end.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,12 +19,14 @@
 #include <string_view>
 #include <vector>
 
+#include "recorder/trace_writer/clock.hpp"
+#include "recorder/trace_writer/live_words.hpp"
+#include "generated/vocabulary.hpp"
 #include "trace/slot.hpp"
 
 namespace streamsan::recorder {
 
-class Recording;   // recording.hpp: what the lanes and the writer share
-struct LiveWords;  // live_words.hpp
+class Recording;  // recording.hpp: what the lanes and the writer share
 
 /// One frame of a call stack, as the SITES table keeps it. Ids of strings and sites are those of the same writer.
 struct SiteRecord {
@@ -68,7 +71,15 @@ public:
     /// number, and that is the one. Null for null.
     Slot* renumber(Slot* slot);
     /// The last word of a committed slot, in one release store: status, duration, flags without ENTER (kind, detail, more stay).
-    static void complete(Slot* slot, std::int16_t status, std::uint16_t duration);
+    static void complete(Slot* slot, std::int16_t status, std::uint16_t duration) {
+        if (slot == nullptr) return;
+        constexpr std::uint64_t kept = std::uint64_t{0x0000'ff00'ffff'0000} |
+            std::uint64_t{static_cast<std::uint8_t>(~static_cast<std::uint8_t>(SlotFlag::ENTER))} << 32;
+        auto* const place = reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(slot) + last_word);
+        const std::atomic_ref word(*place);
+        word.store((word.load(std::memory_order_relaxed) & kept) | static_cast<std::uint16_t>(status) | std::uint64_t{duration} << 48,
+                   std::memory_order_release);
+    }
 
     [[nodiscard]] std::uint16_t thread() const { return thread_; }  ///< index of the thread in the THREADS table
     /// Changes when operations of this lane go to a new file (looked at after `reserve`): 0 before the first.
@@ -76,7 +87,12 @@ public:
 
 private:
     friend class Recording;
+    friend class Writer;
 
+    static constexpr std::size_t last_word = 56;
+    static_assert(offsetof(Slot, status) == last_word && offsetof(Slot, duration) == last_word + 6);
+
+    [[nodiscard]] bool writes() const { return live_->generation.load(std::memory_order_relaxed) != 0; }
     Slot* try_reserve(unsigned need);
     Slot* reserve_slowly(unsigned need);
     Slot* restate(unsigned need);
@@ -113,6 +129,14 @@ private:
     const Slot* saved_of_ = nullptr;
 };
 
+/// The lane that the thread wrote to last. A plain word of the initial-exec model: one load, no call; and a call from a
+/// destructor of the program's own thread-local objects, which may run after all others, finds it.
+struct ThreadLane {
+    std::uint64_t serial = 0;  ///< of the recording; none has 0
+    Lane* lane = nullptr;
+};
+inline thread_local constinit ThreadLane lane_of_this_thread __attribute__((tls_model("initial-exec")));
+
 class Writer {
 public:
     /// Makes the file. On failure returns null and says why in `error`, one line.
@@ -122,9 +146,18 @@ public:
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    Lane* lane();                                  ///< of the calling thread, made at its first call; null when stopped
+    /// Of the calling thread, made at its first call; null when stopped.
+    Lane* lane() {
+        const ThreadLane& known = lane_of_this_thread;
+        if (known.serial == serial_ && known.lane->writes()) [[likely]] return known.lane;
+        return find_lane();
+    }
     std::uint64_t next_sequence();                 ///< from the shared counter, from 1
-    std::uint64_t now() const;                     ///< nanoseconds since clock_origin (CLOCK_MONOTONIC underneath)
+    /// Nanoseconds since clock_origin (clock.hpp). A clock that was set back between the processes of a run gives 0.
+    [[nodiscard]] std::uint64_t now() const {
+        const std::uint64_t since = Clock::now() - origin_;
+        return since >> 63 == 0 ? since : 0;
+    }
     static std::uint16_t duration(std::uint64_t nanoseconds);  ///< as the format's mini-float
 
     // Ids stay valid across rotations: each new file begins with all that was interned. Only a fork makes them stale.
@@ -146,8 +179,11 @@ public:
     void close();                                  ///< END; later calls of `lane` give null
 
 private:
-    explicit Writer(std::shared_ptr<Recording> recording) : recording_(std::move(recording)) {}
+    explicit Writer(std::shared_ptr<Recording> recording);
+    Lane* find_lane();
 
+    const std::uint64_t serial_;  ///< of the recording, unique in the process
+    std::uint64_t origin_;        ///< of `now`, as CLOCK_MONOTONIC says it
     std::shared_ptr<Recording> recording_;
 };
 

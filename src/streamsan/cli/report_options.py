@@ -77,6 +77,7 @@ class ReportOptions:
         findings = tuple(self.selection.keep(kept))
         unused = [*inline.unused(), *(entry for entry in self.suppressions if entry.unused)]
         rejected = [Problem(f"{entry.file}:{entry.line}", entry.reason) for entry in (*inline.rejected, *self.rejected)]
+        remarks = [Problem(result.path, text, remark=True) for result in results for text in result.remarks]
         return Report(
             findings=findings,
             files=len(results),
@@ -84,7 +85,7 @@ class ReportOptions:
             sources=quoted_sources(findings, sources),
             suppressed=len(self.selection.keep(found)) - len(findings),
             unused_suppressions=tuple(unused),
-            problems=(*problems, *rejected),
+            problems=(*problems, *rejected, *remarks),
         )
 
     def render(self, report: Report, stream: IO[str]) -> str:
@@ -95,8 +96,8 @@ class ReportOptions:
 
 
 def say_problems(report: Report) -> None:
-    """Write what limits a report to standard error, a line each."""
-    for problem in report.problems:
+    """Write what went wrong, and so limits a report, to standard error, a line each."""
+    for problem in (each for each in report.problems if not each.remark):
         click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
 
 

@@ -12,8 +12,8 @@ from streamsan.order.places import Sited
 MOST_CALLS = 4
 """Calls that are named as those the program was in; of further threads it only says how many there are."""
 NOT_SEEN = (
-    "recorded: uses through pointers that are stored in device memory, and the blocks that a framework's pool hands "
-    "out, are not seen"
+    "a recording does not show uses through pointers that are stored in device memory, nor the blocks that a "
+    "framework's pool hands out"
 )
 
 
@@ -30,10 +30,13 @@ class RecordedTrace(Sited, Protocol):
 
 
 def recording_limits(trace: RecordedTrace, analysis: Analysis) -> list[str]:
-    """Return what limits the result of a recording, one line each; nothing for other traces."""
-    if trace.origin != RECORDING:
-        return []
-    return [*ended_inside(trace, analysis.inside), *([NOT_SEEN] if analysis.launches else [])]
+    """Return what limits the result of this recording, one line each; nothing for other traces."""
+    return ended_inside(trace, analysis.inside) if trace.origin == RECORDING else []
+
+
+def recording_remarks(trace: RecordedTrace, analysis: Analysis) -> list[str]:
+    """Return what no recording of such a program shows, one line each: nothing went wrong."""
+    return [NOT_SEEN] if trace.origin == RECORDING and analysis.launches else []
 
 
 def ended_inside(trace: RecordedTrace, calls: Sequence[Operation]) -> list[str]:

@@ -111,6 +111,18 @@ class _Member:
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
     @property
+    def whole(self) -> bool:
+        """Whether it has all that its process did.
+
+        A forked child usually leaves by `_exit`, which closes no file: it has said all when no call of it is under way.
+        """
+        if self.opened.segments.ended:
+            return True
+        parent = self.opened.tables.metadata.get("parent")
+        forked = isinstance(parent, int) and parent not in (0, self.process_id)
+        return forked and not any(lane.awaits_return() for lane in self.opened.lanes)
+
+    @property
     def may_be_forked(self) -> bool:
         """Whether its process may be what a FORK made: only a file that says otherwise is not."""
         return self.opened.tables.metadata.get("forked") is not False
@@ -197,7 +209,7 @@ class _Family:
         for member in self._members:
             name = os.path.basename(member.path)
             self._problems += [f"{name}: {problem}" for problem in member.opened.problems]
-            if not member.opened.segments.ended:
+            if not member.whole:
                 reason = member.opened.segments.reason
                 self._problems.append(f"{name}: {cut_off(reason)}")
         tables = [member.opened.tables for member in self._members]
@@ -212,7 +224,7 @@ class _Family:
             sites=_FamilySites([table.sites for table in tables], self._first_sites, self._first_modules),
             platform=first.platform,
             origin=RECORDING,
-            complete=all(member.opened.segments.ended for member in self._members),
+            complete=all(member.whole for member in self._members),
             metadata=first.tables.metadata
             | {"processes": self._process_ids()}
             | ({reader.BEGINS_AT: begins_at} if begins_at else {}),

@@ -111,12 +111,24 @@ def _dropped(file: RunFile) -> bool:
     return False
 
 
+def _remove_parts(output: str) -> None:
+    """Remove files that processes were beginning when they were killed: what they had said lies in others."""
+    folder, name = os.path.split(output)
+    pattern = re.compile(rf"{re.escape(name.removesuffix(SUFFIX))}(?:\.\d+(?:-\d+)?)?{re.escape(SUFFIX)}\.(\d+)\.part")
+    for other in os.listdir(folder or "."):
+        match = pattern.fullmatch(other)
+        if match and not os.path.exists(f"/proc/{match[1]}"):
+            with suppress(OSError):
+                os.unlink(os.path.join(folder, other))
+
+
 def settle(output: str, run: str) -> str:
     """Bring the files of a run that has ended to their names; return the first's path, "" when the run left none.
 
     Files that an earlier run of this name left are removed. Where the program that was started did not use CUDA itself,
     a shell script say, the first of its processes that did becomes F.sst.
     """
+    _remove_parts(output)
     found = run_files(output)
     own = [file for file in found if file.run == run and not _dropped(file)]
     if not own:

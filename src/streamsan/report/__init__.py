@@ -15,6 +15,8 @@ class Problem:
 
     file: str
     message: str
+    remark: bool = False
+    """nothing went wrong: inputs of this sort never show it"""
 
 
 @dataclass(frozen=True, slots=True)

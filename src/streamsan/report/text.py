@@ -1,4 +1,4 @@
-"""The text report: each finding with its source, its reasons and its fix, then one line of counts."""
+"""The text report: each finding with its source, reasons and fix, one line of counts, what such inputs never show."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def lines(report: Report, *, notes: bool, width: int | None) -> Iterator[Text]:
     if unused:
         yield Text("")
     yield Text(summary(report, notes=notes))
+    for remark in dict.fromkeys(problem.message for problem in report.problems if problem.remark):
+        yield Text(f"({printable(remark)})", style="dim")
 
 
 def summary(report: Report, *, notes: bool) -> str:

@@ -18,6 +18,8 @@ ANONYMOUS = "the memory"
 DEEPEST_CALLERS = 4
 RECORDING = "recording"
 LONGEST_EXPLANATION = 300
+SMALLEST_UNIT = 1 << 10
+ANONYMOUS_NAMESPACE = "(anonymous namespace)::"
 
 
 class Names(Protocol):
@@ -88,9 +90,12 @@ class Case:
         if allocation is None:
             return ANONYMOUS
         site = self.names.site(allocation.site)
-        size = f"the {byte_count(allocation.size)}" if allocation.size else ANONYMOUS
+        # In the singular, as findings go on with "is freed".
+        small = 0 < allocation.size < SMALLEST_UNIT
+        size = f"the {allocation.size}-byte block" if small else f"the {byte_count(allocation.size)}"
+        size = size if allocation.size else ANONYMOUS
         if not site.line:
-            return f"{size} of memory" if allocation.size else ANONYMOUS
+            return size if small or not allocation.size else f"{size} of memory"
         return f"{size} {_MADE_BY.get(allocation.kind, 'allocated')} at {PurePath(site.file).name}:{site.line}"
 
     def memory_sentence(self) -> str:
@@ -142,15 +147,18 @@ class Case:
         return fixed.get(name, name)
 
     def api(self, operation: Operation) -> str:
-        """Return the API name of an operation, or what its source line calls."""
+        """Return what the program called: the API's name, or the runtime's function that called the driver's; or ""."""
         apis = self.names.apis
-        if 0 < operation.api < len(apis):
-            return apis[operation.api]
-        return ""
+        name = apis[operation.api] if 0 < operation.api < len(apis) else ""
+        # A recorder sees the hot calls in the driver only, and finds who called it in the stack.
+        return (self.names.site(operation.site).runtime if is_driver_name(name) else "") or name
 
     def call(self, operation: Operation) -> str:
-        """Return the operation's call in backticks, or a plain description of it."""
+        """Return the operation's call in backticks, or a plain description of it; a launch by its kernel's name."""
         api = self.api(operation)
+        if operation.kind is OperationKind.LAUNCH and api in _LAUNCHED_BY_SYNTAX:
+            label = self.names.site(operation.site).label
+            return f"the launch of kernel `{kernel_name(label)}`" if label else "a kernel launch"
         return f"`{api}`" if api else _PLAIN.get(operation.kind, "the call")
 
     def does(self, operation: Operation | None) -> str:
@@ -160,13 +168,15 @@ class Case:
         label = self.names.site(operation.site).label
         kind = operation.kind
         if kind is OperationKind.LAUNCH:
-            return f"kernel `{short_name(label)}`" if label else "a kernel"
+            return f"kernel `{kernel_name(label)}`" if label else "a kernel"
         if kind is OperationKind.HOST_FUNCTION:
             return f"host function `{label}`" if label else "a host function"
         if kind is OperationKind.HOST_ACCESS:
             return "the host"
         if kind is OperationKind.GRAPH_NODE:
-            return self._node(label, self.api(operation))
+            # In a recording only kernels have names.
+            kernel = bool(label) and self.names.origin == RECORDING
+            return f"kernel `{kernel_name(label)}`" if kernel else self._node(label, self.api(operation))
         if kind is OperationKind.OPAQUE_CALL:
             return f"the call of `{label}`" if label else "a call that cannot be seen"
         noun = _WORK.get(kind)
@@ -179,7 +189,7 @@ class Case:
     def _node(label: str, api: str) -> str:
         """Return the name of a graph's node: captured calls have their own API, others cudaGraphAdd...Node."""
         if "Launch" in api or "KernelNode" in api or (label and not api):
-            return f"kernel `{short_name(label)}`" if label else "a kernel"
+            return f"kernel `{kernel_name(label)}`" if label else "a kernel"
         noun = next((noun for part, noun in _NODES if part in api), "")
         return f"{noun} (`{api}`)" if noun else f"the graph node (`{api}`)" if api else "a node of the graph"
 
@@ -338,6 +348,9 @@ class Case:
         return self.does(operation)
 
 
+_LAUNCHED_BY_SYNTAX = frozenset({"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel", "cudaLaunchKernelExC"})
+"""What `kernel<<<...>>>(...)` ends in, and nobody wrote"""
+
 _WORK = {
     OperationKind.COPY: "the copy",
     OperationKind.MEMSET: "the fill",
@@ -404,6 +417,16 @@ _MADE = {
     MemoryKind.POOL_IMPORT: "imported here",
     MemoryKind.GRAPH: "allocated here, by a node of the graph",
 }
+
+
+def is_driver_name(api: str) -> bool:
+    """Tell whether a name is one of the driver API: cuMemFreeAsync, not cudaFreeAsync."""
+    return api.startswith("cu") and not api.startswith("cuda")
+
+
+def kernel_name(label: str) -> str:
+    """Return a kernel's name without parameters, return type and anonymous namespaces."""
+    return short_name(label).replace(ANONYMOUS_NAMESPACE, "")
 
 
 def byte_count(size: int) -> str:

@@ -49,7 +49,12 @@ class UnorderedConflict(Rule):
         nodes = later.kind is OperationKind.GRAPH_NODE
         line = case.line(later)
         sure = overlap_is_sure(case.fact)
-        may = "" if sure else ", where they touch the same bytes"
+        known = all(_mode(use) is not AccessMode.OPAQUE for use in (later, earlier) if use is not None)
+        writes = any(
+            _mode(use) in (AccessMode.WRITE, AccessMode.READ_WRITE) for use in (later, earlier) if use is not None
+        )
+        where_they_write = "" if known or writes else " and one of them writes"
+        may = "" if sure else f", where they touch the same bytes{where_they_write}"
         if nodes:
             reason = f"no path of edges connects it with {short(case, earlier)}"
             fix = f"make the node of line {line} depend on the other" if line else "add an edge between the two nodes"
@@ -88,7 +93,11 @@ def overlap_is_sure(fact: Fact) -> bool:
 
 
 def _is_sure(operation: Operation) -> bool:
-    return AccessMode(operation.flags & 3) is not AccessMode.OPAQUE and bool(operation.flags & SlotFlag.TOUCHES)
+    return _mode(operation) is not AccessMode.OPAQUE and bool(operation.flags & SlotFlag.TOUCHES)
+
+
+def _mode(operation: Operation) -> AccessMode:
+    return AccessMode(operation.flags & 3)
 
 
 def _access(case: Case, operation: Operation | None) -> str:

@@ -39,7 +39,7 @@ class UncheckedFailure(Rule):
         name = case.call(call)
         error = f" with {error_name(call.status, case.api(call))}" if call.status > 0 else ""
         related = [*case.allocated(), case.related(RelatedRole.OTHER, call, f"fails here{error}")]
-        if following is not None and following.site != call.site:
+        if following is not None and case.place(following) != case.place(call):
             related.append(case.related(RelatedRole.USE, following, "(the program goes on here)"))
         line = case.line(call)
         return Wording(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsan.findings import Contract, Observed, Related, Severity
 from streamsan.order.facts import Fact
-from streamsan.rules.case import Case
+from streamsan.rules.case import ANONYMOUS, Case
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, RelatedRole
 
@@ -141,4 +141,5 @@ def _owner(case: Case) -> str:
 
 def memory_of_graph(case: Case) -> str:
     """Return the name of a graph's own memory."""
-    return case.memory() if case.memory_name() else "memory of the graph"
+    name = case.memory()
+    return name if name != ANONYMOUS else "memory of the graph"

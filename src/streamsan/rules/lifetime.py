@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamsan.findings import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
+from streamsan.rules.errors import error_name
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
 
@@ -86,6 +87,16 @@ class UseAfterFree(Rule):
         related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD, RelatedRole.OWNER))
         frees = case.call(free) if free is not None else "the free"
         line = case.line(use)
+        if use.status > 0:
+            return Wording(
+                message=f"{case.does(use)} is given {memory} after it was freed, and fails: {_error(case, use)}",
+                related=tuple(related),
+                contract=FREE_CONTRACT,
+                witness=(f"{frees} releases {memory}", f"{case.does(use)} is given its address", "the call fails"),
+                fix=f"move the free behind line {line}, or drop the use"
+                if line
+                else "free the memory after its last use",
+            )
         return Wording(
             message=f"{case.does(use)} uses {memory} after it was freed",
             related=tuple(related),
@@ -109,8 +120,10 @@ class UseAfterFree(Rule):
         memory = case.memory()
         destroys = reset.kind is OperationKind.CONTEXT_DESTROY
         event = "its context was destroyed" if destroys else "the device was reset"
+        uses = "is given" if use.status > 0 else "uses"
+        failed = f", and fails: {_error(case, use)}" if use.status > 0 else ""
         return Wording(
-            message=f"{case.does(use)} uses {memory} after {event}",
+            message=f"{case.does(use)} {uses} {memory} after {event}{failed}",
             related=(
                 *case.allocated(),
                 case.related(
@@ -282,6 +295,10 @@ class UnmappedInUse(Rule):
             ),
             fix=host_wait(case, use, case.line(unmap)),
         )
+
+
+def _error(case: Case, operation: Operation) -> str:
+    return error_name(operation.status, case.api(operation))
 
 
 def short(case: Case, operation: Operation | None) -> str:

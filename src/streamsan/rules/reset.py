@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.findings import Contract, Observed, Related, Severity
+from streamsan.findings import Contract, Location, Observed, Related, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import RECORDING, Case
 from streamsan.rules.rule import Rule, Wording
@@ -35,6 +35,12 @@ class ResetRacesWork(Rule):
     def severity(self, fact: Fact) -> Severity:
         """Return warning, or note when only a free is pending or the process is ending."""
         return Severity.NOTE if fact.variant in NOTES else Severity.WARNING
+
+    def location(self, case: Case) -> Location:
+        """Return the place of the reset; the exit of a process that ran has none: then that of what is pending."""
+        pending = case.first(RelatedRole.USE, RelatedRole.FREE)
+        lineless = case.fact.variant is FactVariant.AT_EXIT and not case.line(case.operation)
+        return case.location(pending if lineless and pending is not None else case.operation)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: what is pending, and what takes its ground away."""

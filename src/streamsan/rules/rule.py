@@ -18,8 +18,10 @@ from streamsan.findings import (
     Severity,
 )
 from streamsan.order.facts import Fact
-from streamsan.rules.case import Case
-from streamsan.vocabulary import EdgeClass, RelatedRole
+from streamsan.rules.case import RECORDING, Case
+from streamsan.vocabulary import EdgeClass, OperationKind, RelatedRole, SlotFlag
+
+_TAKES_ARGUMENTS = (OperationKind.LAUNCH, OperationKind.GRAPH_LAUNCH, OperationKind.GRAPH_NODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Rule(ABC):
         if self.decided_by_caller(fact):
             severity, confidence = severity.at_most(Severity.NOTE), Confidence.POSSIBLE
         wording = self.wording(case)
-        doubt = self._doubt(fact)
+        doubt = self._doubt(case)
         says = case.driver_says()
         said = (case.related(RelatedRole.OTHER, case.operation, f"the driver says: {says}"),) if says else ()
         return Finding(
@@ -103,10 +105,13 @@ class Rule(ABC):
             ),
         )
 
-    def _doubt(self, fact: Fact) -> str:
+    def _doubt(self, case: Case) -> str:
         """Return what has to be known to be sure, "" where the finding stands on its own."""
+        fact = case.fact
         if not self.decided_by_caller(fact):
             return ""
+        if case.names.origin == RECORDING and not fact.unseen:
+            return "unless the address in its arguments is a leftover" if _rests_on_a_word(fact) else ""
         if fact.unseen:
             return "unless code that is not visible orders it"
         return "unless the two streams are one and the same" if fact.may_be_equal else "unless the caller sees to it"
@@ -119,6 +124,14 @@ class Rule(ABC):
         if case.fact.explained:
             properties["driver_says"] = case.fact.explained
         return properties
+
+
+def _rests_on_a_word(fact: Fact) -> bool:
+    """Tell whether a fact rests on an argument that may hold what was in memory before: recorders mark such words."""
+    operations = (fact.operation, *(operation for _, operation in fact.related))
+    return any(
+        each.kind in _TAKES_ARGUMENTS and each.flags & SlotFlag.ASSUMED and each.status <= 0 for each in operations
+    )
 
 
 def unique(related: tuple[Related, ...]) -> tuple[Related, ...]:

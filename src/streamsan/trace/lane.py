@@ -12,6 +12,7 @@ from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.store import MOST_CONTINUATIONS, Slots
 from streamsan.trace.translation import Translation
+from streamsan.vocabulary import SlotFlag
 
 SLOT_SIZE = SLOT.itemsize
 
@@ -62,6 +63,13 @@ class Lane:
         begin = int(starts[-1])
         if count - begin - 1 < int(tail["more"][begin]):
             self.slots -= count - begin
+
+    def awaits_return(self) -> bool:
+        """Tell whether a call among the lane's latest operations has not returned."""
+        count = min(self.slots, MOST_CONTINUATIONS + 1)
+        tail = self.read(self.slots - count, count) if count else np.empty(0, SLOT)
+        calls = tail[tail["kind"] < FIRST_CONTINUATION_KIND]
+        return bool(np.any(calls["flags"] & int(SlotFlag.ENTER)))
 
     def sequence_at(self, start: int) -> int:
         """Return the sequence of the operation that begins at the lane's slot `start`."""

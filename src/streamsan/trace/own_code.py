@@ -39,6 +39,8 @@ _INSTALLED_MODULE = re.compile(
     re.VERBOSE,
 )
 _RUNTIME_FUNCTION = re.compile(r"_*(?:cuda|cu)[A-Z]\w*|__cuda\w*|libcudart_static_\w+|cudart::|__device_stub_")
+_RUNTIME_MODULE = re.compile(r"(?:^|/)libcudart(?:_static)?[-.][^/]*so[^/]*$")
+_RUNTIME_API = re.compile(r"(cuda[A-Z]\w*?)(?:_v\d+|_ptsz|_ptds)*$")
 
 
 @lru_cache(maxsize=8192)
@@ -61,3 +63,18 @@ def is_stub(file: str, function: str) -> bool:
 def is_runtime_function(function: str) -> bool:
     """Tell whether a function is the CUDA runtime's or the driver's: a static runtime lies in the program itself."""
     return bool(_RUNTIME_FUNCTION.match(function))
+
+
+@lru_cache(maxsize=8192)
+def is_runtime_module(path: str) -> bool:
+    """Tell whether a library is the CUDA runtime."""
+    return bool(_RUNTIME_MODULE.search(path))
+
+
+def runtime_api(function: str) -> str:
+    """Return the name, as programs write it, of a function of the runtime's API; "" for any other function.
+
+    They are C functions: what has parameters in its name is the program's own, or a template of the runtime's headers.
+    """
+    match = _RUNTIME_API.match(function)
+    return match[1] if match else ""

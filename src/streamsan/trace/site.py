@@ -25,3 +25,5 @@ class Site:
     """module id of a native frame of a recorded stack; 0: not one"""
     offset: int = 0
     """address of the frame's instruction as in the module's file"""
+    runtime: str = ""
+    """function of the CUDA runtime that the program called there (`cudaFreeAsync`), where a recorded stack shows it"""

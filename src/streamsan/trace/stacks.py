@@ -8,7 +8,14 @@ from typing import Protocol
 
 from streamsan.trace.function_names import same_function, short_name
 from streamsan.trace.modules import Module
-from streamsan.trace.own_code import is_own_module, is_own_source, is_runtime_function, is_stub
+from streamsan.trace.own_code import (
+    is_own_module,
+    is_own_source,
+    is_runtime_function,
+    is_runtime_module,
+    is_stub,
+    runtime_api,
+)
 from streamsan.trace.site import Site
 from streamsan.trace.symbols import Address, Frame
 
@@ -67,7 +74,7 @@ class Stacks:
 
         Own code is what has a source line and is neither installed nor generated; without any such frame it is the
         innermost with a line, without that the innermost of an own module, as "libfoo.so+0x1234". The site's caller is
-        the site of the next frame of own code, 0 when there is none.
+        the site of the next frame of own code, 0 when there is none. Frames of the CUDA runtime below give `runtime`.
         """
         shown = self._shown.get(number)
         if shown is None:
@@ -87,11 +94,29 @@ class Stacks:
         found = next(own, None)
         if found is None:
             _, best = min(self._stack(number), key=lambda entry: entry[1].rank)
-            return replace(best.site, text=innermost.text, label=innermost.label, caller=0)
-        at, best = found
-        # Functions inlined into each other have one site: what leads there is the next one.
-        caller = next((other for other, _ in own if other != at), 0)
-        return replace(best.site, text=innermost.text, label=innermost.label, caller=caller)
+            shown = best.site
+            caller = 0
+        else:
+            at, best = found
+            shown = best.site
+            # Functions inlined into each other have one site: what leads there is the next one.
+            caller = next((other for other, _ in own if other != at), 0)
+        runtime = self._runtime(number)
+        return replace(shown, text=innermost.text, label=innermost.label, caller=caller, runtime=runtime)
+
+    def _runtime(self, number: int) -> str:
+        """Return the outermost function of the runtime's API among the frames that the stack begins with."""
+        found = ""
+        while number and (site := self._sites[number]).module:
+            frames = self._at(site.module, site.offset)
+            library = is_runtime_module(self._modules[site.module].path)
+            # A runtime that was linked statically lies in the program, without lines.
+            if not library and not (frames and all(_is_of_runtime(frame) for frame in frames)):
+                break
+            for frame in frames:
+                found = runtime_api(frame.function) or found
+            number = site.caller
+        return found
 
     def _stack(self, number: int, *, own_modules: bool = False) -> Iterator[tuple[int, _Candidate]]:
         """Yield the frames with the site that each belongs to; of native ones perhaps only those of own modules."""
@@ -111,12 +136,15 @@ class Stacks:
     def _native(self, site: Site, label: str) -> Iterator[_Candidate]:
         module = self._modules[site.module]
         own_module = is_own_module(module.path)
+        runtime = is_runtime_module(module.path)
         frames = self._at(site.module, site.offset) or (Frame("", 0),)
         for frame in frames:
             # The function that a launch `kernel<<<...>>>` calls on the host has the kernel's own name and place.
             shown = not is_stub(frame.file, frame.function) and not same_function(frame.function, label)
             own = own_module and (is_own_source(frame.file) or not frame.line)
-            if not frame.line:
+            if runtime:
+                shown = False
+            elif not frame.line:
                 shown = shown and not is_runtime_function(frame.function)
             file = frame.file if frame.line else f"{module.name}+{site.offset:#x}"
             place = replace(site, file=file, line=frame.line, column=frame.column, function=short_name(frame.function))
@@ -130,3 +158,7 @@ class Stacks:
         if address not in self._frames:
             self._frames[address] = () if self._source is None else self._source(self._modules[module], offset)
         return self._frames[address]
+
+
+def _is_of_runtime(frame: Frame) -> bool:
+    return not frame.line and is_runtime_function(frame.function)

@@ -1,4 +1,5 @@
 // The driver's functions for contexts, memory, streams, events and launches, each with its callbacks.
+#include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -341,6 +342,8 @@ Status cuStreamCreate(Word* stream, unsigned flags) {
 }
 
 Status cuStreamDestroy_v2(Word stream) {
+    // As measured: what is no stream is a crash, before any callback.
+    if (!model().streams.contains(stream)) std::raise(SIGSEGV);
     return driver_call(326, "cuStreamDestroy_v2", nullptr, [&] {
         if (model().streams.erase(stream) == 0) return invalid_handle;
         model().release_handle(stream);

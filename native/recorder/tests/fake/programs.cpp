@@ -489,6 +489,85 @@ int static_destructor_wrong(const Options&) {
     return 0;
 }
 
+class Arena {
+public:
+    static Arena& instance() {
+        static Arena arena;
+        return arena;
+    }
+    void* memory() const { return memory_; }
+    ~Arena() {
+        cudaFree(memory_);  // expect: SS207
+    }
+
+private:
+    Arena() { cudaMalloc(&memory_, bytes); }
+    void* memory_ = nullptr;
+};
+
+/// Made after CUDA's first call: destroyed before the recorder hears of the process's end.
+int function_static_wrong(const Options&) {
+    LAUNCH(fill, nullptr, Arena::instance().memory(), 1);
+    cudaDeviceSynchronize();
+    return 0;
+}
+
+void* cache = nullptr;
+
+void release_cache() {
+    cudaFree(cache);  // expect: SS207
+}
+
+int exit_handler_wrong(const Options&) {
+    cudaMalloc(&cache, bytes);
+    std::atexit(release_cache);
+    std::exit(0);
+}
+
+int exit_handler_right(const Options&) {
+    cudaMalloc(&cache, bytes);
+    std::atexit([] { std::puts("bye"); });
+    cudaFree(cache);
+    std::exit(0);
+}
+
+/// The driver crashes in the second call, before it calls back.
+int stream_destroyed_twice_wrong(const Options&) {
+    cudaStream_t s = stream();
+    cudaStream_t t = stream();
+    cudaStreamDestroy(s);
+    cudaStreamSynchronize(t);
+    cudaStreamDestroy(s);  // expect: SS205
+    return 0;
+}
+
+int event_destroyed_twice_wrong(const Options&) {
+    cudaEvent_t event = nullptr;
+    cudaEventCreate(&event);
+    cudaEventRecord(event, nullptr);
+    cudaEventSynchronize(event);
+    cudaEventDestroy(event);
+    cudaEventSynchronize(event);  // expect: SS205
+    cudaEventQuery(event);
+    cudaEventDestroy(event);
+    return 0;
+}
+
+int handles_come_back_right(const Options&) {
+    for (int round = 0; round < 4; ++round) {
+        cudaStream_t s = stream();
+        cudaEvent_t event = nullptr;
+        cudaEventCreate(&event);
+        cudaEventRecord(event, s);
+        cudaEventSynchronize(event);
+        cudaStreamSynchronize(s);
+        cudaEventDestroy(event);
+        cudaStreamDestroy(s);
+        if (round == 1) cudaDeviceReset();
+    }
+    return 0;
+}
+
 int no_cuda_right(const Options&) {
     std::puts("nothing");
     return 3;
@@ -514,6 +593,9 @@ constexpr struct {
     PROGRAM(looks_around_right),           PROGRAM(ends),
     PROGRAM(is_killed),
     PROGRAM(execs),                        PROGRAM(spawns),
+    PROGRAM(function_static_wrong),        PROGRAM(exit_handler_wrong),
+    PROGRAM(exit_handler_right),           PROGRAM(handles_come_back_right),
+    PROGRAM(stream_destroyed_twice_wrong), PROGRAM(event_destroyed_twice_wrong),
     PROGRAM(static_destructor_wrong),      PROGRAM(no_cuda_right),
 };
 
