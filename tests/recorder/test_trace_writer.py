@@ -156,12 +156,12 @@ def test_killed_at_any_moment(plain_driver: Path, tmp_path: Path) -> None:
     assert with_operations > 30
 
 
-def test_children_by_fork(driver: Path, tmp_path: Path) -> None:
+def test_children_by_fork(driver: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     path = tmp_path / "F.sst"
     # Sanitizers have limits of their own here: the address sanitizer's allocator may be locked by another thread when a
     # child is forked, and the thread sanitizer loses count of threads that a child of several threads makes.
     others, threads, count = {"plain": (4, 2, 5000), "address": (0, 2, 5000), "thread": (4, 0, 500)}[
-        driver.name.removeprefix("program_")
+        request.node.callspec.params["driver"]
     ]
     run(driver, "forked", path, others, threads, count)
     trace = read(path)
