@@ -119,7 +119,8 @@ def storm(folder: Path, rounds: int, others: bool) -> None:
         [*STREAMSAN, "check", "--exit-zero", str(trace)], capture_output=True, text=True, check=True
     )
     took = time.perf_counter() - begin
-    operations = int(checked.stdout.strip().splitlines()[-1].split(",")[-1].split()[0])
+    counts = next(line for line in checked.stdout.splitlines() if line.endswith(" operations"))
+    operations = int(counts.split(",")[-1].split()[0])
     size = trace.stat().st_size
     print(f"\ncheck of a storm of {count:,} launches: {operations:,} operations, {size / operations:.1f} bytes each")
     print(f"  the storm, recorded, ran {ran:.2f} s; its check takes {took:.2f} s: {ran / took:.1f} times faster")
