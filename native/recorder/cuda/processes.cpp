@@ -106,8 +106,9 @@ void at_exit() noexcept {
     if (phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     const Phase before = phase.exchange(Phase::after_main, std::memory_order_relaxed);
     try {
+        // CUPTI is not called here: another thread may hold its lock inside a call that never returns (a reset, say), and the
+        // program's exit would wait for it. Calls of the hot functions are seen as far as the driver still answers them.
         if (before == Phase::main) write_event(OperationKind::MAIN_END, 0, 0);
-        enable_hot_callbacks(true);
     } catch (...) {
     }
 }

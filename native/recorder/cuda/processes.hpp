@@ -28,8 +28,8 @@ inline std::uint8_t outside_main(std::uint32_t site) {
 /// Outside main: whether it has begun meanwhile. Writes MAIN_BEGIN if so. In a forked child the first call makes its file.
 void look_for_main(ThreadState& state);
 
-/// Whether the callbacks of hot runtime functions are enabled: where the driver is not reached any more (F: a forked child, and
-/// after the runtime was torn down) they alone tell of a call.
+/// Whether the callbacks of hot runtime functions are enabled: around a fork, so that they are in the child, which the driver does not
+/// answer any more (I-02 in docs/facts.md).
 inline std::atomic<bool> hot_enabled{false};
 
 /// Registers the handlers of fork and exit. Once.
