@@ -128,6 +128,23 @@ struct Reference {
     std::uint8_t mode_flags;   ///< AccessMode and SlotFlag bits of this reference
 };
 
+/// Fills the continuation slots that follow `slot`, two references in each: (count + 1) / 2 slots, reserved with it.
+inline void put_further_references(Slot* slot, const Reference* references, std::size_t count) {
+    for (std::size_t position = 0; position < count; position += 2) {
+        auto& further = *reinterpret_cast<ReferencesSlot*>(++slot);
+        further.kind = static_cast<std::uint8_t>(OperationKind::REFERENCES);
+        further.first_address = references[position].address;
+        further.first_size = references[position].size;
+        further.first_mode = references[position].mode_flags;
+        further.count = 1;
+        if (position + 1 == count) break;
+        further.second_address = references[position + 1].address;
+        further.second_size = references[position + 1].size;
+        further.second_mode = references[position + 1].mode_flags;
+        further.count = 2;
+    }
+}
+
 /// Writes an operation at the entry of a call: site, api, time, stream, status unknown, flag ENTER; commits it. The first
 /// reference goes into the slot's `address`, `size` and `flags` (also where these mean something else for the kind), the
 /// others to continuation slots. `call.slot` is set; null when recording has stopped. A `call.site` that is 0 is looked up.

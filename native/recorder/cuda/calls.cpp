@@ -38,23 +38,6 @@ std::uint16_t duration_of(const Call& call) {
     return call.timed ? Writer::duration(recorder()->writer->now() - call.entered) : std::uint16_t{0};
 }
 
-void continue_with(Slot* slot, const Reference* references, std::size_t count) {
-    slot->more = static_cast<std::uint8_t>(count / 2);
-    for (std::size_t position = 1; position < count; position += 2) {
-        auto& further = *reinterpret_cast<ReferencesSlot*>(++slot);
-        further.kind = static_cast<std::uint8_t>(OperationKind::REFERENCES);
-        further.first_address = references[position].address;
-        further.first_size = references[position].size;
-        further.first_mode = references[position].mode_flags;
-        further.count = 1;
-        if (position + 1 == count) break;
-        further.second_address = references[position + 1].address;
-        further.second_size = references[position + 1].size;
-        further.second_mode = references[position + 1].mode_flags;
-        further.count = 2;
-    }
-}
-
 [[gnu::hot]] Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
               std::uint64_t object, const Reference* references, std::size_t count) {
     Recorder& all = *recorder();
@@ -79,7 +62,8 @@ void continue_with(Slot* slot, const Reference* references, std::size_t count) {
         slot->address = references->address;
         slot->size = references->size;
         slot->flags = static_cast<std::uint8_t>(slot->flags | references->mode_flags);
-        continue_with(slot, references, count);
+        slot->more = static_cast<std::uint8_t>(count / 2);
+        put_further_references(slot, references + 1, count - 1);
     }
     ++state.written;
     state.runtime_wrote = true;

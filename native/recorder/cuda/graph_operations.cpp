@@ -17,22 +17,6 @@ constexpr std::size_t most_references = 510;
 
 std::uint8_t flags_of(bool conditional) { return conditional ? conditional_flag : std::uint8_t{0}; }
 
-void put_references(Slot* slot, const Reference* references, std::size_t count) {
-    for (std::size_t position = 0; position < count; position += 2) {
-        auto& further = *reinterpret_cast<ReferencesSlot*>(++slot);
-        further.kind = static_cast<std::uint8_t>(OperationKind::REFERENCES);
-        further.first_address = references[position].address;
-        further.first_size = references[position].size;
-        further.first_mode = references[position].mode_flags;
-        further.count = 1;
-        if (position + 1 == count) break;
-        further.second_address = references[position + 1].address;
-        further.second_size = references[position + 1].size;
-        further.second_mode = references[position + 1].mode_flags;
-        further.count = 2;
-    }
-}
-
 /// Appends the slots of a body; `prepare` is given each one before it is committed and says whether to go on.
 template <class Prepare>
 void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare) {
@@ -51,7 +35,7 @@ void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare)
         slot->kind = static_cast<std::uint8_t>(OperationKind::GRAPH_NODE);
         slot->detail = static_cast<std::uint8_t>(kind_in_trace(node));
         slot->flags = flags_of(node.conditional);
-        put_references(slot, body.references_of(node), count);
+        put_further_references(slot, body.references_of(node), count);
         if (!prepare(*slot)) return;
         lane.commit();
     }
