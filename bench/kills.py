@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -50,14 +50,40 @@ def record(program: Path, trace: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
+def killed(program: Path, trace: Path, moment: float) -> np.ndarray | None:
+    """Kill a recording `moment` seconds after its trace is there; return its operations, None if it cannot be read.
+
+    One that ends before it is killed is run again, and killed in half the time.
+    """
+    while True:
+        process = record(program, trace)
+        deadline = time.monotonic() + 20
+        while not trace.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(moment)
+        subprocess.run(["pkill", "-KILL", "-x", "-g", str(process.pid), program.name], check=False)
+        process.wait()
+        if process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL):
+            break
+        moment /= 2
+        trace.unlink(missing_ok=True)
+    try:
+        part, _ = shape(trace)
+    except Exception as error:
+        print(f"{trace.name}: not readable: {error}")
+        return None
+    trace.unlink()
+    return part
+
+
 def main() -> int:
     """Run; return 1 if a trace cannot be read or is no prefix."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=8, help="programs that run at a time")
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    bad = empty = 0
     with tempfile.TemporaryDirectory(prefix="streamsan-kills-") as name:
         folder = Path(name)
         program = folder / "storm"
@@ -69,35 +95,19 @@ def main() -> int:
         print(
             f"the whole trace: {whole.shape[1]} operations, {'complete' if complete else 'NOT COMPLETE'}, {took:.2f} s"
         )
-        lengths = []
-        for number in range(options.kills):
-            trace = folder / f"killed{number}.sst"
-            process = record(program, trace)
-            deadline = time.monotonic() + 20
-            while not trace.exists() and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.001)
-            time.sleep(chance.random() * took * 0.7)
-            subprocess.run(["pkill", "-KILL", "-x", "-g", str(process.pid), "storm"], check=False)
-            process.wait()
-            if process.returncode != -signal.SIGKILL and process.returncode != 128 + signal.SIGKILL:
-                print(f"kill {number} came too late (status {process.returncode})")
-            try:
-                part, _ = shape(trace)
-            except Exception as error:
-                print(f"kill {number}: not readable: {error}")
-                bad += 1
-                continue
-            lengths.append(part.shape[1])
-            empty += part.shape[1] == 0
-            if not np.array_equal(part, whole[:, : part.shape[1]]):
-                print(f"kill {number}: {part.shape[1]} operations that are no prefix")
-                bad += 1
-            for path in folder.glob(f"killed{number}*"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-    print(
-        f"{options.kills} kills: {options.kills - bad} readable prefixes, {min(lengths)} to {max(lengths)} operations"
-    )
-    return 1 if bad else 0
+        with ThreadPoolExecutor(options.jobs) as pool:
+            parts = list(
+                pool.map(
+                    lambda number: killed(program, folder / f"killed{number}.sst", chance.random() * took),
+                    range(options.kills),
+                )
+            )
+    read = [part for part in parts if part is not None]
+    prefixes = [part for part in read if np.array_equal(part, whole[:, : part.shape[1]])]
+    lengths = [part.shape[1] for part in prefixes]
+    print(f"{options.kills} kills: {len(read)} readable traces, {len(prefixes)} of them prefixes of the whole one")
+    print(f"  {min(lengths, default=0)} to {max(lengths, default=0)} operations, {lengths.count(0)} of them empty")
+    return 0 if len(prefixes) == options.kills else 1
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import truediv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "recorder"
@@ -80,10 +81,11 @@ def compute_sanitizer() -> list[str]:
     return [found, "--tool", "memcheck", "--track-stream-ordered-races", "all"] if found else []
 
 
-def storm(folder: Path, rounds: int, others: bool) -> None:
-    """300,000 launches with a stream-ordered pair every fourth; then a longer one's check against its run."""
-    program = compiled(folder, "storm.cu")
+def empty_subscriber(folder: Path) -> str:
+    """Compile the subscriber whose callbacks do nothing; return its path."""
     empty = folder / "empty.so"
+    if empty.exists():
+        return str(empty)
     cuda = Path(shutil.which("nvcc") or "").resolve().parents[1]
     includes = [str(path) for path in (cuda / "include", cuda / "extras/CUPTI/include") if path.is_dir()]
     libraries = [str(path) for path in (cuda / "lib64", cuda / "extras/CUPTI/lib64") if path.is_dir()]
@@ -93,9 +95,15 @@ def storm(folder: Path, rounds: int, others: bool) -> None:
         + [f"-Wl,-rpath,{path}" for path in libraries],
         check=True,
     )
+    return str(empty)
+
+
+def storm(folder: Path, rounds: int, others: bool) -> None:
+    """300,000 launches with a stream-ordered pair every fourth; then a longer one's check against its run."""
+    program = compiled(folder, "storm.cu")
     ways = [
         Way("plain"),
-        Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": str(empty)}),
+        Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)}),
         Way("streamsan run --no-sites", recorded(folder, "--no-sites")),
         Way("streamsan run", recorded(folder)),
     ]
@@ -126,11 +134,79 @@ def storm(folder: Path, rounds: int, others: bool) -> None:
     print(f"  the storm, recorded, ran {ran:.2f} s; its check takes {took:.2f} s: {ran / took:.1f} times faster")
 
 
+class Served:
+    """A process that runs as many steps as it is told, when it is told."""
+
+    def __init__(self, command: Sequence[str], way: Way) -> None:
+        self.name = way.name
+        self._process = subprocess.Popen(
+            [*way.prefix, *command],
+            env={**os.environ, **way.environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait(self) -> None:
+        """Wait until it is ready."""
+        if self._answer() != "ready":
+            sys.exit(f"{self.name}: did not get ready")
+
+    def milliseconds(self, steps: int) -> float:
+        """Return how long one of so many steps took."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{steps}\n")
+        self._process.stdin.flush()
+        return float(self._answer())
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.name}: ended with {self._process.wait()}")
+        return line.strip()
+
+
 def mlp(folder: Path, rounds: int, others: bool) -> None:
-    """A PyTorch training step, with call sites."""
+    """A PyTorch training step, with call sites.
+
+    One process differs from the next by more than what recording costs, and one second from another. So a process of
+    each way lives at the same time, and they take turns, some dozen steps each; what counts is the median of the
+    ratios of neighbours, over several such groups of processes.
+    """
     command = [sys.executable, str(HERE / "mlp.py")]
-    ways = [Way("plain"), Way("streamsan run", recorded(folder))]
-    measure("PyTorch MLP training step", "ms per step", command, ways, rounds, statistics.median)
+    ways = [
+        Way("plain"),
+        Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)}),
+        Way("streamsan run --no-sites", [*recorded(folder, "--no-sites")[:-1], "-o", str(folder / "bare.sst"), "--"]),
+        Way("streamsan run", recorded(folder)),
+    ]
+    steps, turns = 50, 40
+    plain: list[float] = []
+    ratios: dict[str, list[float]] = {way.name: [] for way in ways}
+    for _ in range(rounds):
+        group = [Served([*command, "serve"], way) for way in ways]
+        for process in group:
+            process.wait()
+        taken: dict[str, list[float]] = {way.name: [] for way in ways}
+        for turn in range(turns):
+            for process in group[turn % len(group) :] + group[: turn % len(group)]:
+                taken[process.name].append(process.milliseconds(steps))
+        for process in group:
+            process.end()
+        plain += taken["plain"]
+        for name, times in taken.items():
+            ratios[name].append(statistics.median(map(truediv, times, taken["plain"])))
+    print(f"\nPyTorch MLP training step ({rounds} groups of processes, {turns} turns of {steps} steps each)")
+    print(f"  {'plain':<42} {statistics.median(plain):9.3f} ms per step")
+    for way in ways[1:]:
+        of_way = ratios[way.name]
+        spread = f"{min(of_way):.3f} to {max(of_way):.3f}"
+        print(f"  {way.name:<42} {statistics.median(of_way):19.3f}x   ({spread})", flush=True)
     if not others:
         return
     slow = [Way("plain"), Way("PyTorch's CUDA Sanitizer", environment={"TORCH_CUDA_SANITIZER": "1"}, rounds=1)]
@@ -140,10 +216,16 @@ def mlp(folder: Path, rounds: int, others: bool) -> None:
 
 
 def replay(folder: Path, rounds: int, others: bool) -> None:
-    """A graph replay loop, with call sites."""
+    """Graph replay loops, with call sites: of 100 kernels, and of 20 where what any callback costs shows more."""
     program = compiled(folder, "replay.cu")
-    ways = [Way("plain"), Way("streamsan run", recorded(folder))]
-    measure("graph replay loop", "us per replay", [program], ways, rounds, min)
+    ways = [
+        Way("plain"),
+        Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)}),
+        Way("streamsan run", recorded(folder)),
+    ]
+    for kernels in (100, 20):
+        command = [program, str(200_000 // kernels), "5", str(kernels)]
+        measure(f"replay loop of a graph of {kernels} kernels", "us per replay", command, ways, rounds, min)
     if others and (words := compute_sanitizer()):
         slow = [Way("plain"), Way("compute-sanitizer memcheck", words, rounds=1)]
         measure("graph replay loop, 500 replays", "us per replay", [program, "500", "1"], slow, 1, min)

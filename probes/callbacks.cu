@@ -76,6 +76,14 @@ int main(int, char** arguments)
         say("cudaDeviceReset");
         cudaDeviceReset();
     }
+    if (what == "stale") {
+        cudaStream_t stream;
+        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+        touch<<<1, 32, 0, stream>>>(memory, 32);
+        cudaStreamSynchronize(stream);
+        cudaDeviceReset();
+        return cudaStreamDestroy(stream) == cudaSuccess ? 0 : 1;
+    }
     if (what == "twice") {
         cudaStream_t stream;
         cudaStreamCreate(&stream);

@@ -1,13 +1,14 @@
-"""A small PyTorch training step, bound by its launches. Prints the milliseconds of a step, a median."""
+"""A small PyTorch training step, bound by its launches. Prints the milliseconds of a step, a median.
+
+`mlp.py STEPS ROUNDS` runs by itself. `mlp.py serve` says "ready" and then runs, for each number it reads from its
+input, that many steps and prints the milliseconds of one: so two processes can run in turns.
+"""
 
 import statistics
 import sys
 import time
 
 import torch
-
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 
 torch.manual_seed(0)
 layers: list[torch.nn.Module] = []
@@ -27,14 +28,23 @@ def step() -> None:
     optimizer.step()
 
 
-for _ in range(30):
-    step()
-torch.cuda.synchronize()
-rounds = []
-for _ in range(ROUNDS):
+def milliseconds(steps: int) -> float:
+    """Run some steps and return how long one took."""
+    torch.cuda.synchronize()
     begin = time.perf_counter()
-    for _ in range(STEPS):
+    for _ in range(steps):
         step()
     torch.cuda.synchronize()
-    rounds.append((time.perf_counter() - begin) / STEPS * 1e3)
-print(f"{statistics.median(rounds):.4f}")
+    return (time.perf_counter() - begin) / steps * 1e3
+
+
+for _ in range(30):
+    step()
+if sys.argv[1:] == ["serve"]:
+    print("ready", flush=True)
+    for line in sys.stdin:
+        milliseconds(3)  # what the other process has pushed out of the caches
+        print(f"{milliseconds(int(line)):.4f}", flush=True)
+else:
+    count, rounds = (int(word) for word in (sys.argv[1:] or ["300", "5"]))
+    print(f"{statistics.median(milliseconds(count) for _ in range(rounds)):.4f}")

@@ -1,18 +1,12 @@
-// A loop that replays one executable graph of 20 small kernels. Prints the microseconds of one replay: the least of some rounds.
+// A loop that replays one executable graph of small kernels (REPLAYS ROUNDS KERNELS). Prints the microseconds of one replay: the
+// least of some rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
 
-#define CHECK(call)                                                                          \
-    do {                                                                                     \
-        const cudaError_t status = (call);                                                   \
-        if (status != cudaSuccess) {                                                         \
-            std::fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(status));     \
-            std::exit(1);                                                                    \
-        }                                                                                    \
-    } while (0)
+#include "check.cuh"
 
 __global__ void step(float* data, int n)
 {
@@ -22,8 +16,9 @@ __global__ void step(float* data, int n)
 
 int main(int argc, char** argv)
 {
-    const int replays = argc > 1 ? std::atoi(argv[1]) : 20000;
+    const int replays = argc > 1 ? std::atoi(argv[1]) : 10000;
     const int rounds = argc > 2 ? std::atoi(argv[2]) : 3;
+    const int kernels = argc > 3 ? std::atoi(argv[3]) : 100;
     const int n = 1 << 16;
     float* data = nullptr;
     cudaStream_t stream;
@@ -33,7 +28,7 @@ int main(int argc, char** argv)
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    for (int i = 0; i < 20; ++i) step<<<n / 256, 256, 0, stream>>>(data, n);
+    for (int i = 0; i < kernels; ++i) step<<<n / 256, 256, 0, stream>>>(data, n);
     CHECK(cudaStreamEndCapture(stream, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, stream));

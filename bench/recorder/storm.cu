@@ -6,14 +6,7 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 
-#define CHECK(call)                                                                          \
-    do {                                                                                     \
-        const cudaError_t status = (call);                                                   \
-        if (status != cudaSuccess) {                                                         \
-            std::fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(status));     \
-            std::exit(1);                                                                    \
-        }                                                                                    \
-    } while (0)
+#include "check.cuh"
 
 __global__ void tiny(float* data, int n)
 {
