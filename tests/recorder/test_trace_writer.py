@@ -67,6 +67,17 @@ def test_everything_is_read_back(driver: Path, tmp_path: Path) -> None:
     assert operations["more"].max() == 255
 
 
+@pytest.mark.parametrize("further", [0, 1000])
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_segment_made_ahead_is_used_or_empty(driver: Path, tmp_path: Path, further: int, closed: bool) -> None:
+    path = tmp_path / "F.sst"
+    run(driver, "ahead", path, further, int(closed))
+    trace = read(path)
+    assert trace.complete == closed
+    assert len(trace.problems) == (0 if closed else 1)
+    assert counts_by_thread(trace) == {0: 600 + further}
+
+
 @pytest.mark.parametrize("threads", [8, 200])
 def test_every_thread_has_all_its_operations(driver: Path, tmp_path: Path, threads: int) -> None:
     path = tmp_path / "F.sst"

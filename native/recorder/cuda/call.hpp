@@ -1,6 +1,8 @@
 // One call of the API, as its two callbacks see it; and what the recorder keeps for each host thread.
 #pragma once
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,6 +46,7 @@ struct Call {
     const Callback* callback = nullptr;
     const unsigned char* parameters = nullptr;
     std::uint64_t context = 0;       ///< CUcontext current to the thread at entry
+    std::atomic<std::uint16_t>* api = nullptr;  ///< where the id of the callback's name is kept; null: nowhere
     const char* symbol = nullptr;    ///< kernel's mangled name; launches only (garbage in all other callbacks)
     Slot* slot = nullptr;            ///< written at entry (flag ENTER) and completed at exit; null: nothing was written
     std::uint64_t sequence = 0;      ///< taken at entry; 0: none taken
@@ -73,6 +76,7 @@ struct alignas(64) ThreadState {
     std::uint32_t correlation = 0;   ///< CUPTI's number of `call`: its exit has the same (for dispatch alone)
     bool runtime_wrote = false;      ///< an operation was written on behalf of that runtime call
     bool inside = false;             ///< we are calling the driver ourselves: callbacks pass
+    int* error = &errno;             ///< the thread's errno: where it lies is a call of the C library
     const void* frame = nullptr;     ///< where on the stack `call` began: one that never ended (an exception) is told by it
     std::uint64_t written = 0;       ///< operations that this thread has written, CONTEXT_CURRENT aside
     std::string explanation;         ///< the driver's own words, logged during this call

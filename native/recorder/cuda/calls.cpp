@@ -10,6 +10,7 @@
 #include "recorder/cuda/api_names.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -38,7 +39,7 @@ std::uint16_t duration_of(const Call& call) {
     return call.timed ? Writer::duration(recorder()->writer->now() - call.entered) : std::uint16_t{0};
 }
 
-[[gnu::hot]] Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
               std::uint64_t object, const Reference* references, std::size_t count) {
     Recorder& all = *recorder();
     Lane* const lane = all.writer->lane();
@@ -62,7 +63,6 @@ std::uint16_t duration_of(const Call& call) {
         slot->address = references->address;
         slot->size = references->size;
         slot->flags = static_cast<std::uint8_t>(slot->flags | references->mode_flags);
-        slot->more = static_cast<std::uint8_t>(count / 2);
         put_further_references(slot, references + 1, count - 1);
     }
     ++state.written;
@@ -130,7 +130,7 @@ std::uint64_t Call::output(const CallbackParameter* parameter) const {
     return callback->per_thread ? abi::per_thread_stream : abi::legacy_stream;
 }
 
-[[gnu::hot]] Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
                       std::uint64_t object, const Reference* references, std::size_t count) {
     Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
     call.slot = slot;
@@ -149,11 +149,11 @@ std::uint64_t Call::output(const CallbackParameter* parameter) const {
     return slot;
 }
 
-[[gnu::hot]] void commit_prepared(ThreadState&) {
+STREAMSAN_LAUNCH_PATH void commit_prepared(ThreadState&) {
     if (Lane* const lane = recorder()->writer->lane()) lane->commit();
 }
 
-[[gnu::hot]] Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
                     std::uint64_t object, const Reference* references, std::size_t count) {
     Slot* const slot = prepare_entered(state, call, kind, detail, stream, object, references, count);
     if (slot != nullptr) commit_prepared(state);
@@ -167,7 +167,7 @@ std::uint64_t Call::output(const CallbackParameter* parameter) const {
     return slot;
 }
 
-[[gnu::hot]] void complete(ThreadState&, Call& call, bool renumber) {
+STREAMSAN_LAUNCH_PATH void complete(ThreadState&, Call& call, bool renumber) {
     if (call.slot == nullptr) return;
     if (renumber) {
         if (Lane* const lane = recorder()->writer->lane()) call.slot = lane->renumber(call.slot);

@@ -12,11 +12,11 @@ namespace {
 Cupti subscribed;
 abi::Subscriber subscriber = nullptr;
 
+/// Those that graph_resource and dispatch read.
 constexpr std::array resources{
-    abi::Resource::context_created,     abi::Resource::context_destroy_starting, abi::Resource::init_finished,
-    abi::Resource::graph_created,       abi::Resource::graph_destroy_starting,   abi::Resource::graph_cloned,
-    abi::Resource::graph_node_created,  abi::Resource::graph_exec_created,       abi::Resource::graph_exec_destroy_starting,
-    abi::Resource::graph_node_cloned,   abi::Resource::graph_node_set_parameters,
+    abi::Resource::context_created, abi::Resource::context_destroy_starting, abi::Resource::init_finished,
+    abi::Resource::graph_created,   abi::Resource::graph_destroy_starting,   abi::Resource::graph_cloned,
+    abi::Resource::graph_node_created, abi::Resource::graph_node_cloned,
 };
 
 void enable(abi::Domain domain, std::uint32_t id, bool wanted) {

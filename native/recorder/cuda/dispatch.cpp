@@ -12,16 +12,18 @@
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/runtime_calls.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
 
-/// What a callback id leads to.
-struct Row {
+/// What a callback id leads to: one cache line.
+struct alignas(64) Row {
     const Callback* callback = nullptr;
     Registered registered;
     bool launches = false;  ///< the symbol is a kernel's name
     bool timed = true;
+    std::atomic<std::uint16_t> api{0};  ///< id of the function's name, 0: not looked up
 };
 
 /// Whether the duration of a call tells anything: not of those that only leave work behind. A look at the clock costs as much as
@@ -40,7 +42,7 @@ bool is_timed(const Callback& callback) {
     }
 }
 
-alignas(64) std::array<Row, driver_ids> driver_rows{};
+std::array<Row, driver_ids> driver_rows{};
 std::array<const Callback*, runtime_ids> runtime_rows{};
 
 /// The program goes on after a call that never returned to us (an exception of a host callback, longjmp, a thread that was
@@ -69,7 +71,7 @@ void forget_call(ThreadState& state) {
     if (handler.exit != nullptr) handler.exit(state, call);
 }
 
-[[gnu::hot]] void driver_enter(const Row& row, const abi::CallbackData& data, const void* frame) {
+STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data, const void* frame) {
     ThreadState& state = this_thread();
     if (state.inside) [[unlikely]] return;
     Call& call = state.call;
@@ -82,6 +84,7 @@ void forget_call(ThreadState& state) {
         else if (state.told_early) return;
     }
     call.callback = row.callback;
+    call.api = &row.api;
     call.parameters = static_cast<const unsigned char*>(data.parameters);
     call.context = data.context;
     call.symbol = row.launches ? data.symbol : nullptr;
@@ -104,8 +107,9 @@ void forget_call(ThreadState& state) {
     if (row.registered.handler.enter != nullptr) row.registered.handler.enter(state, call);
 }
 
-[[gnu::hot]] void driver_exit(const Row& row, const abi::CallbackData& data) {
-    ThreadState& state = this_thread();
+STREAMSAN_LAUNCH_PATH void driver_exit(const Row& row, const abi::CallbackData& data) {
+    if (state_of_this_thread == nullptr) return;  // no enter was seen
+    ThreadState& state = *state_of_this_thread;
     Call& call = state.call;
     // The enter was not seen (the callback was enabled meanwhile), or it was that of a call inside a call.
     if (state.inside || call.callback != row.callback || state.correlation != data.correlation) [[unlikely]] return;
@@ -175,16 +179,18 @@ void forget_call(ThreadState& state) {
     if (event.descriptor != nullptr) graph_resource(state, resource, *static_cast<const abi::GraphData*>(event.descriptor));
 }
 
-void dispatch_or_throw(abi::Domain domain, std::uint32_t id, const void* callback_data, const void* frame) {
+STREAMSAN_LAUNCH_PATH void dispatch_or_throw(abi::Domain domain, std::uint32_t id, const void* callback_data, const void* frame) {
     if (domain == abi::Domain::driver) [[likely]] {
         if (id >= driver_ids || callback_data == nullptr) return;
-        const Row& row = driver_rows[id];
+        Row& row = driver_rows[id];
         if (row.callback == nullptr) return;
         const auto& data = *static_cast<const abi::CallbackData*>(callback_data);
-        if (data.site == abi::CallbackSite::enter) driver_enter(row, data, frame);
-        else driver_exit(row, data);
+        // An exit is of use only after its enter, so it need not look whether there is a recorder.
+        if (data.site != abi::CallbackSite::enter) driver_exit(row, data);
+        else if (recorder() != nullptr) driver_enter(row, data, frame);
         return;
     }
+    if (recorder() == nullptr) return;
     if (domain == abi::Domain::runtime) {
         if (id >= runtime_ids || runtime_rows[id] == nullptr || callback_data == nullptr) return;
         const auto& data = *static_cast<const abi::CallbackData*>(callback_data);
@@ -207,9 +213,20 @@ void prepare_dispatch() {
     register_graphs(table);
     prepare_ended_handles(table);
     for (const Callback& callback : callback_table) {
-        if (callback.runtime) runtime_rows[callback.id] = &callback;
-        else driver_rows[callback.id] = {&callback, table.of(callback), callback.effect == effects::Effect::LAUNCH, is_timed(callback)};
+        if (callback.runtime) {
+            runtime_rows[callback.id] = &callback;
+            continue;
+        }
+        Row& row = driver_rows[callback.id];
+        row.callback = &callback;
+        row.registered = table.of(callback);
+        row.launches = callback.effect == effects::Effect::LAUNCH;
+        row.timed = is_timed(callback);
     }
+}
+
+void forget_names_of_rows() {
+    for (Row& row : driver_rows) row.api.store(0, std::memory_order_relaxed);
 }
 
 bool is_handled(const Callback& callback) {
@@ -220,16 +237,16 @@ bool is_handled(const Callback& callback) {
 
 std::span<const Callback> callbacks() { return callback_table; }
 
-[[gnu::hot]] void dispatch(void*, abi::Domain domain, std::uint32_t id, const void* callback_data) noexcept {
-    if (recorder() == nullptr) return;
-    const int before = errno;
+STREAMSAN_LAUNCH_PATH void dispatch(void*, abi::Domain domain, std::uint32_t id, const void* callback_data) noexcept {
+    int* const error = state_of_this_thread != nullptr ? state_of_this_thread->error : &errno;
+    const int before = *error;
     try {
         dispatch_or_throw(domain, id, callback_data, __builtin_frame_address(0));
     } catch (const std::bad_alloc&) {
         // One operation is lost. The program may well go on without our memory.
     } catch (...) {
     }
-    errno = before;
+    *error = before;
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -84,7 +84,6 @@ void write_explanation(ThreadState& state, Call& call) {
         slot->site = call.site;
         slot->kind = static_cast<std::uint8_t>(OperationKind::CALL);
         slot->detail = static_cast<std::uint8_t>(CallClass::EXPLAINED);
-        slot->more = static_cast<std::uint8_t>(parts);
         for (std::size_t part = 0; part < parts; ++part) {
             auto& continuation = *reinterpret_cast<TextSlot*>(slot + 1 + part);
             const std::string_view text = words.substr(part * text_in_slot, text_in_slot);

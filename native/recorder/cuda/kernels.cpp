@@ -6,6 +6,7 @@
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/parameter_modes.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -100,7 +101,7 @@ Kernels::Kernels() {
     table_.store(tables_.back().get(), std::memory_order_release);
 }
 
-[[gnu::hot]] const Kernel* Kernels::find(std::uint64_t function, const char* symbol) const noexcept {
+STREAMSAN_LAUNCH_PATH const Kernel* Kernels::find(std::uint64_t function, const char* symbol) const noexcept {
     const Table& table = *table_.load(std::memory_order_acquire);
     const std::uint64_t now = epoch_.load(std::memory_order_acquire);
     for (std::size_t at = hash_of(function);; ++at) {
@@ -160,15 +161,17 @@ const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
     made->label = signature.label;
     std::vector<ParameterPlace> places;
     made->layout_known = layout_of(function, places);
+    std::vector<ArgumentWords> words;
     if (made->layout_known) {
-        made->words = argument_words(places, made->symbol);
+        words = argument_words(places, made->symbol);
     } else {
         for (std::size_t index = 0; index < signature.parameters.size(); ++index) {
             if (!signature.parameters[index].pointer) continue;
-            made->words.push_back({ArgumentWords::no_buffer, static_cast<std::uint16_t>(index), 0, 1,
-                                   static_cast<std::uint8_t>(signature.parameters[index].mode)});
+            words.push_back({ArgumentWords::no_buffer, static_cast<std::uint16_t>(index), 0, 1,
+                             static_cast<std::uint8_t>(signature.parameters[index].mode)});
         }
     }
+    made->set_words(std::move(words));
     const std::lock_guard lock(mutex_);
     const Kernel* kernel = same(*made);
     if (kernel == nullptr) {
@@ -195,12 +198,12 @@ const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
     return *kernel;
 }
 
-[[gnu::hot]] Kernels& kernels() {
+STREAMSAN_LAUNCH_PATH Kernels& kernels() {
     static auto* const all = new Kernels;
     return *all;
 }
 
-[[gnu::hot]] std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
+STREAMSAN_LAUNCH_PATH std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
     const std::uint64_t generation = writer.generation() << 32;
     const std::uint64_t known = kernel.label_id.load(std::memory_order_relaxed);
     if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
@@ -273,9 +276,9 @@ void KernelReferences::scan(const unsigned char* buffer, std::size_t size, std::
     if (buffer != nullptr) take(buffer, std::min(size, largest_buffer) / word_size, mode_flags);
 }
 
-[[gnu::hot]] void KernelReferences::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
+STREAMSAN_LAUNCH_PATH void KernelReferences::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
     if (arguments != nullptr) {
-        for (const ArgumentWords& each : kernel.words) {
+        for (const ArgumentWords& each : kernel.argument_words()) {
             const auto* const value = static_cast<const unsigned char*>(arguments[each.parameter]);
             if (value != nullptr) take(value + each.first, each.count, each.mode_flags);
         }
@@ -305,7 +308,7 @@ void KernelReferences::scan(const unsigned char* buffer, std::size_t size, std::
         scan(buffer, size, conditional);
         return;
     }
-    for (const ArgumentWords& each : kernel.words) {
+    for (const ArgumentWords& each : kernel.argument_words()) {
         if (each.buffer < size && each.count * word_size <= size - each.buffer)
             take(buffer + each.buffer, each.count, each.mode_flags);
     }

@@ -1,11 +1,14 @@
 // Kernels: what their arguments may lead to. The parameter layout of a function is asked from the driver once and kept; from
 // then on a launch only reads words.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,14 +34,25 @@ struct ArgumentWords {
     std::uint8_t mode_flags;  ///< AccessMode, and CONDITIONAL where the words may be leftovers of the stack
 };
 
-/// What is known of one kernel. Lives until the process ends. What each launch looks at lies in one cache line.
+/// What is known of one kernel. Lives until the process ends. What a launch of most kernels looks at lies in one cache line.
 struct alignas(64) Kernel {
-    std::vector<ArgumentWords> words;    ///< those that are sure first
     /// Ids in the writer's tables, with the writer's generation in the upper half.
     mutable std::atomic<std::uint64_t> label_id{0};
     mutable std::atomic<std::uint64_t> bare_site{0};
+    std::array<ArgumentWords, 3> few_words{};  ///< as `words`, where these are no more
+    std::uint8_t few = 0;                ///< how many of them; 0: look at `words`
     bool layout_known = false;           ///< else the arguments were not looked at, or only those that the name tells of
+    std::vector<ArgumentWords> words;    ///< those that are sure first; set by `set_words` alone
     std::string symbol;
+
+    void set_words(std::vector<ArgumentWords> found) {
+        words = std::move(found);
+        few = words.size() <= few_words.size() ? static_cast<std::uint8_t>(words.size()) : std::uint8_t{0};
+        std::copy_n(words.begin(), few, few_words.begin());
+    }
+    [[nodiscard]] std::span<const ArgumentWords> argument_words() const {
+        return few != 0 ? std::span(few_words.data(), few) : std::span(words.data(), words.size());
+    }
     std::string label;
 };
 

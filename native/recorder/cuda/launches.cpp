@@ -11,6 +11,7 @@
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/several.hpp"
 #include "recorder/cuda/work.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -26,14 +27,14 @@ std::uint64_t stream_named(const Call& call, abi::Word handle) {
 }
 
 /// The references of the launch under way: too many for the stack of a small thread.
-[[gnu::hot]] KernelReferences& references_here(ThreadState& state) {
+STREAMSAN_LAUNCH_PATH KernelReferences& references_here(ThreadState& state) {
     if (state.kernel_references == nullptr) [[unlikely]] state.kernel_references = std::make_shared<KernelReferences>();
     auto& found = *static_cast<KernelReferences*>(state.kernel_references.get());
     found.clear();
     return found;
 }
 
-std::uint32_t site_of(const Kernel& kernel) {
+STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
     Recorder& all = *recorder();
     return all.settings.sites ? all.sites->here(label_id(kernel, *all.writer)) : bare_site(kernel, *all.writer);
 }
@@ -43,7 +44,7 @@ std::uint32_t site_of(const Kernel& kernel) {
     if (found.left_out() != 0) say_not_understood(state, call, too_many);
 }
 
-[[gnu::hot]] const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function, const char* symbol, void* const* arguments,
+STREAMSAN_LAUNCH_PATH const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function, const char* symbol, void* const* arguments,
                              void* const* extra, KernelReferences& found) {
     const Kernel& kernel = kernel_of(function, symbol);
     found.collect(kernel, arguments, extra);
@@ -53,7 +54,7 @@ std::uint32_t site_of(const Kernel& kernel) {
 }
 
 /// What is sure comes first; if nothing is, the slot's own reference stays empty: its flags are the launch's, too.
-[[gnu::hot]] void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait, const KernelReferences& found,
+STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait, const KernelReferences& found,
                   bool several) {
     const auto write = several ? write_one_of_several : write_entered;
     const auto detail = static_cast<std::uint8_t>(wait);
@@ -66,7 +67,7 @@ std::uint32_t site_of(const Kernel& kernel) {
     write(state, call, OperationKind::LAUNCH, detail, stream, 0, found.data_after_empty(), found.size() + 1);
 }
 
-[[gnu::hot]] void enter_launch(ThreadState& state, Call& call) {
+STREAMSAN_LAUNCH_PATH void enter_launch(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelCall*>(call.parameters);
     KernelReferences& found = references_here(state);
     prepare_launch(state, call, given.function, call.symbol, given.arguments, given.extra, found);
@@ -81,7 +82,7 @@ void enter_cooperative(ThreadState& state, Call& call) {
     write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, found, false);
 }
 
-[[gnu::hot]] void exit_launch(ThreadState& state, Call& call) { complete(state, call, false); }
+STREAMSAN_LAUNCH_PATH void exit_launch(ThreadState& state, Call& call) { complete(state, call, false); }
 
 /// The attributes that change what a launch orders.
 struct Attributes {
@@ -103,7 +104,7 @@ Attributes attributes_of(const abi::LaunchConfig& configuration) {
     return found;
 }
 
-void enter_configured(ThreadState& state, Call& call) {
+STREAMSAN_LAUNCH_PATH void enter_configured(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelExCall*>(call.parameters);
     begin_several(state, call);
     if (given.configuration == nullptr) return;
@@ -142,7 +143,7 @@ void enter_old(ThreadState& state, Call& call) {
     write_launch(state, call, call.stream(), WaitClass::NONE, found, false);
 }
 
-void exit_several(ThreadState& state, Call& call) { complete_several(state, call); }
+STREAMSAN_LAUNCH_PATH void exit_several(ThreadState& state, Call& call) { complete_several(state, call); }
 
 }  // namespace
 

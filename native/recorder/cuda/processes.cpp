@@ -9,6 +9,7 @@
 
 #include "recorder/cuda/api_names.hpp"
 #include "recorder/cuda/cupti.hpp"
+#include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
@@ -81,6 +82,7 @@ void forget_parent(ThreadState& state) {
     state.context_slot = {};
     state.resetting = false;
     forget_api_names();
+    forget_names_of_rows();
     handles_after_fork();
     memory_after_fork();
     graphs_after_fork();

@@ -5,6 +5,7 @@
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/recording_start.hpp"
 #include "recorder/cuda/said.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -13,7 +14,7 @@ std::atomic<Recorder*> the_recorder{nullptr};
 
 }  // namespace
 
-Recorder* recorder() { return the_recorder.load(std::memory_order_acquire); }
+STREAMSAN_LAUNCH_PATH Recorder* recorder() { return the_recorder.load(std::memory_order_acquire); }
 
 bool start_recorder(const Settings& settings, std::string& reason) {
     auto made = std::make_unique<Recorder>();

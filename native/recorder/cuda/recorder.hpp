@@ -15,24 +15,25 @@ struct Driver;  // driver.hpp: the driver's functions that we call ourselves, fo
 
 /// What `streamsan run` passes in STREAMSAN_RECORD, parsed by settings.cpp: `key=value` pairs, one a line, values escaped.
 struct Settings {
+    bool sites = true;             ///< record call sites
     std::string output;            ///< F.sst of the run; other processes write F.<pid>.sst beside it
     std::string counter;           ///< the shared sequence counter
     std::string run;               ///< random id that the files of a run share
     std::string cupti;             ///< folders and files to look for libcupti in, ':' separated, before the usual ones
     std::uint64_t max_bytes = 0;
-    bool sites = true;             ///< record call sites
     int root_pid = 0;              ///< of the first process (the one that `streamsan run` started)
     std::string said;              ///< file to which what cannot be recorded is appended, one line each
 };
 
-struct Recorder {
-    Settings settings;
+/// What every call looks at comes first, in two cache lines.
+struct alignas(64) Recorder {
+    AddressMap memory;
     std::unique_ptr<Writer> writer;
     std::unique_ptr<Sites> sites;
-    AddressMap memory;
-    const Driver* driver = nullptr;
-    std::atomic<bool> ready{false};          ///< cuInit has finished: own driver calls are allowed
     std::atomic<std::uint32_t> captures{0};  ///< captures under way anywhere in the process
+    std::atomic<bool> ready{false};          ///< cuInit has finished: own driver calls are allowed
+    const Driver* driver = nullptr;
+    Settings settings;
 };
 
 /// Null until injection has succeeded, and in a process that does not record. Lives until the process ends: never destroyed.

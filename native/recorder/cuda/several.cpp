@@ -1,19 +1,20 @@
 #include "recorder/cuda/several.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
 
-void begin_several(ThreadState& state, Call& call) {
+STREAMSAN_LAUNCH_PATH void begin_several(ThreadState& state, Call& call) {
     state.several.clear();
     call.slot = nullptr;
 }
 
-Slot* write_one_of_several(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+STREAMSAN_LAUNCH_PATH Slot* write_one_of_several(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
                            std::uint64_t object, const Reference* references, std::size_t count) {
     if (call.slot != nullptr) state.several.push_back(call.slot);
     return write_entered(state, call, kind, detail, stream, object, references, count);
 }
 
-void complete_several(ThreadState& state, Call& call) {
+STREAMSAN_LAUNCH_PATH void complete_several(ThreadState& state, Call& call) {
     Slot* const latest = call.slot;
     for (Slot* const slot : state.several) {
         call.slot = slot;

@@ -133,6 +133,17 @@ void Modules::refresh() {
         std::uint64_t additions = 0;
         std::uint64_t removals = 0;
         std::vector<const Module*> loaded;
+
+        /// The module, where nothing was unloaded since the last listing and it has its place in this one. A framework loads
+        /// hundreds of libraries, one by one: to look at each again at every change, its notes too, took milliseconds.
+        [[nodiscard]] const Module* as_before(const dl_phdr_info& image) const {
+            const std::size_t place = loaded.size();
+            if (removals != modules->removals_ || place >= modules->loaded_.size()) return nullptr;
+            const Module* const before = modules->loaded_[place];
+            const bool same = before->base == image.dlpi_addr &&
+                              before->loader_name == (image.dlpi_name == nullptr ? "" : image.dlpi_name);
+            return same ? before : nullptr;
+        }
     } listing{this, true, 0, 0, {}};
     dl_iterate_phdr(
         [](dl_phdr_info* image, std::size_t, void* argument) {
@@ -143,7 +154,8 @@ void Modules::refresh() {
                 seen.removals = image->dlpi_subs;
                 if (seen.additions == seen.modules->additions_ && seen.removals == seen.modules->removals_) return 1;
             }
-            seen.loaded.push_back(seen.modules->made(image));
+            const Module* const before = seen.as_before(*image);
+            seen.loaded.push_back(before != nullptr ? before : seen.modules->made(image));
             return 0;
         },
         &listing);

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "recorder/sites/stack_memo.hpp"
+
 namespace streamsan::recorder::call_sites {
 
 /// How far a walk got.
@@ -32,18 +34,14 @@ struct StackStart {
     return start;
 }
 
-/// What one thread remembers about code and about its stack. Made once for a thread; not for use by others.
+/// What one thread remembers about code. Made once for a thread; not for use by others.
 class NativeStack {
 public:
-    static constexpr std::uint32_t no_site = 0xffffffff;
-
-    NativeStack();
+    /// `memo`: what walks depend on goes there; it is emptied when code has gone.
+    explicit NativeStack(StackMemo& memo);
     ~NativeStack();
     NativeStack(const NativeStack&) = delete;
     NativeStack& operator=(const NativeStack&) = delete;
-
-    /// The site that was remembered for this very stack and label, or `no_site`.
-    [[nodiscard]] std::uint32_t remembered(const StackStart& start, std::uint32_t label) const noexcept;
 
     /// Writes the addresses after the calls (return addresses; for what a signal interrupted, the instruction's address
     /// + 1) of the calling thread's frames, innermost first, without those in the driver's libraries and in ours: at most
@@ -51,14 +49,8 @@ public:
     /// gave `start` must still run.
     unsigned callers(const StackStart& start, std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept;
 
-    /// Remembers the site of the stack that `callers` has just walked from `start`.
-    void remember(const StackStart& start, std::uint32_t label, std::uint32_t site) noexcept;
-
     /// Changes when it was noticed that libraries were unloaded: other code may lie at addresses seen before.
     [[nodiscard]] std::uint64_t unloadings() const noexcept;
-
-    /// What was remembered of sites means nothing any more.
-    void forget() noexcept;
 
 private:
     struct Parts;

@@ -9,6 +9,9 @@
 namespace streamsan::recorder::call_sites {
 
 struct NativeStack::Parts {
+    explicit Parts(StackMemo& stack_memo) : memo(stack_memo) {}
+
+    StackMemo& memo;
     std::unordered_map<std::uint64_t, bool> of_the_api;
     std::uint64_t removals = 0;
 
@@ -19,24 +22,22 @@ struct NativeStack::Parts {
         if (const std::uint64_t now = modules.removals(); now != removals || of_the_api.size() > 65536) {
             removals = now;
             of_the_api.clear();
+            memo.clear();
         }
         const Module* module = modules.find(address - 1);
         return of_the_api[address] = module != nullptr && module->of_the_api;
     }
 };
 
-NativeStack::NativeStack() : parts_(new Parts) {}
+NativeStack::NativeStack(StackMemo& memo) : parts_(new Parts(memo)) {}
 NativeStack::~NativeStack() = default;
-
-void NativeStack::forget() noexcept { parts_->of_the_api.clear(); }
 
 std::uint64_t NativeStack::unloadings() const noexcept { return parts_->removals; }
 
-std::uint32_t NativeStack::remembered(const StackStart&, std::uint32_t) const noexcept { return no_site; }
-
-void NativeStack::remember(const StackStart&, std::uint32_t, std::uint32_t) noexcept {}
-
 unsigned NativeStack::callers(const StackStart&, std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept {
+    // What the runtime's unwinder depends on is not known.
+    parts_->memo.begin();
+    parts_->memo.give_up();
     struct Walk {
         Parts* parts;
         std::uint64_t* addresses;

@@ -58,7 +58,7 @@ private:
     static constexpr unsigned bits = 12;
     static std::size_t place(std::uint64_t address) noexcept { return (address * 0x9e3779b97f4a7c15) >> (64 - bits); }
     static constexpr std::size_t count = std::size_t{1} << bits;
-    ZeroedArray<Entry> entries_ = zeroed_array<Entry>(count);
+    ZeroedArray<Entry> entries_{count};
 };
 
 /// A piece of stack: addresses [low, high) may be read, at `shift` bytes from where they are (a copy) or at 0.
@@ -143,13 +143,15 @@ bool follows_call(const Module& module, std::uint64_t address) {
 }  // namespace
 
 struct NativeStack::Parts {
+    explicit Parts(StackMemo& stack_memo) : memo(stack_memo) {}
+
     RuleCache rules;
-    StackMemo memo;
+    StackMemo& memo;
     std::uint64_t low = 0;   // of the thread's stack, as the thread library knows it
     std::uint64_t high = 0;
     std::uint64_t removals = 0;
     unsigned failed_scans = 0;
-    ZeroedArray<std::byte> copy = zeroed_array<std::byte>(copied_at_most);
+    ZeroedArray<std::byte> copy{copied_at_most};
 
     void find_bounds() noexcept {
         pthread_attr_t attributes;
@@ -274,7 +276,10 @@ STREAMSAN_READS_STACK unsigned NativeStack::Parts::walk(const StackStart& start,
         }
         const bool by_rbp =
             known.frame_address == FrameAddress::from_rbp || known.frame_address == FrameAddress::from_memory_at_rbp;
-        if (by_rbp && registers.rbp_at != 0) memo.depends_on(registers.rbp_at, registers.rbp, false);
+        if (by_rbp || known.saved_rbp == SavedRbp::at_rbp) {
+            if (registers.rbp_at != 0) memo.depends_on(registers.rbp_at, registers.rbp, false);
+            else memo.depends_on_rbp();
+        }
         switch (known.frame_address) {
             case FrameAddress::bottom: end = StackEnd::bottom; return count;
             case FrameAddress::unusual: return by_runtime(stack, addresses, limit, end);
@@ -308,6 +313,7 @@ STREAMSAN_READS_STACK unsigned NativeStack::Parts::walk(const StackStart& start,
 unsigned NativeStack::Parts::by_runtime(const StackMemory& stack, std::uint64_t* addresses, unsigned limit,
                                         StackEnd& end) noexcept {
     memo.begin();
+    memo.depends_on_rbp();
     struct Walk {
         Parts* parts;
         const StackMemory& stack;
@@ -347,20 +353,10 @@ unsigned NativeStack::Parts::by_runtime(const StackMemory& stack, std::uint64_t*
     return walk.count;
 }
 
-NativeStack::NativeStack() : parts_(new Parts) { parts_->find_bounds(); }
+NativeStack::NativeStack(StackMemo& memo) : parts_(new Parts(memo)) { parts_->find_bounds(); }
 NativeStack::~NativeStack() = default;
 
-void NativeStack::forget() noexcept { parts_->memo.clear(); }
-
 std::uint64_t NativeStack::unloadings() const noexcept { return parts_->removals; }
-
-std::uint32_t NativeStack::remembered(const StackStart& start, std::uint32_t label) const noexcept {
-    return parts_->memo.find(start.stack_pointer, start.frame_pointer, label);
-}
-
-void NativeStack::remember(const StackStart& start, std::uint32_t label, std::uint32_t site) noexcept {
-    parts_->memo.remember(start.stack_pointer, start.frame_pointer, label, site);
-}
 
 STREAMSAN_READS_STACK unsigned NativeStack::callers(const StackStart& start, std::uint64_t* addresses, unsigned limit,
                                                     StackEnd& end) noexcept {

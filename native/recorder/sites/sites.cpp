@@ -17,6 +17,7 @@
 #include "recorder/sites/python_stack.hpp"
 #include "recorder/sites/python_text.hpp"
 #include "recorder/sites/site_cache.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder {
 namespace call_sites {
@@ -32,15 +33,16 @@ bool is_first_thread() { return syscall(SYS_gettid) == getpid(); }
 
 }  // namespace
 
-/// What one thread knows.
-struct ThreadSites {
+/// What one thread knows. What every call looks at comes first.
+struct alignas(64) ThreadSites {
     std::uint64_t generation = 0;
-    std::uint64_t unloadings = 0;
     const PythonLayout* python = nullptr;
     bool first_thread = is_first_thread();
-    SiteCache sites;
-    NativeStack native;
     PythonMemo python_memo;
+    StackMemo memo;
+    std::uint64_t unloadings = 0;
+    SiteCache sites;
+    NativeStack native{memo};
 };
 
 namespace {
@@ -90,14 +92,14 @@ void Sites::forget() {
 /// A thread's first call, or the first after ids have changed.
 [[gnu::noinline]] void Sites::learn(ThreadSites& thread, std::uint64_t generation) {
     thread.sites.clear();
-    thread.native.forget();
+    thread.memo.clear();
     thread.python_memo.clear();
     thread.generation = generation;
     thread.first_thread = is_first_thread();  // a fork makes another thread the first
     thread.python = python_.load(std::memory_order_acquire);
 }
 
-std::uint32_t Sites::here(std::uint32_t label) {
+STREAMSAN_LAUNCH_PATH std::uint32_t Sites::here(std::uint32_t label) {
     try {
         ThreadSites& thread = current_thread != nullptr ? *current_thread : new_thread();
         const std::uint64_t generation = generation_.load(std::memory_order_acquire);
@@ -114,42 +116,44 @@ std::uint32_t Sites::here(std::uint32_t label) {
             }
         }
         const StackStart start = stack_start();
-        std::uint32_t site = thread.native.remembered(start, label);
-        if (site != NativeStack::no_site) [[likely]] return site;
-        StackEnd end{};
-        std::array<std::uint64_t, 1 + native_frames_at_most> words;
-        words[0] = label;
-        const unsigned count = thread.native.callers(start, words.data() + 1, native_frames_at_most, end);
-        if (count == 0) {
-            thread.native.remember(start, label, 0);
-            return 0;
-        }
-        if (const std::uint64_t unloadings = thread.native.unloadings(); unloadings != thread.unloadings) {
-            thread.unloadings = unloadings;
-            thread.sites.clear();
-        }
-        const std::uint64_t hash = SiteCache::hash_of(words.data(), 1 + count);
-        site = thread.sites.find(words.data(), 1 + count, hash);
-        if (site != SiteCache::none) {
-            thread.native.remember(start, label, site);
-            return site;
-        }
-        // A stack not seen before is the moment to see that a Python was loaded meanwhile.
-        const std::uint64_t loaded = Modules::instance().additions();
-        if (thread.python == nullptr) {
-            if (python_looked_for_.exchange(loaded) != loaded && python_.load(std::memory_order_acquire) == nullptr)
-                if (const auto found = loaded_python())
-                    python_.store(new PythonLayout(*found), std::memory_order_release);  // for good
-            thread.python = python_.load(std::memory_order_acquire);
-            if (thread.python != nullptr) return here(label);
-        }
-        site = native_site(words.data() + 1, count, label);
-        thread.sites.put(words.data(), 1 + count, hash, site);
-        thread.native.remember(start, label, site);
-        return site;
+        const std::uint32_t site = thread.memo.find(start.stack_pointer, start.frame_pointer, label);
+        if (site != StackMemo::no_site) [[likely]] return site;
+        return walked(thread, start, label);
     } catch (const std::exception&) {
         return 0;  // no memory: the call is recorded without a site
     }
+}
+
+/// A stack that was not recognised. `start` is in the caller.
+[[gnu::noinline]] std::uint32_t Sites::walked(ThreadSites& thread, const StackStart& start, std::uint32_t label) {
+    const auto known_from_now_on = [&](std::uint32_t site) {
+        thread.memo.remember(start.stack_pointer, start.frame_pointer, label, site);
+        return site;
+    };
+    StackEnd end{};
+    std::array<std::uint64_t, 1 + native_frames_at_most> words;
+    words[0] = label;
+    const unsigned count = thread.native.callers(start, words.data() + 1, native_frames_at_most, end);
+    if (count == 0) return known_from_now_on(0);
+    if (const std::uint64_t unloadings = thread.native.unloadings(); unloadings != thread.unloadings) {
+        thread.unloadings = unloadings;
+        thread.sites.clear();
+    }
+    const std::uint64_t hash = SiteCache::hash_of(words.data(), 1 + count);
+    std::uint32_t site = thread.sites.find(words.data(), 1 + count, hash);
+    if (site != SiteCache::none) return known_from_now_on(site);
+    // A stack not seen before is the moment to see that a Python was loaded meanwhile.
+    const std::uint64_t loaded = Modules::instance().additions();
+    if (thread.python == nullptr) {
+        if (python_looked_for_.exchange(loaded) != loaded && python_.load(std::memory_order_acquire) == nullptr)
+            if (const auto found = loaded_python())
+                python_.store(new PythonLayout(*found), std::memory_order_release);  // for good
+        thread.python = python_.load(std::memory_order_acquire);
+        if (thread.python != nullptr) return here(label);
+    }
+    site = native_site(words.data() + 1, count, label);
+    thread.sites.put(words.data(), 1 + count, hash, site);
+    return known_from_now_on(site);
 }
 
 [[gnu::noinline]] std::uint32_t Sites::python_site(ThreadSites& thread, std::uint64_t innermost, std::uint32_t label) {

@@ -9,6 +9,7 @@ namespace streamsan::recorder {
 
 namespace call_sites {
 struct PythonLayout;
+struct StackStart;
 struct ThreadSites;
 }  // namespace call_sites
 
@@ -35,6 +36,7 @@ public:
 
 private:
     void learn(call_sites::ThreadSites& thread, std::uint64_t generation);
+    std::uint32_t walked(call_sites::ThreadSites& thread, const call_sites::StackStart& start, std::uint32_t label);
     std::uint32_t python_site(call_sites::ThreadSites& thread, std::uint64_t innermost, std::uint32_t label);
     std::uint32_t native_site(const std::uint64_t* addresses, unsigned count, std::uint32_t label);
 

@@ -14,9 +14,9 @@ namespace {
 
 using namespace streamsan;
 using namespace streamsan::recorder;
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
-double nanoseconds(Clock::time_point begin, Clock::time_point end) {
+double nanoseconds(Steady::time_point begin, Steady::time_point end) {
     return std::chrono::duration<double, std::nano>(end - begin).count();
 }
 
@@ -55,9 +55,9 @@ int main(int count, char** arguments) {
     // Slots whose pages are there: the first of a segment, without the slow path.
     Lane* own = writer->lane();
     append(*writer, *own, api, site, 0);
-    const auto begin = Clock::now();
+    const auto begin = Steady::now();
     for (std::uint64_t index = 0; index < 1000; ++index) append(*writer, *own, api, site, index);
-    const auto fast = Clock::now();
+    const auto fast = Steady::now();
     std::atomic<std::uint64_t> spent{0};
     std::vector<std::thread> crew;
     for (unsigned index = 0; index < threads; ++index)
@@ -77,10 +77,10 @@ int main(int count, char** arguments) {
             spent += busy;
         });
     for (auto& thread : crew) thread.join();
-    const auto end = Clock::now();
+    const auto end = Steady::now();
     std::uint64_t sum = 0;
     for (int index = 0; index < 1000; ++index) sum += writer->now();
-    const auto clock = Clock::now();
+    const auto clock = Steady::now();
     const double clock_cost = nanoseconds(end, clock) / 1000;
     const double whole = nanoseconds(fast, end) / static_cast<double>(slots);
     const double paced = static_cast<double>(spent.load()) / static_cast<double>(slots * threads) - clock_cost;

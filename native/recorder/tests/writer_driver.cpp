@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "generated/vocabulary.hpp"
+#include "recorder/trace_writer/file_format.hpp"
 #include "recorder/trace_writer/writer.hpp"
 
 namespace {
@@ -370,12 +371,41 @@ void late_calls(const char* path, const std::vector<std::uint64_t>&) {
     writer.reset();
 }
 
+/// OPERATIONS segments that the file has by now.
+unsigned segments_in(const char* path) {
+    unsigned found = 0;
+    std::FILE* const file = std::fopen(path, "rb");
+    CHECK(file != nullptr);
+    FileHeader head{};
+    CHECK(std::fread(&head, sizeof head, 1, file) == 1);
+    SegmentHeader segment{};
+    for (auto at = static_cast<long>(head.header_size);;) {
+        if (std::fseek(file, at, SEEK_SET) != 0 || std::fread(&segment, sizeof segment, 1, file) != 1 || segment.type == 0) break;
+        found += segment.type == static_cast<std::uint16_t>(SegmentType::operations) ? 1 : 0;
+        at += static_cast<long>(sizeof segment + segment.capacity);
+    }
+    std::fclose(file);
+    return found;
+}
+
+/// With half of its segment used, a lane's next one comes without its doing. Arguments: operations then, whether to close.
+void ahead(const char* path, const std::vector<std::uint64_t>& arguments) {
+    auto writer = opened(path);
+    constexpr std::uint64_t more_than_half = 600;
+    for (std::uint64_t count = 0; count < more_than_half; ++count) CHECK(append(*writer, count));
+    while (segments_in(path) < 2) std::this_thread::yield();
+    for (std::uint64_t count = 0; count < arguments.at(0); ++count) CHECK(append(*writer, more_than_half + count));
+    if (arguments.at(1) == 0) std::_Exit(0);
+    writer->close();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const std::map<std::string, void (*)(const char*, const std::vector<std::uint64_t>&)> modes{
         {"everything", everything}, {"threads", threads}, {"one_by_one", one_by_one}, {"killed", killed}, {"full", full},
-        {"closed_early", closed_early}, {"rotated", rotated}, {"forked", forked}, {"counted", counted}, {"late_calls", late_calls}};
+        {"closed_early", closed_early}, {"rotated", rotated}, {"forked", forked}, {"counted", counted}, {"late_calls", late_calls},
+        {"ahead", ahead}};
     const auto mode = count < 3 ? modes.end() : modes.find(arguments[1]);
     if (mode == modes.end()) return 2;
     std::vector<std::uint64_t> numbers;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "generated/vocabulary.hpp"
+#include "recorder/launch_path.hpp"
 #include "recorder/trace_writer/file_format.hpp"
 #include "recorder/trace_writer/live_words.hpp"
 #include "recorder/trace_writer/recording.hpp"
@@ -34,7 +35,7 @@ inline Slot* Lane::try_reserve(unsigned need) {
     return slot;
 }
 
-[[gnu::hot]] Slot* Lane::reserve(unsigned more) {
+STREAMSAN_LAUNCH_PATH Slot* Lane::reserve(unsigned more) {
     const unsigned need = more + 1;
     if (need <= limit_ - used_ && pending_ == 0 && need <= 256) [[likely]]
         if (Slot* slot = try_reserve(need)) [[likely]] return slot;
@@ -56,7 +57,7 @@ Slot* Lane::restate(unsigned need) {
     return restated_->data() + (restated_->size() - need);
 }
 
-[[gnu::hot]] void Lane::commit() {
+STREAMSAN_LAUNCH_PATH void Lane::commit() {
     if (pending_ == 0) return;
     if (restated_ != nullptr) [[unlikely]] {
         (restated_->data() + (restated_->size() - pending_))->more = static_cast<std::uint8_t>(pending_ - 1);

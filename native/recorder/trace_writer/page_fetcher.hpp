@@ -1,9 +1,10 @@
-// Gets pages of the file before a thread comes to them.
+// Gets pages of the file before a thread comes to them, and does what else would make it wait.
 #pragma once
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -24,6 +25,8 @@ public:
     /// Lets go of the pages of [begin, end), which are written: they stay in the file, and mapped, but count no longer as
     /// this process's memory.
     void let_go(std::byte* begin, std::byte* end);
+    /// Does `work` after all that was asked before. It must not throw. Where no thread can be made, it is not done.
+    bool later(std::function<void()> work);
     /// Ends the thread: nothing of what was asked is touched any more.
     void end();
 
@@ -32,9 +35,11 @@ private:
         std::byte* begin;
         std::byte* end;
         std::atomic<std::byte*>* ready;  ///< null: let go of them
+        std::function<void()> work;      ///< in place of all that
     };
 
-    void enqueue(const Request& request);
+    bool enqueue(Request request);
+    static void serve(const Request& request);
     void work();
 
     std::mutex lock_;

@@ -15,11 +15,7 @@ namespace streamsan::recorder {
 namespace {
 
 constexpr std::uint64_t first_bytes = std::uint64_t{64} << 10;
-constexpr std::uint64_t first_bytes_of_many = std::uint64_t{16} << 10;  ///< where a program has many threads
 constexpr std::size_t many_lanes = 64;
-constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;
-/// Pages are got in such portions where the page fetcher has not been: a short stop.
-constexpr std::uint64_t portion_bytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t least_half = std::uint64_t{256} << 10;
 
 std::atomic<std::uint64_t> serials{0};
@@ -85,7 +81,7 @@ std::string Recording::begin(const WriterOptions& options) {
     monotonic_origin_ = origin - counter_.monotonic_offset();
 
     auto state = std::make_unique<State>();
-    state->file = std::make_unique<TraceFile>();
+    state->file = std::make_shared<TraceFile>();
     const std::string part = path_ + "." + std::to_string(getpid()) + ".part";
     if (std::string reason = state->file->create(part, metadata_, half_); !reason.empty()) return reason;
     if (const int failed = state->file->rename(path_); failed != 0) {
@@ -146,8 +142,9 @@ bool Recording::enroll(State& state, Lane& lane) {
     lane.counter_ = &counter_.sequence();
     lane.number_ = static_cast<std::uint32_t>(state.lanes.size()) + 1;  // 0 is the snapshot's
     lane.generation_ = 0;
-    lane.next_bytes_ = state.lanes.size() < many_lanes ? first_bytes : first_bytes_of_many;
-    if (half_ != 0) lane.next_bytes_ = std::min(lane.next_bytes_, first_bytes_of_many);
+    lane.next_state_.store(NextSegment::none, std::memory_order_relaxed);  // nobody brings a child what its parent asked for
+    lane.next_bytes_ = state.lanes.size() < many_lanes ? first_bytes : least_segment_bytes;
+    if (half_ != 0) lane.next_bytes_ = std::min(lane.next_bytes_, least_segment_bytes);
     state.lanes.push_back(&lane);
     return true;
 }
@@ -189,104 +186,6 @@ void Recording::copy_saved(const Lane& lane, const Slot* slot, std::vector<Slot>
     });
 }
 
-bool Recording::make_room(Lane& lane, unsigned need) {
-    if (stopped()) return false;
-    return guarded([&]() -> std::uint32_t {
-        if (lane.generation_ == live_->generation.load(std::memory_order_acquire) && lane.capacity_ - lane.used_ >= need)
-            return more_pages(lane, need);
-        const std::lock_guard lock(state_->rotation);
-        return !stopped() && new_segment(*state_, lane, need);
-    }) != 0;
-}
-
-bool Recording::take_fetched(Lane& lane, unsigned need) {
-    if (lane.capacity_ == lane.limit_) return false;
-    const std::byte* header = reinterpret_cast<std::byte*>(lane.base_) - sizeof(SegmentHeader);
-    const std::byte* ready = lane.ready_.load(std::memory_order_acquire);
-    // What was fetched for an earlier segment of this lane lies elsewhere.
-    if (ready <= header + lane.populated_ || ready > reinterpret_cast<std::byte*>(lane.base_ + lane.capacity_)) return false;
-    lane.populated_ = static_cast<std::uint64_t>(ready - header);
-    lane.limit_ = static_cast<std::uint32_t>((lane.populated_ - sizeof(SegmentHeader)) / sizeof(Slot));
-    return lane.limit_ - lane.used_ >= need;
-}
-
-bool Recording::more_pages(Lane& lane, unsigned need) {
-    // Of the segment that the lane has: nobody else needs to know.
-    std::byte* header = reinterpret_cast<std::byte*>(lane.base_) - sizeof(SegmentHeader);
-    const std::uint64_t whole = sizeof(SegmentHeader) + std::uint64_t{lane.capacity_} * sizeof(Slot);
-    while (!take_fetched(lane, need) && lane.limit_ - lane.used_ < need) {
-        const std::uint64_t portion = std::min(portion_bytes, whole - lane.populated_);
-        if (!populate(header + lane.populated_, portion)) {
-            stop(path_ + ": no space for more pages of the file");
-            return false;
-        }
-        lane.populated_ += portion;
-        lane.limit_ = static_cast<std::uint32_t>((lane.populated_ - sizeof(SegmentHeader)) / sizeof(Slot));
-    }
-    fetch_ahead(lane);
-    return true;
-}
-
-void Recording::fetch_ahead(Lane& lane) {
-    std::byte* header = reinterpret_cast<std::byte*>(lane.base_) - sizeof(SegmentHeader);
-    std::byte* end = reinterpret_cast<std::byte*>(lane.base_ + lane.capacity_);
-    std::byte* begin = header + lane.populated_;
-    if (lane.asked_ > begin && lane.asked_ <= end) begin = lane.asked_;
-    if (end == begin) return;
-    lane.asked_ = end;
-    state_->pages.ask(begin, end, lane.ready_);
-}
-
-bool Recording::new_segment(State& state, Lane& lane, unsigned need) {
-    if (lane.state_ != &state && !enroll(state, lane)) return false;
-    Clock::adjust();
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        if (lane.generation_ != state.generation) {
-            lane.generation_ = state.generation;
-            lane.last_ = std::max(lane.last_, state.floor);
-            lane.used_ = lane.limit_ = lane.capacity_ = 0;
-            lane.operations_ = lane.slots_ = 0;
-            lane.filled_ = nullptr;
-        } else if (lane.capacity_ - lane.used_ >= need) {
-            return true;
-        }
-        Segment segment;
-        std::string reason;
-        const std::uint64_t wanted = lane.next_bytes_ - sizeof(SegmentHeader);
-        switch (state.file->add(SegmentType::operations, 0, lane.number_, 0, std::uint64_t{need} * sizeof(Slot), wanted,
-                                half_ / 8, segment, reason)) {
-            case TraceFile::Added::failed:
-                stop(std::move(reason));
-                return false;
-            case TraceFile::Added::full:
-                if (attempt == 0 && rotate(state)) continue;
-                if (!stopped()) stop(path_ + ": the size limit is too small for what is alive");
-                return false;
-            case TraceFile::Added::yes: break;
-        }
-        // The segment before the last one. The last one may still be completed: its pages stay.
-        if (lane.filled_ != nullptr) state.pages.let_go(lane.filled_, lane.filled_ + lane.filled_bytes_);
-        if (lane.capacity_ != 0) {
-            lane.filled_ = reinterpret_cast<std::byte*>(lane.base_) - sizeof(SegmentHeader);
-            lane.filled_bytes_ = sizeof(SegmentHeader) + std::uint64_t{lane.capacity_} * sizeof(Slot);
-        }
-        lane.next_bytes_ = std::min(4 * lane.next_bytes_, half_ == 0 ? most_bytes : std::clamp(half_ / 32, first_bytes_of_many, most_bytes));
-        lane.base_ = reinterpret_cast<Slot*>(segment.payload);
-        lane.commit_ = &segment.header->commit;
-        lane.capacity_ = static_cast<std::uint32_t>(segment.capacity / sizeof(Slot));
-        lane.used_ = 0;
-        lane.populated_ = std::min(portion_bytes, sizeof(SegmentHeader) + segment.capacity);
-        lane.limit_ = static_cast<std::uint32_t>((lane.populated_ - sizeof(SegmentHeader)) / sizeof(Slot));
-        if (populate(reinterpret_cast<std::byte*>(segment.header), lane.populated_)) {
-            fetch_ahead(lane);
-            return true;
-        }
-        stop(path_ + ": no space for more pages of the file");
-        return false;
-    }
-    return false;
-}
-
 bool Recording::wait_for_lanes(const State& state) const {
     const auto milliseconds = [] {
         timespec time{};
@@ -304,6 +203,7 @@ bool Recording::wait_for_lanes(const State& state) const {
 }
 
 void Recording::end_file(const State& state, TraceFile& file, std::uint64_t generation, Counts counts, bool whole) {
+    give_back_all(state, file, generation);
     if (!whole) {
         file.trim();
         return;

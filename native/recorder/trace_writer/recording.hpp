@@ -21,8 +21,16 @@
 // of the ones before that, the mappings are replaced by memory that leads nowhere. The operation a thread waits in is kept as a
 // copy in its lane when that happens, so that `renumber` can tell it again in the current file.
 //
+// Segments come before they are needed. When a lane has used half of its segment, the page fetcher's thread reserves the next one
+// (its header lies in the file then, with nothing committed), and gets its first pages; the lane's thread only takes it over.
+// `Lane::next_state_` says whose it is: the lane's thread asks, the fetcher makes it ready, and whoever takes it out of that state
+// has it: the lane to write to it, `close` and rotation to give it back to the file. A lane that cannot wait abandons it, and the
+// fetcher gives it back: it lies before the one that the lane has made itself. So a lane's segments are in the order of the file.
+// A segment that nobody took stays in a killed program's file as an empty one.
+//
 // Locks, in this order: `rotation` (lanes, segments of lanes, change of file), then the tables' lock, then the tail lock of a
-// file. Interning needs only the last two, so a thread may intern while a rotation waits for it.
+// file. The fetcher looks for the current file under `rotation`, and adds to it without; a file that has its end mark takes no
+// more. Interning needs only the last two, so a thread may intern while a rotation waits for it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -88,9 +96,9 @@ private:
     /// All that locks guard. A forked child begins a new one and never looks at the parent's, which may be locked or half changed.
     struct State {
         std::mutex rotation;
-        std::unique_ptr<TraceFile> file;
-        std::unique_ptr<TraceFile> previous;
-        std::unique_ptr<TraceFile> unfinished;  ///< a new file that could not be completed; the tables may point into it
+        std::shared_ptr<TraceFile> file;      ///< shared with what the page fetcher is doing
+        std::shared_ptr<TraceFile> previous;
+        std::shared_ptr<TraceFile> unfinished;  ///< a new file that could not be completed; the tables may point into it
         std::unique_ptr<SideTables> tables;
         PageFetcher pages;
         std::vector<Lane*> lanes;
@@ -111,9 +119,17 @@ private:
     /// Whether this is a child that was forked and has begun no file of its own: then no lock may be touched.
     [[nodiscard]] bool forked() const { return live_->ours.load(std::memory_order_relaxed) == 0; }
     bool enroll(State& state, Lane& lane);
+    // segments.cpp
     bool more_pages(Lane& lane, unsigned need);
     void fetch_ahead(Lane& lane);
     bool new_segment(State& state, Lane& lane, unsigned need);
+    void ask_for_next(Lane& lane);
+    void bring_next(State& state, Lane& lane, std::uint64_t generation, std::uint64_t wanted);
+    bool take_next(Lane& lane, unsigned need);
+    static void abandon_next(State& state, Lane& lane);
+    void adopt(State& state, Lane& lane, const Segment& segment, std::uint64_t populated);
+    static void give_back(TraceFile& file, Lane& lane);
+    static void give_back_all(const State& state, TraceFile& file, std::uint64_t generation);
     /// The name of the file before the current one: `F.old.sst` beside `F.sst`.
     [[nodiscard]] std::string older_name() const;
     bool rotate(State& state);
@@ -130,6 +146,8 @@ private:
     SharedCounter counter_;
     std::string counter_path_;
     State* state_ = nullptr;
+    /// Of a lane's first segment where a program has many threads or the file a limit; of no segment less.
+    static constexpr std::uint64_t least_segment_bytes = std::uint64_t{16} << 10;
     std::string path_;
     std::string metadata_;
     std::uint64_t half_ = 0;            ///< most bytes of one file, 0: no limit

@@ -42,7 +42,7 @@ bool Recording::rotate(State& state) {
         state.previous->detach();
         state.previous.reset();
     }
-    state.unfinished = std::make_unique<TraceFile>();
+    state.unfinished = std::make_shared<TraceFile>();
     const Counts restated_before = state.restated;
     if (std::string reason = begin_next_file(state, *state.unfinished); !reason.empty()) {
         unlink(state.unfinished->path().c_str());

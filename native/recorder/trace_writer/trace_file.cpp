@@ -147,7 +147,7 @@ TraceFile::Added TraceFile::add(SegmentType type, std::uint16_t flags, std::uint
         reason = path() + ": the file has as many segments as the format allows";
         return Added::failed;
     }
-    const int descriptor = file_.descriptor();
+    const int descriptor = ended_ ? -1 : file_.descriptor();
     if (descriptor < 0) {
         reason = path() + ": the file is no longer there";
         return Added::failed;
@@ -186,6 +186,23 @@ TraceFile::Added TraceFile::add(SegmentType type, std::uint16_t flags, std::uint
     return Added::yes;
 }
 
+void TraceFile::take_back(const Segment& segment) {
+    const std::lock_guard lock(tail_lock_);
+    const int descriptor = file_.descriptor();
+    if (ended_ || descriptor < 0) return;
+    const std::uint64_t begin = segment.header->offset, end = begin + sizeof(SegmentHeader) + segment.capacity;
+    if (end == tail_) {
+        // A header of zeros is where the chain ends.
+        const SegmentHeader none{};
+        if (write_at(descriptor, &none, sizeof none, begin) != 0) return;
+        tail_ = begin;
+        --segments_;
+    } else if (begin + page_ < end) {
+        fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin + page_),
+                  static_cast<off_t>(end - begin - page_));
+    }
+}
+
 int TraceFile::rename(const std::string& path) {
     if (::rename(file_.path().c_str(), path.c_str()) != 0) return errno;
     file_.moved(path);
@@ -198,6 +215,7 @@ void TraceFile::end(std::uint64_t operations, std::uint64_t slots) {
     const std::lock_guard lock(tail_lock_);
     const int descriptor = file_.descriptor();
     if (descriptor < 0) return;
+    ended_ = true;
     struct {
         SegmentHeader header{};
         PackedEnd mark{};
@@ -217,6 +235,7 @@ void TraceFile::end(std::uint64_t operations, std::uint64_t slots) {
 
 void TraceFile::trim() {
     const std::lock_guard lock(tail_lock_);
+    ended_ = true;
     const int descriptor = file_.descriptor();
     if (descriptor >= 0 && tail_ != 0 && ftruncate(descriptor, static_cast<off_t>(tail_)) == 0) reserved_ = tail_;
 }
@@ -238,6 +257,7 @@ std::uint64_t TraceFile::size() const {
 }
 
 bool TraceFile::holds(const void* pointer) const {
+    const std::lock_guard lock(tail_lock_);
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     return std::any_of(windows_.begin(), windows_.end(), [address](const std::byte* window) {
         return address - reinterpret_cast<std::uintptr_t>(window) < window_size;

@@ -46,11 +46,13 @@ public:
     /// limit are left for others. `failed` tells why in `reason`.
     Added add(SegmentType type, std::uint16_t flags, std::uint32_t lane, std::uint64_t first, std::uint64_t least,
               std::uint64_t wanted, std::uint64_t keep, Segment& segment, std::string& reason);
+    /// Takes back a segment that was added and that nobody will write to: its place where it is the last one, else its blocks.
+    void take_back(const Segment& segment);
     /// Gives it another name, by which it is found from now on. Returns 0 or errno.
     int rename(const std::string& path);
     /// Says that it has another name now.
     void renamed(const std::string& path);
-    /// Writes the end mark and gives back what was reserved behind it.
+    /// Writes the end mark and gives back what was reserved behind it. Nothing can be added any more; nor after `trim`.
     void end(std::uint64_t operations, std::uint64_t slots);
     /// Gives back what was reserved and not used, without an end mark.
     void trim();
@@ -76,6 +78,7 @@ private:
     std::uint64_t tail_ = 0;      ///< where the next segment begins
     std::uint64_t reserved_ = 0;  ///< what the file system has promised
     std::uint32_t segments_ = 0;
+    bool ended_ = false;
 };
 
 }  // namespace streamsan::recorder

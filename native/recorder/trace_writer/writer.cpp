@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "recorder/trace_writer/recording.hpp"
+#include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder {
 namespace {
@@ -112,7 +113,7 @@ std::uint16_t Writer::api(std::string_view name) {
     return static_cast<std::uint16_t>(id);
 }
 
-std::uint64_t Writer::generation() const { return recording_->ids_generation(); }
+STREAMSAN_LAUNCH_PATH std::uint64_t Writer::generation() const { return recording_->ids_generation(); }
 bool Writer::stopped() const { return recording_->stopped(); }
 void Writer::on_stop(std::function<void(std::string_view reason)> say) { recording_->on_stop(std::move(say)); }
 void Writer::on_rotation(std::function<void(Lane&)> restate) { recording_->on_rotation(std::move(restate)); }

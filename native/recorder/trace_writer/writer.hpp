@@ -50,6 +50,9 @@ struct WriterOptions {
     std::string counter;           ///< file of 4096 bytes shared by all processes of a run: the sequence counter; "": one's own
 };
 
+/// A lane's next segment: `asked` for, `ready` to be taken, or `abandoned` while it was being made (recording.hpp).
+enum class NextSegment : std::uint8_t { none, asked, ready, abandoned };
+
 /// What one host thread writes. Only that thread touches it.
 class alignas(128) Lane {
 public:
@@ -97,6 +100,7 @@ private:
     Slot* reserve_slowly(unsigned need);
     Slot* restate(unsigned need);
     Slot* write_again(Slot* slot);
+    void set_limit();
 
     // The fields of the fast path, in two cache lines.
     Slot* base_ = nullptr;          ///< payload of the lane's segment
@@ -104,7 +108,7 @@ private:
     std::atomic<std::uint64_t>* counter_ = nullptr;
     const LiveWords* live_ = nullptr;
     std::uint32_t used_ = 0;        ///< slots committed in the segment
-    std::uint32_t limit_ = 0;       ///< slots whose pages are there
+    std::uint32_t limit_ = 0;       ///< slots whose pages are there; half of the segment, until the next one was asked for
     std::uint32_t pending_ = 0;     ///< slots reserved and not committed
     std::uint16_t thread_ = 0;
     std::atomic<bool> busy_{false};  ///< between reserve and commit
@@ -121,10 +125,16 @@ private:
     std::uint32_t capacity_ = 0;    ///< slots of the segment
     std::uint64_t next_bytes_ = 0;  ///< of the next segment
     std::uint64_t populated_ = 0;   ///< bytes of the segment, from its header, whose pages are there
+    bool asked_for_next_ = false;   ///< of this segment: half of it is used
     std::byte* asked_ = nullptr;    ///< up to where the page fetcher was asked
     std::atomic<std::byte*> ready_{nullptr};  ///< up to where it has come
     std::byte* filled_ = nullptr;   ///< the segment before this one
     std::uint64_t filled_bytes_ = 0;
+    std::atomic<NextSegment> next_state_{NextSegment::none};
+    std::byte* next_header_ = nullptr;      ///< these are the fetcher's until the state is `ready`
+    std::uint64_t next_bytes_there_ = 0;    ///< of it, from its header
+    std::uint64_t next_populated_ = 0;      ///< and of these, those whose pages are there
+    std::uint64_t next_generation_ = 0;     ///< of the file that it lies in
     std::vector<Slot> saved_;       ///< copy of the operation at `saved_of_`, whose file is gone
     const Slot* saved_of_ = nullptr;
 };
