@@ -75,16 +75,25 @@ nb::list needed_tuples(const Engine& engine) {
     return list;
 }
 
+/// Whether the operation was met, the calls made before it, and the works complete before it: sequence numbers.
+nb::tuple before_tuple(const Engine& engine, std::uint64_t sequence) {
+    const Watch::Before before = engine.watched().before(sequence);
+    return nb::make_tuple(before.seen, before.calls, before.works);
+}
+
 }  // namespace
 
 NB_MODULE(_engine, module) {
+    nb::list kinds;
+    for (const std::string_view name : edge_names) kinds.append(nb::str(name.data(), name.size()));
+    module.attr("EDGE_KINDS") = nb::tuple(kinds);
     nb::class_<Engine>(module, "Engine")
         .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&,
-                      const std::vector<std::uint16_t>&, bool, std::uint64_t>(),
+                      const std::vector<std::uint16_t>&, bool, std::uint64_t, std::uint64_t>(),
              nb::arg("thread_process"),
              nb::arg("requirements") = false, nb::arg("asking") = std::vector<std::uint16_t>(),
              nb::arg("setting") = std::vector<std::uint16_t>(), nb::arg("recording") = false,
-             nb::arg("begins_at") = 0)
+             nb::arg("begins_at") = 0, nb::arg("without") = 0)
         .def(
             "feed",
             [](Engine& engine, const Bytes& bytes) {
@@ -94,6 +103,16 @@ NB_MODULE(_engine, module) {
                 engine.feed(data, slots);
             },
             nb::arg("slots"))
+        .def("watch", &Engine::watch, nb::arg("sequences"))
+        .def("before", &before_tuple, nb::arg("sequence"))
+        .def(
+            "has_met", [](const Engine& engine, std::uint64_t sequence) { return engine.watched().has_seen(sequence); },
+            nb::arg("sequence"))
+        .def(
+            "is_before",
+            [](const Engine& engine, std::uint64_t earlier, std::uint64_t asked) { return engine.watched().is_before(earlier, asked); },
+            nb::arg("earlier"), nb::arg("asked"))
+        .def_prop_ro("watch_is_cut", [](const Engine& engine) { return engine.watched().is_cut(); })
         .def("finish", &Engine::finish)
         .def("facts", &fact_tuples)
         .def("unmet", &unmet_tuples)

@@ -46,6 +46,9 @@ class Clock {
 public:
     [[nodiscard]] Lanes at(std::uint32_t slot) const { return slot < entries_.size() ? entries_[slot].lanes : Lanes{}; }
 
+    /// Timelines of which anything may be known: those numbered less.
+    [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(entries_.size()); }
+
     [[nodiscard]] bool knows(Epoch epoch, Lane lane) const { return at(epoch.slot)[lane] >= epoch.tick; }
 
     void set(std::uint32_t slot, Lanes lanes) {
@@ -105,9 +108,9 @@ struct Timeline {
     }
 
     /// Learns one point of another timeline, and nothing that is before it.
-    void learn(Epoch point) {
+    void learn(Epoch point, Lanes mask = contract_edge) {
         if (clock.knows(point, contract)) return;
-        const Lanes tick_here = {point.tick, point.tick, point.tick, point.tick};
+        const Lanes tick_here = Lanes{point.tick, point.tick, point.tick, point.tick} & mask;
         const Lanes known = clock.at(point.slot);
         const Lanes newer = tick_here > known;
         clock.set(point.slot, (tick_here & newer) | (known & ~newer));

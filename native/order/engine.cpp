@@ -95,8 +95,8 @@ bool acts_though_failed(OperationKind kind) {
 }  // namespace
 
 Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking,
-               const std::vector<std::uint16_t>& setting, bool recording, std::uint64_t begins_at)
-    : requirements_(requirements), recording_(recording), begins_at_(begins_at) {
+               const std::vector<std::uint16_t>& setting, bool recording, std::uint64_t begins_at, std::uint64_t without)
+    : requirements_(requirements), recording_(recording), begins_at_(begins_at), edges_(without) {
     for (const std::uint16_t api : asking) asking_.set(api, 0);
     for (const std::uint16_t api : setting) setting_.set(api, 0);
     constexpr std::size_t largest_thread_count = 65536;
@@ -203,19 +203,20 @@ void Engine::open_thread(std::uint16_t index) {
         if (recording_) thread_timelines_.push_back(thread.timeline);
     }
     Timeline& own = timeline(thread);
-    if (process.forked) own.learn(process.inherited, contract_edge);
+    if (process.forked) own.learn(process.inherited, edges_.in(EdgeKind::fork, contract_edge));
 }
 
 void Engine::catch_up(Thread& thread, const Process& process) {
     if (thread.opaque_version == process.opaque_version) return;
     thread.opaque_version = process.opaque_version;
-    timeline(thread).learn(process.opaque, opaque_edge);
+    timeline(thread).learn(process.opaque, edges_.in(EdgeKind::opaque, opaque_edge));
 }
 
 void Engine::step(const Slot& slot) {
     Thread& thread = threads_[slot.thread];
     if (thread.timeline == none) open_thread(slot.thread);
     if (!recording_ || arrive(slot, thread)) perform(slot, thread);
+    if (watch_.active()) note_watched(slot, thread);
 }
 
 void Engine::perform(const Slot& slot, Thread& thread) {

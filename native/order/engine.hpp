@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "churn.hpp"
+#include "edges.hpp"
 #include "facts.hpp"
 #include "graphs.hpp"
 #include "state.hpp"
 #include "waits.hpp"
+#include "witness.hpp"
 
 namespace streamsan::order {
 
@@ -35,9 +37,11 @@ public:
     /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` are the APIs by which a
     /// program asks for the error of an earlier call, `setting` those that are called for an effect and have no kind of their own.
     /// `recording`: the program ran, and the order of the numbers is that in which its threads' calls came; operations
-    /// numbered less than `begins_at` restate what was there before.
+    /// numbered less than `begins_at` restate what was there before. Bits of `without`: kinds of edges that are left out, to
+    /// test the tests.
     explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking = {},
-                    const std::vector<std::uint16_t>& setting = {}, bool recording = false, std::uint64_t begins_at = 0);
+                    const std::vector<std::uint16_t>& setting = {}, bool recording = false, std::uint64_t begins_at = 0,
+                    std::uint64_t without = 0);
 
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -69,6 +73,9 @@ public:
         std::string text;
     };
     [[nodiscard]] const std::vector<Explanation>& explanations() const { return explanations_; }
+    /// Asked before the first slot, for operations by sequence number; see Watch.
+    void watch(const std::vector<std::uint64_t>& sequences) { watch_.ask(sequences); }
+    [[nodiscard]] const Watch& watched() const { return watch_; }
 
 private:
     // engine.cpp: reading slots
@@ -85,6 +92,12 @@ private:
     void judge_exit(Thread& thread, Process& process, const Operation& operation);
     void opaque_call(Thread& thread, Process& process, const Operation& operation);
     void catch_up(Thread& thread, const Process& process);
+
+    // witness.cpp: what happens before chosen operations
+    void note_watched(const Slot& slot, const Thread& thread);
+    void note_watched_nodes(const GraphBody& body);
+    /// The stream on which the slot's operation was done, `none` when there is none; makes none.
+    [[nodiscard]] std::uint32_t stream_at(const Slot& slot, const Thread& thread, const Process& process) const;
 
     // run_order.cpp: what only a recording has
     [[gnu::noinline]] void switch_thread(std::uint16_t index);
@@ -130,7 +143,9 @@ private:
     /// Orders the next operation of the stream after its issuer, the legacy stream's rules, bodies, opaque calls.
     void enter(Stream& stream, Thread& thread, std::uint32_t thread_index);
     void leave(Stream& stream);
-    Change learn_bodies(const Stream& stream, Timeline& waiter);
+    /// All that is on the stream, the bodies of its host functions included.
+    Change learn_all(Stream& stream, Timeline& waiter, EdgeKind kind);
+    Change learn_bodies(const Stream& stream, Timeline& waiter, Lanes relations = contract_edge);
     void catch_up(Stream& stream, const Process& process);
     [[nodiscard]] bool stale(const Stream& stream) const {
         const Context& context = *contexts_[stream.context];
@@ -166,6 +181,9 @@ private:
 
     // work.cpp: device work and host accesses
     void work(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    /// Under its sync key a host function's body knows what the stream has done before, and those it tells believe it over.
+    void reach_function(std::uint64_t key, Timeline& stream);
+    void pass_function(std::uint64_t key, Timeline& stream, Epoch function);
     /// A use by `stream` (null: by the host thread itself, complete when its call returns).
     /// `settled`: programs rely on it to be complete when its call returns, though that is not promised.
     void use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed, bool settled);
@@ -253,6 +271,7 @@ private:
     void apply_changes(Process& process, std::uint32_t index);
     /// Reduces the body to what launches need: which memory, events and sync keys it uses.
     void summarise(Process& process, std::uint32_t index);
+    static void note_record(GraphExec& exec, std::uint32_t number);
     void bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen, FlatMap& seen_stale);
     void link(Process& process, std::uint32_t index);
     void unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t allocation);
@@ -264,6 +283,7 @@ private:
 
     // graph_launch.cpp: launches, and the memory that graphs use
     void graph_launch(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    void reach_tellers(Process& process, const GraphExec& exec, Timeline& own);
     void join_event(Process& process, Timeline& own, std::uint64_t handle);
     void report_stale(Process& process, GraphExec& exec, const Operation& operation);
     void look_at_changed(Process& process, GraphExec& exec, Stream& stream, const Operation& operation);
@@ -365,6 +385,7 @@ private:
     bool requirements_;
     bool recording_;
     std::uint64_t begins_at_;
+    EdgeKinds edges_;
     bool launched_ = false;  ///< kernels
     std::uint32_t running_ = none;    ///< thread of the latest operation of a recording
     std::uint32_t run_version_ = 1;
@@ -410,6 +431,7 @@ private:
     FlatMap setting_;  ///< APIs
     Churn churn_;
     Waits waits_;
+    Watch watch_;
     Facts facts_;
     std::vector<Unmet> unmet_;
     std::uint64_t operations_ = 0;

@@ -107,8 +107,8 @@ void Engine::body_part(const Slot& slot, Thread& thread, const Operation& operat
     GraphBody& body = execs_[thread.building]->body;
     if (operation.kind == OperationKind::GRAPH_EDGE) {
         const bool fits = slot.object >= 1 && slot.address <= most_nodes && slot.object < slot.address && body.edges.size() < most_edges;
-        if (fits) body.edges.emplace_back(static_cast<std::uint32_t>(slot.object - 1), static_cast<std::uint32_t>(slot.address - 1));
-        else ++problems_;
+        if (fits && edges_.has(EdgeKind::node_to_node)) body.edges.emplace_back(static_cast<std::uint32_t>(slot.object - 1), static_cast<std::uint32_t>(slot.address - 1));
+        else if (!fits) ++problems_;
     } else if (slot.object != body.nodes.size() + 1 || body.nodes.size() >= most_nodes ||
                thread.building_references + references_.size() > most_references) {
         ++problems_;
@@ -133,6 +133,7 @@ void Engine::finish_body(Thread& thread) {
     problems_ += before - body.edges.size();
     Process& process = *processes_[exec.process];
     claim_memory(process, index);
+    if (watch_.active()) note_watched_nodes(body);
     check_body(process, index, false);
     summarise(process, index);
 }

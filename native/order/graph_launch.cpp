@@ -30,8 +30,8 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     if (exec != nullptr) {
         // Launches of one executable graph are ordered among themselves.
         if (exec->launches != 0) {
-            if (exec->last.epoch.slot != own.slot) own.learn(exec->history, contract_edge);
-            own.learn(exec->last.epoch);
+            if (exec->last.epoch.slot != own.slot) own.learn(exec->history, edges_.in(EdgeKind::launch_to_launch, contract_edge));
+            own.learn(exec->last.epoch, edges_.in(EdgeKind::launch_to_launch, contract_edge));
         }
         for (const std::uint64_t event : exec->waits) join_event(process, own, event);
         if (!exec->dirty.empty()) look_at_changed(process, *exec, stream, operation);
@@ -40,6 +40,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         if (!exec->outside_used.empty()) take_back_memory(process, *exec, stream, operation);
         if (requirements_) require_launch(process, *exec, stream, operation);
     }
+    if (exec != nullptr) reach_tellers(process, *exec, own);
     const Placed placed{operation, own.advance()};
     stream.work = placed;
     stream.has_work = true;
@@ -57,13 +58,12 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         exec->history_slot = own.slot;
         exec->history_version = own.version;
     }
-    // What a record node or a host node is after is a part of the launch; the whole of it is taken, so that a wait for it may
-    // seem to bring more than it does, and no order that is there is missed.
-    for (const std::uint64_t handle_of_event : exec->records) {
+    for (const auto& [handle_of_event, last] : exec->records) {
         const std::uint32_t at = process.events.find(handle_of_event);
         if (at == none || !events_[at]->alive) continue;
         Event& event = *events_[at];
-        event.clock.assign(own.clock);
+        event.clock.join(own.clock, edges_.in(EdgeKind::launch_to_event, last ? contract_edge : run_edge));
+        event.inside_launch = !last;
         event.at = placed.epoch;
         event.recorded = true;
         event.source = stream_index;
@@ -77,7 +77,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     constexpr std::size_t most_bodies = 16;
     for (const std::uint64_t name : exec->keys) {
         const std::uint64_t key = key_name(process, name);
-        sync_key(key).clock.join(own.clock, contract_edge);
+        pass_function(key, own, placed.epoch);
         if (std::any_of(stream.bodies.begin(), stream.bodies.end(), [key](const Body& body) { return body.key == key; })) continue;
         if (stream.bodies.size() >= most_bodies) {
             learn_bodies(stream, own);
@@ -87,15 +87,27 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     }
 }
 
+void Engine::reach_tellers(Process& process, const GraphExec& exec, Timeline& own) {
+    // What a record node or a host node is after is a part of the launch. What was before the launch is promised; that the
+    // whole of it is done is believed: no order that is there is missed then, and no later wait seems to bring nothing.
+    for (const std::uint64_t name : exec.keys) reach_function(key_name(process, name), own);
+    for (const auto& [handle, last] : exec.records) {
+        const std::uint32_t at = process.events.find(handle);
+        if (at == none || !events_[at]->alive) continue;
+        events_[at]->clock.assign(own.clock);
+        own.released = true;
+    }
+}
+
 void Engine::join_event(Process& process, Timeline& own, std::uint64_t handle) {
     const std::uint32_t at = process.events.find(handle);
     if (at == none || !events_[at]->alive) return;
     const Event& event = *events_[at];
     if (event.recorded) {
-        own.learn(event.clock, contract_edge);
-        own.learn(event.at);
+        own.learn(event.clock, edges_.in(EdgeKind::event_to_launch, contract_edge));
+        own.learn(event.at, edges_.in(EdgeKind::event_to_launch, event.inside_launch ? run_edge : contract_edge));
     } else if (!event.created) {
-        own.learn(everything(), run_edge);
+        own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));
     }
 }
 

@@ -217,10 +217,10 @@ void Engine::take_back_memory(Process& process, GraphExec& exec, const Stream& s
 }
 
 void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream, const Operation& operation) {
-    for (const auto& [at, number] : exec.foreign) {
+    for (const auto& [at, made, number] : exec.foreign) {
         const GraphMemory& memory = graph_memory_[at];
         const BodyNode& node = exec.body.nodes[number];
-        if (process.allocations[memory.allocation].made.sequence != memory.made) continue;
+        if (memory.made != made || process.allocations[memory.allocation].made.sequence != made) continue;  // nobody knows of it any more
         const bool frees = node.kind == NodeKind::FREE;
         const Clock& clock = timeline(stream).clock;
         if (!admit_graph_memory(process, memory.allocation, clock, &stream, operation, frees ? FactVariant::GRAPH_FREE : FactVariant::GRAPH_USE)) continue;
@@ -240,9 +240,9 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
 }
 
 void Engine::free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed) {
-    for (const auto& [at, number] : exec.foreign) {
+    for (const auto& [at, made, number] : exec.foreign) {
         const GraphMemory& memory = graph_memory_[at];
-        if (exec.body.nodes[number].kind != NodeKind::FREE || exec.body.nodes[number].conditional()) continue;
+        if (memory.made != made || exec.body.nodes[number].kind != NodeKind::FREE || exec.body.nodes[number].conditional()) continue;
         const std::uint32_t index = memory.allocation;
         Allocation& allocation = process.allocations[index];
         if (allocation.made.sequence != memory.made || !allocation.live() || memory.exec == none || memory.freed_inside) continue;

@@ -10,6 +10,16 @@ namespace {
 constexpr std::size_t most_accesses = 8;
 constexpr std::size_t most_neighbours = 64;
 
+/// Whether a node comes after all others. Edges are sorted by the earlier node.
+bool comes_last(const GraphBody& body, std::uint32_t number) {
+    std::vector<bool> before(body.nodes.size());
+    before[number] = true;
+    for (auto edge = body.edges.rbegin(); edge != body.edges.rend(); ++edge) {
+        if (before[edge->second]) before[edge->first] = true;
+    }
+    return std::find(before.begin(), before.end(), false) == before.end();
+}
+
 std::uint64_t allocation_key(std::uint32_t process, std::uint32_t allocation) { return std::uint64_t{process} << 32 | allocation; }
 
 }  // namespace
@@ -41,7 +51,7 @@ void Engine::summarise(Process& process, std::uint32_t index) {
     for (std::uint32_t number = 0; number < exec.body.nodes.size(); ++number) {
         const BodyNode& node = exec.body.nodes[number];
         if (node.kind == NodeKind::EVENT_WAIT && !node.conditional()) note(exec.waits, node.object);
-        if (node.kind == NodeKind::EVENT_RECORD && !node.conditional()) note(exec.records, node.object);
+        if (node.kind == NodeKind::EVENT_RECORD && !node.conditional()) note_record(exec, number);
         if (node.kind == NodeKind::HOST) note(exec.keys, node.object);
         exec.tells_unseen |= (node.kind == NodeKind::HOST && node.object == 0) || node.kind == NodeKind::STREAM_MEMORY_OP || node.kind == NodeKind::OPAQUE;
         for (const Reference& reference : node.references) bake(process, exec, number, reference, seen, seen_stale);
@@ -71,6 +81,16 @@ void Engine::summarise(Process& process, std::uint32_t index) {
     link(process, index);
 }
 
+void Engine::note_record(GraphExec& exec, std::uint32_t number) {
+    constexpr std::size_t most = 256;
+    constexpr std::size_t most_looked_at = 8;  // each looks at the whole body
+    const std::uint64_t event = exec.body.nodes[number].object;
+    const auto known = std::find_if(exec.records.begin(), exec.records.end(), [event](const auto& each) { return each.first == event; });
+    const bool last = known == exec.records.end() && exec.records.size() < most_looked_at && comes_last(exec.body, number);
+    if (known != exec.records.end()) known->second = false;  // which of them is the latest, nobody knows
+    else if (event != 0 && exec.records.size() < most) exec.records.emplace_back(event, last);
+}
+
 void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen, FlatMap& seen_stale) {
     const BodyNode& node = exec.body.nodes[number];
     const std::uint32_t at = process.allocations.containing(reference.address);
@@ -82,10 +102,10 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         if (node.kind == NodeKind::ALLOC) return;
         constexpr std::size_t most_foreign = 4096;
         const bool listed = std::any_of(exec.foreign.begin(), exec.foreign.end(), [&](const auto& each) {
-            return each.first == memory && (exec.body.nodes[each.second].kind == NodeKind::FREE) == (node.kind == NodeKind::FREE);
+            return each.memory == memory && (exec.body.nodes[each.node].kind == NodeKind::FREE) == (node.kind == NodeKind::FREE);
         });
         if (recording_ && reference.assumed) return;  // perhaps no use at all, and nothing else speaks for it
-        if (!listed && exec.foreign.size() < most_foreign) exec.foreign.emplace_back(memory, number);
+        if (!listed && exec.foreign.size() < most_foreign) exec.foreign.push_back({memory, graph_memory_[memory].made, number});
         return;
     }
     if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;

@@ -73,6 +73,7 @@ void Engine::graph_node_update(const Slot& slot, Process& process, const Operati
     node.changed |= !std::equal(node.references.begin(), node.references.end(), references_.begin(), references_.end(), same);
     node.references = references_;
     node.operation = operation;
+    if (watch_.active()) note_watched_nodes(exec.body);
     exec.changed = true;  // many nodes are often updated at once: they are looked at when the graph is launched
 }
 

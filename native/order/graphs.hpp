@@ -88,6 +88,13 @@ struct Neighbour {
     Access their_access;
 };
 
+/// Memory of another graph that a node uses or frees.
+struct Foreign {
+    std::uint32_t memory = none;  ///< index of GraphMemory: records are reused ...
+    std::uint64_t made = 0;       ///< ... and this tells whether it is still the same
+    std::uint32_t node = 0;
+};
+
 struct GraphExec {
     std::uint64_t incarnation = 0;   ///< records are reused
     std::uint64_t handle = 0;
@@ -113,11 +120,11 @@ struct GraphExec {
     std::vector<Neighbour> neighbours;
     std::vector<std::uint32_t> own;            ///< indices of GraphMemory
     std::vector<std::uint32_t> outside_used;   ///< own memory that was used outside since the latest launch
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> foreign;  ///< GraphMemory of other graphs, and the node that uses or frees it
+    std::vector<Foreign> foreign;
     std::size_t kept_by_launch = 0;            ///< own allocations that no node frees
     std::size_t freed_since = 0;               ///< of these, freed outside since the latest launch
     std::vector<std::uint64_t> waits;          ///< events
-    std::vector<std::uint64_t> records;        ///< events
+    std::vector<std::pair<std::uint64_t, bool>> records;  ///< events, and whether their node comes after all others
     std::vector<std::uint64_t> keys;           ///< sync keys of host nodes
     bool tells_unseen = false;                 ///< it has nodes that may tell others what is done, in ways nobody sees
 };

@@ -102,8 +102,10 @@ void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Acc
     if (!requirements_) {
         std::erase_if(uses, [&](const RangedUse& each) {
             const Operation& old = each.use.operation;
+            // Of a host function nobody knows what it touches, and whether it writes: it stands for nothing that is known better.
+            if (use.mode() == AccessMode::OPAQUE && old.mode() != AccessMode::OPAQUE) return false;
             const bool covered = each.begin >= access.begin && reach(each.end) <= reach(access.end) && covers(use, old) &&
-                                 (forbids_host_access(use.kind) || !forbids_host_access(old.kind)) && clock.knows(each.use.epoch, contract);
+                                 (forbids_host_access(use, access.end) || !forbids_host_access(old, each.end)) && clock.knows(each.use.epoch, contract);
             if (!covered) return false;
             const bool stands = stands_for(access, {old, each.begin, each.end});
             if (access.strided() && !stands) return false;

@@ -77,7 +77,8 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
     allocation.made_at = made_at;
     allocation.marks.assumed = assumed;
     if (kind == MemoryKind::GRAPH) announce_graph_memory(process, allocations.index_of(allocation));
-    if (operation.stream_name == 0 && !pageable(kind)) timeline(thread).advance();
+    // Of a graph's memory only its node is announced: nothing has happened that anybody could be after.
+    if (operation.stream_name == 0 && !pageable(kind) && kind != MemoryKind::GRAPH) timeline(thread).advance();
 }
 
 void Engine::release(const Slot& slot, Thread& thread, Process& process, Operation& operation) {

@@ -25,7 +25,7 @@ void Engine::switch_thread(std::uint16_t index) {
     Thread& thread = threads_[index];
     if (thread.run_version == run_version_) return;
     Timeline& own = timeline(thread);
-    own.learn(run_, run_edge);
+    own.learn(run_, edges_.in(EdgeKind::run_order, run_edge));
     thread.run_version = run_version_;
     thread.published_version = own.version;  // what it has from there is there
 }
@@ -46,9 +46,9 @@ void Engine::publish(Thread& thread) {
 }
 
 void Engine::tell_unseen(Thread& thread, const Timeline& teller) {
-    run_.join(teller.clock, opaque_edge);
+    run_.join(teller.clock, edges_.in(EdgeKind::unseen_teller, opaque_edge));
     ++run_version_;
-    timeline(thread).learn(teller.clock, opaque_edge);
+    timeline(thread).learn(teller.clock, edges_.in(EdgeKind::unseen_teller, opaque_edge));
 }
 
 bool Engine::arrive(const Slot& slot, Thread& thread) {

@@ -25,6 +25,8 @@ struct Thread {
     Operation last_call;
     std::uint64_t call_ends = 0;         ///< of a recording: the moment at which that call had surely not returned yet
     Operation inside;                    ///< of a recording: a call that was entered, and nothing followed
+    Epoch body;                          ///< the host function whose body it runs; tick 0: none
+    std::uint64_t body_key = 0;
     bool orphaned = false;               ///< another thread took its context away, and that was said: its failures follow from it
     std::uint32_t run_version = 0;       ///< the version of what other threads had seen that it knows; see run_order.cpp
     std::uint32_t published_version = 0; ///< its timeline's version, and tick, as of which the other threads know it
@@ -109,6 +111,7 @@ struct Event {
     std::uint32_t opaque_version = 0;         ///< of its creation or latest record
     Clock clock;                              ///< what is before the latest record
     Epoch at;                                 ///< that record itself: whoever reads the event's time must be after it
+    bool inside_launch = false;               ///< recorded by a node of a graph that does not come after all others
     Operation made;
     Operation record;
     Operation destroyed;
@@ -123,6 +126,7 @@ struct OtherHandle {
 
 struct SyncKey {
     Clock clock;
+    Epoch function;  ///< the host function whose body runs under it; tick 0: none
 };
 
 /// The latest wait or record on a stream that may be another unknown stream.

@@ -120,11 +120,12 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.made = made;
     stream.opaque_version = stream.awaited_opaque = process.opaque_version;
     stream.name = intern({handle, made.site, kind, assumed});
-    stream.timeline = new_timeline(assumed ? nullptr : &creator);
-    // A handle cannot be used before it was made. What unknown callers made existed before everything.
-    if (!assumed && kind != StreamKind::LEGACY && kind != StreamKind::PER_THREAD) timeline(stream).learn(creator, contract_edge);
-    // Unknown code may have work pending on it that no wait may be called redundant for.
+    // A handle cannot be used before it was made. What unknown callers made existed before everything, and so do default
+    // streams: they continue no timeline, for who waits for them is not after what their first user knows.
     const bool anyone = kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
+    stream.timeline = new_timeline(assumed || anyone ? nullptr : &creator);
+    if (!assumed && !anyone) timeline(stream).learn(creator, edges_.in(EdgeKind::creation, contract_edge));
+    // Unknown code may have work pending on it that no wait may be called redundant for.
     if (assumed || (anyone && !process.whole)) {
         timeline(stream).advance();
         leave(stream);
@@ -217,6 +218,7 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
     stream.alive = false;
     stream.destroyed = operation;
     // Its work goes on: whoever waits for the context waits for it, and so does the legacy stream.
+    if (!stream.bodies.empty()) learn_bodies(stream, own);
     own.released = true;
     context.destroyed.join(own.clock, contract_edge);
     if (stream.unjoined) {
@@ -235,7 +237,7 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
 void Engine::catch_up(Stream& stream, const Process& process) {
     if (stream.opaque_version == process.opaque_version) return;
     stream.opaque_version = process.opaque_version;
-    timeline(stream).learn(process.opaque, opaque_edge);
+    timeline(stream).learn(process.opaque, edges_.in(EdgeKind::opaque, opaque_edge));
     // The unknown code may have issued work here: a wait for the stream has something to wait for again.
     timeline(stream).advance();
     if (stream.kind == StreamKind::LEGACY) ++stream.legacy_version;
@@ -251,23 +253,23 @@ void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
     host.released = true;
     if (stream.issuer == thread_index && stream.issuer_version == host.version) {
         const Lanes now = {host.tick, host.tick, host.tick, host.tick};
-        if (own.clock.at(host.slot)[contract] != host.tick) {
+        if (own.clock.at(host.slot)[contract] != host.tick && edges_.has(EdgeKind::issue)) {
             own.clock.set(host.slot, now);
             ++own.version;
         }
     } else {
-        own.learn(host, contract_edge);
+        own.learn(host, edges_.in(EdgeKind::issue, contract_edge));
         stream.issuer = thread_index;
         stream.issuer_version = host.version;
     }
     if (stream.kind == StreamKind::LEGACY) {
         for (const std::uint32_t other : context.unjoined) {
-            own.learn(timeline(*streams_[other]), contract_edge);
+            learn_all(*streams_[other], own, EdgeKind::legacy_after_blocking);
             streams_[other]->unjoined = false;
         }
         context.unjoined.clear();
         if (!context.unjoined_destroyed.empty()) {
-            own.learn(context.unjoined_destroyed, contract_edge);
+            own.learn(context.unjoined_destroyed, edges_.in(EdgeKind::legacy_after_destroyed, contract_edge));
             context.unjoined_destroyed.clear();
         }
         ++stream.legacy_version;
@@ -275,17 +277,23 @@ void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
         Stream& legacy = *streams_[context.legacy];
         if (stream.legacy_version != legacy.legacy_version) {
             stream.legacy_version = legacy.legacy_version;
-            own.learn(timeline(legacy), contract_edge);
+            learn_all(legacy, own, EdgeKind::blocking_after_legacy);
         }
     }
     if (!stream.bodies.empty()) learn_bodies(stream, own);
 }
 
-Change Engine::learn_bodies(const Stream& stream, Timeline& waiter) {
+Change Engine::learn_all(Stream& stream, Timeline& waiter, EdgeKind kind) {
+    Change change = waiter.learn(timeline(stream), edges_.in(kind, contract_edge));
+    if (!stream.bodies.empty() && edges_.has(kind)) change += learn_bodies(stream, waiter);
+    return change;
+}
+
+Change Engine::learn_bodies(const Stream& stream, Timeline& waiter, Lanes relations) {
     Change change;
     for (const Body& body : stream.bodies) {
         const std::uint32_t key = key_index_.find(body.key);
-        if (key != none) change += waiter.learn(keys_[key].clock, contract_edge);
+        if (key != none) change += waiter.learn(keys_[key].clock, edges_.in(EdgeKind::body_to_stream, relations));
     }
     return change;
 }

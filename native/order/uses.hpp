@@ -19,6 +19,11 @@ inline bool forbids_host_access(OperationKind kind) {
            kind == OperationKind::HOST_FUNCTION;
 }
 
+/// Of a graph's launch, only for its copies and fills it is known how far they reach.
+inline bool forbids_host_access(const Operation& operation, std::uint64_t end) {
+    return forbids_host_access(operation.kind) || (operation.kind == OperationKind::GRAPH_LAUNCH && end != 0);
+}
+
 /// Whether the size of its references is what it accesses, not a bound of it.
 inline bool exact_extent(OperationKind kind) { return kind == OperationKind::COPY || kind == OperationKind::MEMSET; }
 

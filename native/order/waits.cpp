@@ -85,6 +85,7 @@ void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Op
     event.at = own.advance();
     own.released = true;
     event.recorded = true;
+    event.inside_launch = false;
     event.source = source;
     event.opaque_version = process.opaque_version;
     event.record = operation;
@@ -107,12 +108,12 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
         const Stream& source = *streams_[event.source];
         const bool same = event.source == waiter && event.record.sequence > stream.made.sequence;
         const bool certain = same || (event.created && !source.assumed && event.opaque_version == process.opaque_version);
-        needed = own.learn(event.clock, contract_edge).contract || !certain;
-        own.learn(event.at);
+        needed = own.learn(event.clock, edges_.in(EdgeKind::event_to_stream, contract_edge)).contract || event.inside_launch || !certain;
+        own.learn(event.at, edges_.in(EdgeKind::event_to_stream, event.inside_launch ? run_edge : contract_edge));
     } else if (event.created) {
         needed = event.opaque_version != process.opaque_version;  // never recorded: no wait, unless unknown code did
     } else {
-        own.learn(everything(), run_edge);  // whoever gave us the event may have recorded anything in it
+        own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));  // whoever gave us the event may have recorded anything in it
     }
     note_wait(operation, needed, event.recorded ? &event.record : nullptr);
     leave(stream);
@@ -123,7 +124,7 @@ void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, c
     const Event& event = *events_[process.events.find(slot.object)];
     if (!event.recorded) return;
     if (operation.kind != OperationKind::STREAM_WAIT_EVENT) {
-        timeline(thread).learn(event.clock, run_edge);
+        timeline(thread).learn(event.clock, edges_.in(EdgeKind::destroyed_event, run_edge));
         return;
     }
     const bool made = slot.stream > per_thread_handle;
@@ -131,7 +132,7 @@ void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, c
     if (index == none || stale(*streams_[index])) return;
     Stream& stream = *streams_[index];
     enter(stream, thread, slot.thread);
-    timeline(stream).learn(event.clock, run_edge);
+    timeline(stream).learn(event.clock, edges_.in(EdgeKind::destroyed_event, run_edge));
     leave(stream);
 }
 
@@ -145,13 +146,13 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     if (event.recorded) {
         const bool certain = event.created && !streams_[event.source]->assumed && event.opaque_version == process.opaque_version;
         const bool pending = !host.clock.knows(event.at, contract);
-        needed = host.learn(event.clock, contract_edge).contract || pending || !certain;
-        host.learn(event.at);
+        needed = host.learn(event.clock, edges_.in(EdgeKind::event_to_host, contract_edge)).contract || pending || !certain;
+        host.learn(event.at, edges_.in(EdgeKind::event_to_host, event.inside_launch ? run_edge : contract_edge));
         note_ambiguous(process, *streams_[event.source], operation);
     } else if (event.created) {
         needed = event.opaque_version != process.opaque_version;
     } else {
-        host.learn(everything(), run_edge);
+        host.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));
     }
     if (!query) note_wait(operation, needed, event.recorded ? &event.record : nullptr);
 }
@@ -169,15 +170,15 @@ void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, c
 
 Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& process) {
     catch_up(stream, process);
-    Change change = host.learn(timeline(stream), contract_edge);
+    Change change = host.learn(timeline(stream), edges_.in(EdgeKind::stream_to_host, contract_edge));
     // The legacy stream's queue holds waits for the blocking streams, and theirs for it: without changing either.
     const Context& context = *contexts_[stream.context];
     if (stream.kind == StreamKind::LEGACY) {
-        for (const std::uint32_t other : context.unjoined) change += host.learn(timeline(*streams_[other]), contract_edge);
-        change += host.learn(context.unjoined_destroyed, contract_edge);
+        for (const std::uint32_t other : context.unjoined) change += learn_all(*streams_[other], host, EdgeKind::legacy_to_host);
+        change += host.learn(context.unjoined_destroyed, edges_.in(EdgeKind::legacy_to_host, contract_edge));
     } else if (stream.blocking && context.legacy != none) {
         Stream& legacy = *streams_[context.legacy];
-        if (stream.legacy_version != legacy.legacy_version) change += host.learn(timeline(legacy), contract_edge);
+        if (stream.legacy_version != legacy.legacy_version) change += learn_all(legacy, host, EdgeKind::legacy_to_host);
     }
     if (!stream.bodies.empty()) change += learn_bodies(stream, host);
     return change;
@@ -212,11 +213,11 @@ Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std:
             host.clock.knows({own.slot, own.tick}, contract)) {
             continue;
         }
-        change += host.learn(own, contract_edge);
+        change += host.learn(own, edges_.in(EdgeKind::context_to_host, contract_edge));
         stream.waited_by = thread_index;
         stream.waited_version = own.version;
     }
-    change += host.learn(context.destroyed, contract_edge);
+    change += host.learn(context.destroyed, edges_.in(EdgeKind::destroyed_to_host, contract_edge));
     return change;
 }
 
@@ -226,15 +227,16 @@ void Engine::observe_context(Thread& thread, std::uint32_t thread_index, std::ui
     for (const std::uint32_t index : context.streams) {
         Stream& stream = *streams_[index];
         Timeline& own = timeline(stream);
+        if (!stream.bodies.empty()) learn_bodies(stream, host, observed_edge);
         if (stream.observed_by == thread_index && stream.observed_version == own.version &&
             host.clock.knows({own.slot, own.tick}, all)) {
             continue;
         }
-        host.learn(own, observed_edge);
+        host.learn(own, edges_.in(EdgeKind::observed_wait, observed_edge));
         stream.observed_by = thread_index;
         stream.observed_version = own.version;
     }
-    host.learn(context.destroyed, observed_edge);
+    host.learn(context.destroyed, edges_.in(EdgeKind::observed_wait, observed_edge));
 }
 
 void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
@@ -272,6 +274,7 @@ void Engine::host_release(const Slot& slot, Thread& thread, const Process& proce
     Timeline& host = timeline(thread);
     if (thread.call_tick > host.tick) host.advance();
     host.released = true;
+    if (thread.body_key == slot.object) thread.body = {};
     sync_key(key_name(process, slot.object)).clock.join(host.clock, mask_of(slot.detail));
 }
 
@@ -279,9 +282,13 @@ void Engine::host_acquire(const Slot& slot, Thread& thread, const Process& proce
     Timeline& host = timeline(thread);
     const std::uint32_t index = key_index_.find(key_name(process, slot.object));
     if (index != none) {
-        host.learn(keys_[index].clock, mask_of(slot.detail));
+        host.learn(keys_[index].clock, edges_.in(EdgeKind::release, mask_of(slot.detail)));
+        if (keys_[index].function.tick != 0) {
+            thread.body = keys_[index].function;
+            thread.body_key = slot.object;
+        }
     } else if (!forgotten_keys_.empty()) {
-        host.learn(forgotten_keys_, run_edge);
+        host.learn(forgotten_keys_, edges_.in(EdgeKind::release, run_edge));
     }
 }
 

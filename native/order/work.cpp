@@ -25,7 +25,10 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     if (wait == WaitClass::BEFORE) wait_for_stream(host, stream, process);
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
+    const bool has_body = operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0;
+    if (has_body) reach_function(key_name(process, slot.object), own);
     const Placed placed{operation, own.advance()};
+    if (has_body) pass_function(key_name(process, slot.object), own, placed.epoch);
     // Programs rely on a synchronous copy to be complete, though the transfer from a staging buffer may still run.
     const bool settled = wait == WaitClass::BEFORE ||
                          (wait == WaitClass::MAYBE_COMPLETE && (stream.kind == StreamKind::LEGACY || stream.kind == StreamKind::PER_THREAD));
@@ -45,16 +48,13 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     const bool body_seen = recording_ && slot.object != 0;
     if (operation.kind == OperationKind::HOST_FUNCTION && !body_seen) process.host_function = operation.sequence;
     if (operation.kind == OperationKind::STREAM_MEMORY_OP) process.value_ordered = true;
-    if (operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0) {
-        sync_key(key_name(process, slot.object)).clock.join(own.clock, contract_edge);
-        own.released = true;
-    } else if (recording_ && (operation.kind == OperationKind::HOST_FUNCTION || operation.kind == OperationKind::STREAM_MEMORY_OP)) {
+    if (!has_body && recording_ && (operation.kind == OperationKind::HOST_FUNCTION || operation.kind == OperationKind::STREAM_MEMORY_OP)) {
         // A body that was not seen to begin, or a value that the host may poll, tells anybody that the stream got so far.
         own.released = true;
         tell_unseen(thread, own);
     }
     // In a recording a body's thread says what it knows by the order of its calls.
-    if (operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0 && !recording_) {
+    if (has_body && !recording_) {
         constexpr std::size_t most_bodies = 16;
         if (stream.bodies.size() >= most_bodies) {
             learn_bodies(stream, own);
@@ -64,6 +64,21 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     }
     leave(stream);
     if (wait == WaitClass::COMPLETE) wait_for_stream(host, stream, process);
+}
+
+void Engine::reach_function(std::uint64_t key, Timeline& stream) {
+    // What is promised is that all before the function is done when its body begins. It ends after its body has, so whom
+    // the body tells something is not told that: a wait for the stream still has something to wait for.
+    sync_key(key).clock.join(stream.clock, edges_.in(EdgeKind::stream_to_body, contract_edge));
+    stream.released = true;
+}
+
+void Engine::pass_function(std::uint64_t key, Timeline& stream, Epoch function) {
+    // Often to tell is the last that a body does, and its data are given up then: that is not promised, and no finding.
+    SyncKey& found = sync_key(key);
+    found.clock.join(stream.clock, edges_.in(EdgeKind::body_to_told, run_edge));
+    found.function = function;
+    stream.released = true;
 }
 
 void Engine::use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed, bool settled) {
@@ -248,10 +263,13 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
     own.operation.flags = reference.flags;
     own.reach(reference.size);
     own.operation.flags = static_cast<std::uint8_t>((own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit);
+    const Epoch body = threads_[operation.thread].body;
     const auto judge = [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end, bool bulk) {
         if (reads && use.operation.reads_only()) return;
         if (use_end != 0 && (use_end <= reference.address || end <= use_begin)) return;
         if (clock.knows(use.epoch, contract)) return;
+        // The body of a host function: that function itself, and what waits behind it on its stream.
+        if (body.tick != 0 && use.epoch.slot == body.slot && use.epoch.tick >= body.tick) return;
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
         if (!host_side(allocation.kind) || !bulk) return;
         const Verdict order = verdict(clock, use.epoch);
@@ -272,8 +290,9 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         report(fact);
     };
     process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {
+        const bool bulk = forbids_host_access(use.operation, use_end);
         if (use_end == 0 && host_side(allocation.kind)) use_end = allocation.end();
-        judge(use, use_begin, use_end, forbids_host_access(use.operation.kind));
+        judge(use, use_begin, use_end, bulk);
     });
     if (!allocation.marks.baked) return;
     each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {

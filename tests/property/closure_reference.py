@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 from random_programs import Op
 
+from streamsan.order.engine import Analysis
+
+ORDERING = {101, 102, 103, 107, 108}
 CONTRACT, RUN, OPAQUE, OBSERVED = 0, 1, 2, 3
 """edge classes; relation r has the edges of class <= r"""
 UNORDERED = 4
@@ -25,6 +28,10 @@ class Stream:
     keys: list[int] = field(default_factory=list)
     opaque: int = 0
     """how many opaque calls it is known to be after"""
+    awaited_opaque: int = 0
+    """how many of them came before the last wait for it"""
+    used: bool = True
+    """it was given something; streams of unknown callers, and default streams, may have been"""
 
     @property
     def assumed(self) -> bool:
@@ -48,11 +55,12 @@ class Memory:
     kind: str
     context: int
     made: int | None
-    uses: list[tuple[int, bool, bool]] = field(default_factory=list)
+    uses: list[tuple[int, bool, bool, Stream]] = field(default_factory=list)
     """node, reads only, a copy (not a kernel)"""
     free_host: int | None = None
     free_stream: int | None = None
     free_thread: int = 0
+    free_assumed: bool = False
     free_sequence: int = 0
     family: str = ""
     reported: bool = False
@@ -74,7 +82,7 @@ class Reference:
         self.edges: list[list[tuple[int, int]]] = []
         self.real: set[int] = set()
         self.records: set[int] = set()
-        """event records: work for a host, which may read their times, and nothing to a stream"""
+        """event records: somebody may read their times"""
         self.hosts: list[int | None] = [None] * threads
         self.host_opaque = [0] * threads
         self.contexts = [0] * threads
@@ -84,7 +92,13 @@ class Reference:
         self.events: dict[int, Event] = {}
         self.memory: dict[int, Memory] = {}
         self.keys: dict[int, list[tuple[int, int]]] = {}
+        self.functions: dict[int, tuple[int, Stream]] = {}
+        """key to the latest host function whose body takes it"""
+        self.inside: dict[int, tuple[int, int, Stream]] = {}
+        """thread to the key of the body that it runs, and its function"""
         self.opaque_nodes: list[int] = []
+        self.awaited_opaque: dict[int, int] = {}
+        """context to how many opaque calls came before the last wait for all of it"""
         self.checks: list[tuple[str, int, object]] = []
         for sequence, op in enumerate(program, 1):
             getattr(self, "do_" + op.name)(op, sequence)
@@ -131,7 +145,8 @@ class Reference:
 
     # -- streams ----------------------------------------------------------------------------------
     def add_stream(self, handle: int, kind: str, context: int) -> Stream:
-        stream = Stream(handle, kind, context, opaque=len(self.opaque_nodes))
+        opaque = len(self.opaque_nodes)
+        stream = Stream(handle, kind, context, opaque=opaque, awaited_opaque=opaque)
         if kind in ("unknown", "legacy", "per_thread"):
             stream.last = self.node(real=True)  # somebody unknown may have work on it
         self.every.append(stream)
@@ -153,16 +168,19 @@ class Reference:
     def meet_opaque(self, stream: Stream) -> None:
         if stream.opaque != len(self.opaque_nodes):
             stream.opaque = len(self.opaque_nodes)
+            stream.used = True
             stream.last = self.node((stream.last, CONTRACT), (self.opaque_nodes[-1], OPAQUE), real=True)
 
     def behind(self, stream: Stream) -> list[tuple[int | None, int]]:
         """What the stream's queue waits for besides its own operations."""
         if stream.kind == "legacy":
-            return [
-                (other.last, CONTRACT) for other in self.every if other.blocking and other.context == stream.context
+            others = [
+                other for other in self.every if other.blocking and other.used and other.context == stream.context
             ]
-        legacy = self.default.get((stream.context, 0))
-        return [(legacy.last, CONTRACT)] if stream.blocking and legacy is not None else []
+        else:
+            legacy = self.default.get((stream.context, 0))
+            others = [legacy] if stream.blocking and legacy is not None else []
+        return [edge for other in others for edge in [(other.last, CONTRACT), *self.bodies(other)]]
 
     def bodies(self, stream: Stream) -> list[tuple[int | None, int]]:
         return [edge for key in stream.keys for edge in self.keys.get(key, [])]
@@ -172,6 +190,7 @@ class Reference:
         self.meet_opaque(stream)
         edges = [(stream.last, CONTRACT), (call, CONTRACT), *self.behind(stream), *self.bodies(stream), *before]
         stream.last = self.node(*edges, real=real)
+        stream.used = True
         return stream.last
 
     def awaited(self, stream: Stream) -> list[tuple[int | None, int]]:
@@ -190,6 +209,7 @@ class Reference:
         call = self.host(op)
         stream = self.add_stream(op.object, op.kind, self.contexts[op.thread])
         stream.last = self.node((call, CONTRACT))
+        stream.used = False
         self.streams[op.object] = stream
 
     def do_destroy(self, op: Op, sequence: int) -> None:
@@ -215,7 +235,7 @@ class Reference:
             return
         if memory.made is not None:
             self.checks.append(("after_alloc", sequence, (memory.made, node)))
-        memory.uses.append((node, reads, copy))
+        memory.uses.append((node, reads, copy, stream))
 
     def do_host_function(self, op: Op, sequence: int) -> None:
         stream = self.stream(op)
@@ -223,7 +243,9 @@ class Reference:
         if not op.object:
             self.told.append(node)
             return
-        self.keys.setdefault(op.object, []).append((node, CONTRACT))
+        # The body begins after all before it. That it is over when it has told somebody is believed, not promised.
+        self.keys.setdefault(op.object, []).extend([*self.edges[node], (node, RUN)])
+        self.functions[op.object] = (node, stream)
         if not self.recording:
             stream.keys.append(op.object)
 
@@ -243,6 +265,7 @@ class Reference:
         memory.family, memory.free_thread, memory.free_sequence = op.kind, op.thread, sequence
         if op.kind == "async":
             stream = self.stream(op)
+            memory.free_assumed = stream.assumed
             memory.free_host = self.host(op, real=True)
             memory.free_stream = self.on_stream(op, stream, real=True)
             self.checks.append(("free", sequence, (memory, memory.free_stream)))
@@ -286,8 +309,9 @@ class Reference:
         before = self.node(*edges)
         unseen = self.everything() if event.record is None and not event.created else []
         stream.last = self.node((before, CONTRACT), (event.record, CONTRACT), *unseen)
+        stream.used = True
         if self.certain(event, stream):
-            self.checks.append(("idle", sequence, (before, stream.last)))
+            self.checks.append(("idle", sequence, (before, stream.last, event.record)))
 
     def do_sync_event(self, op: Op, sequence: int) -> None:
         event = self.events.setdefault(op.object, Event(False))
@@ -302,14 +326,21 @@ class Reference:
         before = self.host(op)
         awaited = self.node((before, CONTRACT), *self.awaited(stream))
         self.host(op, (awaited, CONTRACT))
-        if not stream.assumed:
+        if not stream.assumed and self.nothing_unseen(stream):
             self.checks.append(("idle_host", sequence, (before, awaited)))
+        stream.awaited_opaque = len(self.opaque_nodes)
 
     def do_query(self, op: Op, sequence: int) -> None:
         stream = self.stream(op)
         before = self.host(op)
         awaited = self.node((before, CONTRACT), *self.awaited(stream))
         self.host(op, (awaited, CONTRACT))
+        stream.awaited_opaque = len(self.opaque_nodes)
+
+    def nothing_unseen(self, stream: Stream) -> bool:
+        """Whether unknown code has left no work on the stream since somebody waited for it."""
+        covered = max(stream.awaited_opaque, self.awaited_opaque.get(stream.context, 0))
+        return covered == len(self.opaque_nodes)
 
     def do_sync_context(self, op: Op, sequence: int) -> None:
         if (op.object, 0) not in self.default:
@@ -324,14 +355,21 @@ class Reference:
                 edges.append((stream.last, CONTRACT))
         awaited = self.node((before, CONTRACT), *edges)
         self.host(op, (awaited, CONTRACT))
-        self.checks.append(("idle_host", sequence, (before, awaited)))
+        # Unknown code may have left work on any stream of the context.
+        if self.awaited_opaque.get(op.object, 0) == len(self.opaque_nodes):
+            self.checks.append(("idle_host", sequence, (before, awaited)))
+        self.awaited_opaque[op.object] = len(self.opaque_nodes)
 
     def do_release(self, op: Op, sequence: int) -> None:
         node = self.host(op, real=True)
+        if op.thread in self.inside and self.inside[op.thread][0] == op.object:
+            del self.inside[op.thread]
         self.keys.setdefault(op.object, []).append((node, CONTRACT if op.kind == "contract" else RUN))
 
     def do_acquire(self, op: Op, sequence: int) -> None:
         weakest = CONTRACT if op.kind == "contract" else RUN
+        if op.object in self.functions:
+            self.inside[op.thread] = (op.object, *self.functions[op.object])
         self.host(op, *[(node, max(strength, weakest)) for node, strength in self.keys.get(op.object, [])])
 
     def do_opaque(self, op: Op, sequence: int) -> None:
@@ -341,7 +379,12 @@ class Reference:
     def do_host_access(self, op: Op, sequence: int) -> None:
         node = self.host(op, real=True)
         address, mode = op.references[0]
-        self.checks.append(("access", sequence, (list(self.memory[address].uses), mode == "read", node)))
+        uses = list(self.memory[address].uses)
+        if op.thread in self.inside:
+            # What is behind the function on its stream waits for the body.
+            _, function, stream = self.inside[op.thread]
+            uses = [use for use in uses if use[3] is not stream or use[0] < function]
+        self.checks.append(("access", sequence, (uses, mode == "read", node)))
 
     # -- required orders --------------------------------------------------------------------------
     def strength(self, earlier: int, later: int) -> int:
@@ -359,9 +402,24 @@ class Reference:
 
     def check_free(self, sequence: int, what: object) -> None:
         memory, node = what  # type: ignore[misc]
-        worst = max((self.strength(use, node) for use, _, _ in memory.uses), default=CONTRACT)
+        worst = max((self.strength(use, node) for use, *_ in memory.uses), default=CONTRACT)
         self.say(108 if memory.family == "pinned" else 102, sequence, worst)
-        memory.reported = worst == UNORDERED
+        # In a recording what an unknown stream did may not be what it seems: that hides nothing that comes later.
+        doubted = memory.free_assumed or all(
+            stream.assumed for use, *_, stream in self.latest(memory) if self.strength(use, node) == UNORDERED
+        )
+        memory.reported = worst == UNORDERED and not (self.recording and doubted)
+
+    def latest(self, memory: Memory) -> list[tuple[int, bool, bool, Stream]]:
+        """The uses that no later one stands for, to whoever comes after that."""
+        return [
+            (use, reads, copy, stream)
+            for place, (use, reads, copy, stream) in enumerate(memory.uses)
+            if not any(
+                (reads or not later_reads) and use in self.ancestors[CONTRACT][later] and use != later
+                for later, later_reads, *_ in memory.uses[place + 1 :]
+            )
+        ]
 
     def check_late(self, sequence: int, what: object) -> None:
         memory, host, node = what  # type: ignore[misc]
@@ -381,12 +439,13 @@ class Reference:
 
     def check_access(self, sequence: int, what: object) -> None:
         uses, reads, node = what  # type: ignore[misc]
-        for use, use_reads, copy in uses:
+        for use, use_reads, copy, _ in uses:
             if copy and not (reads and use_reads):
                 self.say(108, sequence, self.strength(use, node))
 
     def check_idle(self, sequence: int, what: object) -> None:
-        self.idle(sequence, what, self.real)
+        before, after, record = what  # type: ignore[misc]
+        self.idle(sequence, (before, after), self.real | self.records - {record})
 
     def check_idle_host(self, sequence: int, what: object) -> None:
         self.idle(sequence, what, self.real | self.records)
@@ -396,3 +455,19 @@ class Reference:
         known, joined = self.ancestors[CONTRACT][before], self.ancestors[CONTRACT][after]
         if not (joined - known) & work:
             self.dominated.add(sequence)
+
+
+def differences(expected: Reference, analysis: Analysis) -> list[str]:
+    """Say what the engine and the reference do not agree on."""
+    ordering = [fact for fact in analysis.facts if fact.code in ORDERING]
+    found = {(fact.code, fact.operation.sequence) for fact in ordering if not fact.unseen}
+    found -= {(107, sequence) for code, sequence in found if code in (102, 108)}
+    unseen = {(fact.code, fact.operation.sequence) for fact in ordering if fact.unseen} - found
+    idle = {fact.operation.sequence for fact in analysis.facts if fact.code == 504}
+    pairs = {
+        "wrong": (expected.verdicts, found),
+        "unseen": (expected.unseen, unseen),
+        "idle": (expected.dominated, idle),
+        "problems": (0, analysis.problems),
+    }
+    return [f"{what}: {wanted} expected, {got} found" for what, (wanted, got) in pairs.items() if wanted != got]

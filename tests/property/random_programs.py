@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import random
+from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
@@ -145,3 +146,14 @@ def _program(steps: list[tuple[str, int, int, int, int]]) -> list[Op]:
 
 
 PROGRAMS = _STEPS.map(_program)
+
+
+def random_program(chooser: random.Random) -> list[Op]:
+    """Return one, without Hypothesis."""
+    numbers = [tuple(chooser.randrange(12) for _ in range(4)) for _ in range(chooser.randint(4, 40))]
+    return _program([(chooser.choice(NAMES), *each) for each in numbers])  # type: ignore[misc]
+
+
+def with_unseen_bodies(program: list[Op]) -> list[Op]:
+    """Return the program with host functions whose bodies nobody saw: those of one of the two keys."""
+    return [replace(op, object=0) if op.name == "host_function" and op.object == KEYS[1] else op for op in program]

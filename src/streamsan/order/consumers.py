@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, asking_apis, run
-from streamsan.order.facts import Fact, Operation
+from streamsan.order.facts import Fact, Operation, operation_kind
 from streamsan.order.places import REDUNDANT_WAIT, PlaceKey, Sited, place_of
 from streamsan.order.removal import operation_starts, without
 from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, SlotFlag, StreamKind
@@ -147,6 +147,10 @@ def _fact(trace: SourceTrace, slots: Slots, rows: list[int]) -> Fact:
     return Fact(code=REDUNDANT_WAIT, variant=FactVariant.NO_CONSUMER, operation=operation, count=len(rows))
 
 
+_STREAM_KINDS = {kind.value: kind for kind in StreamKind}
+"""A file may hold any number."""
+
+
 def operation_of(trace: SourceTrace, slots: Slots, row: int) -> Operation:
     """Return a row's slot as an operation of a fact; the stream's site, kind and origin are those of its creation."""
     slot = slots[row]
@@ -156,7 +160,7 @@ def operation_of(trace: SourceTrace, slots: Slots, row: int) -> Operation:
     creation = before[int(made[-1])] if stream and len(made) else None
     return Operation(
         sequence=int(slot["sequence"]),
-        kind=OperationKind(int(slot["kind"])),
+        kind=operation_kind(int(slot["kind"])),
         site=int(slot["site"]),
         api=int(slot["api"]),
         thread=thread,
@@ -165,7 +169,7 @@ def operation_of(trace: SourceTrace, slots: Slots, row: int) -> Operation:
         flags=int(slot["flags"]),
         status=int(slot["status"]),
         stream_site=0 if creation is None else int(creation["site"]),
-        stream_kind=None if creation is None else StreamKind(int(creation["detail"])),
+        stream_kind=None if creation is None else _STREAM_KINDS.get(int(creation["detail"])),
         stream_assumed=creation is not None and bool(int(creation["flags"]) & SlotFlag.ASSUMED),
     )
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.order._engine import Engine
-from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.order.facts import AllocationFact, Fact, Operation, operation_kind
 from streamsan.order.places import Sited, by_place
 from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
-from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
+from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, StreamKind
 
 if TYPE_CHECKING:
     from streamsan.order._engine import _Allocation, _Fact, _Operation
@@ -101,7 +101,7 @@ def _operation(values: _Operation) -> Operation:
     stream, flags, status, stream_site, stream_kind, assumed, number = values[6:]
     return Operation(
         sequence=sequence,
-        kind=OperationKind(kind),
+        kind=operation_kind(kind),
         site=site,
         api=api,
         thread=thread,

@@ -36,6 +36,13 @@ from dataclasses import dataclass, field
 
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
 
+_KINDS = {kind.value: kind for kind in OperationKind}
+
+
+def operation_kind(number: int) -> OperationKind:
+    """Return a slot's kind; a call that nothing is known of for one that a later version may have written."""
+    return _KINDS.get(number, OperationKind.CALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,3 +49,36 @@ def inserted(chunks: Iterable[Slots], before: Mapping[int, Slots]) -> Iterator[S
             parts += [slots[last:place], before[int(slots["sequence"][place])]]
             last = place
         yield np.concatenate([*parts, slots[last:]]) if parts else slots
+
+
+def rearranged(
+    slots: Slots,
+    before: Mapping[int, Sequence[Slots]],
+    behind: Mapping[int, Sequence[Slots]],
+    removed: Collection[int],
+    moved: Mapping[int, int],
+) -> Slots:
+    """Return the slots with operations put in before and behind others, taken out, and moved behind others.
+
+    Operations are named by the rows at which they begin in `slots`; each goes with its continuations. What is put
+    behind an operation comes before what is moved there. The engine takes operations in the order given.
+    """
+    starts = operation_starts(slots)
+    gone = set(removed) | set(moved)
+    followers: dict[int, list[int]] = {}
+    for row, target in sorted(moved.items()):
+        followers.setdefault(target, []).append(row)
+    rows = np.flatnonzero(starts)
+    ends = dict(zip(rows.tolist(), [*rows[1:].tolist(), len(slots)], strict=True))
+    touched = sorted({*before, *behind, *gone, *followers})
+    parts: list[Slots] = []
+    last = 0
+    for row in touched:
+        end = ends[row]
+        parts += [slots[last:row], *before.get(row, ())]
+        if row not in gone:
+            parts.append(slots[row:end])
+        parts += behind.get(row, ())
+        parts += [slots[follower : ends[follower]] for follower in followers.get(row, ())]
+        last = end
+    return np.concatenate([*parts, slots[last:]])

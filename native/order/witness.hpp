@@ -1,0 +1,70 @@
+// What happens before chosen operations: the ground on which an execution that goes wrong is built.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "clock.hpp"
+#include "flat_map.hpp"
+
+namespace streamsan::order {
+
+/// Where an operation is: its call at the host thread, and what it starts on the timeline of a stream.
+struct WatchPoint {
+    std::uint64_t sequence = 0;
+    Epoch call;
+    Epoch work;                ///< tick 0: there is none, the host does all of it during the call
+    std::uint16_t thread = 0;
+};
+
+/// Keeps what chosen operations know at their place, and where all the operations before them are. The relation is that of the
+/// engine's own clocks, with the order in which a recording's calls came: an execution that nobody could see is no proof.
+class Watch {
+public:
+    /// Operations by sequence number; whatever was kept before is dropped.
+    void ask(const std::vector<std::uint64_t>& sequences);
+    [[nodiscard]] bool active() const { return active_; }
+    [[nodiscard]] bool asks(std::uint64_t sequence) const { return asked_.find(sequence) != none; }
+
+    void note(const WatchPoint& point);
+    /// Keeps `known`, the clock of the timeline on which an asked operation is.
+    void note_asked(const WatchPoint& point, const Clock& known);
+    /// A node of a graph's body: the nodes that the edges put before it.
+    void note_node(std::uint64_t sequence, std::vector<std::uint64_t> before);
+
+    struct Before {
+        bool seen = false;
+        std::vector<std::uint64_t> calls;  ///< that have been made, in the order of their numbers
+        std::vector<std::uint64_t> works;  ///< that are complete, likewise; of a node: nodes
+    };
+    [[nodiscard]] Before before(std::uint64_t sequence) const;
+    [[nodiscard]] bool has_seen(std::uint64_t sequence) const {
+        const std::uint32_t index = asked_.find(sequence);
+        return index != none && answers_[index].seen;
+    }
+    /// Whether the work of `earlier` is complete before the asked operation.
+    [[nodiscard]] bool is_before(std::uint64_t earlier, std::uint64_t asked) const;
+    /// Whether operations were too many to keep: the oldest are missing from every answer.
+    [[nodiscard]] bool is_cut() const { return is_cut_; }
+
+private:
+    struct Asked {
+        bool seen = false;
+        bool node = false;
+        WatchPoint point;
+        std::vector<Tick> known;  ///< by timeline
+        std::vector<std::uint64_t> nodes;
+    };
+    [[nodiscard]] static bool knows(const Asked& asked, Epoch epoch) {
+        return epoch.tick != 0 && epoch.slot < asked.known.size() && asked.known[epoch.slot] >= epoch.tick;
+    }
+
+    bool active_ = false;
+    bool is_cut_ = false;
+    FlatMap asked_;
+    std::vector<Asked> answers_;
+    std::vector<WatchPoint> points_;
+};
+
+}  // namespace streamsan::order
