@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamsan.evidence import prove
 from streamsan.findings import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.consumers import unconsumed_waits
@@ -67,6 +68,8 @@ class SourceOptions:
 
     defines: Mapping[str, str] = field(default_factory=dict)
     include_dirs: Sequence[str] = ()
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    """real path -> what to take a file for, in place of what is in it: edits that were not written"""
 
 
 def analyse_path(
@@ -85,19 +88,34 @@ def analyse_path(
 
 def analyse_source(path: str, options: SourceOptions) -> Checked:
     """Check one source with what it includes: all worlds, merged. Raises UnreadableError."""
+    checked, found = _checked_source(path, options)
+    return replace(checked, findings=tuple(prove(checked.findings, found)))
+
+
+def unproven_source(path: str, options: SourceOptions) -> Checked:
+    """Check one source, without witnesses and fixes. Raises UnreadableError."""
+    return _checked_source(path, options)[0]
+
+
+def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Trace, tuple[Finding, ...]]]:
+    """Check one source, and return beside its findings those of each world."""
     empty = _probe_source(path)
     if empty:
-        return Checked(path, (), 0, {path: ""}, ("empty file, nothing to check",))
+        return Checked(path, (), 0, {path: ""}, ("empty file, nothing to check",)), {}
     # Imported late: a trace needs no reader of source, which takes longer to load than most runs to check.
     from streamsan import cuda_source
 
     try:
         reading = cuda_source.read(
-            Path(path), defines=dict(options.defines), include_dirs=[Path(folder) for folder in options.include_dirs]
+            Path(path),
+            defines=dict(options.defines),
+            include_dirs=[Path(folder) for folder in options.include_dirs],
+            contents=options.contents,
         )
     except OSError as error:
         raise UnreadableError(path, reason_of(error)) from error
     worlds = []
+    found: dict[Trace, tuple[Finding, ...]] = {}
     places: set[Place] = set()
     for world in reading.worlds:
         executed = executed_places(world.trace)
@@ -105,10 +123,11 @@ def analyse_source(path: str, options: SourceOptions) -> Checked:
         analysis = engine.analyse(world.trace)
         unconsumed = unconsumed_waits(world.trace, analysis)
         facts = [*analysis.facts, *unconsumed, *wide_waits(world.trace, analysis, unconsumed)]
-        worlds.append(CheckedWorld(world.entry, tuple(findings_of(world.trace, facts)), executed))
+        found[world.trace] = tuple(findings_of(world.trace, facts))
+        worlds.append(CheckedWorld(world.entry, found[world.trace], executed))
     unread = [_unread(problem) for problem in reading.problems]
     findings = once_per_reason(sorted([*merge_worlds(worlds), *unread], key=lambda finding: finding.order))
-    return Checked(path, tuple(findings), len(places), reading.files)
+    return Checked(path, tuple(findings), len(places), reading.files), found
 
 
 def _unread(problem: Problem) -> Finding:
@@ -138,7 +157,8 @@ def analyse_trace(path: str, progress: Progress | None = None, name: str = "") -
 def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None) -> Checked:
     """Check a trace that is at hand; `sources` are texts that its findings may quote from. Raises TraceError."""
     analysis = engine.analyse(trace)
-    findings = once_per_reason(findings_of(trace, analysis.facts))
+    found = findings_of(trace, analysis.facts)
+    findings = once_per_reason(found)
     problems = list(trace.problems)
     if analysis.problems:
         problems.append(f"{analysis.problems} operations cannot be what they say, and were left out")
@@ -146,7 +166,8 @@ def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = Non
         problems.append("partial result: the trace was cut off, and only what it holds was checked")
     problems += recording_limits(trace, analysis)
     remarks = tuple(recording_remarks(trace, analysis))
-    return Checked(path, tuple(findings), analysis.operations, sources or {}, tuple(problems), remarks)
+    proven = tuple(prove(findings, {trace: found}))
+    return Checked(path, proven, analysis.operations, sources or {}, tuple(problems), remarks)
 
 
 def executed_places(trace: Trace) -> dict[Place, int]:

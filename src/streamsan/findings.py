@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamsan.rules.case import Case
 
 
 class Severity(StrEnum):
@@ -119,6 +123,8 @@ class Basis:
     """places where the memory that the finding is about was made"""
     status: int = 0
     """what the call at the finding's location returned, 0: success or not known"""
+    case: Case | None = field(default=None, compare=False, repr=False)
+    """the fact and the trace that it was found in, for the second pass (`streamsan.evidence`)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +141,12 @@ class Finding:
     contract: Contract | None = None
     observed: Observed | None = None
     witness: tuple[str, ...] = ()
+    """an execution that goes wrong, step by step"""
+    no_witness: str = ""
+    """why there is no execution to show, "" where there is one"""
     fix: Fix | None = None
+    no_fix: str = ""
+    """why there is no fix, or why it was not verified; "" where there is a verified one"""
     properties: Mapping[str, int | str] = field(default_factory=dict)
     basis: Basis = field(default=Basis(), compare=False)
 

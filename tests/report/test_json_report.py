@@ -51,11 +51,13 @@ def test_a_finding_as_the_design_has_it() -> None:
             },
             "observed": {"text": "the block is handed out again at once", "fact": "F-05", "on": "H200, driver 580"},
             "witness": ["s1 frees", "the next allocation gets the block"],
+            "no_witness": "",
             "fix": {
                 "summary": "before line 7: cudaEventRecord(e, s2); cudaStreamWaitEvent(s1, e, 0);",
                 "verified": False,
                 "edits": [],
             },
+            "no_fix": "",
             "properties": {"instances": 2},
         }
     ]

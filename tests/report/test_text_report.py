@@ -39,7 +39,7 @@ def test_doubt_and_proof_are_shown() -> None:
     shown = printed(report(race().weakened(Severity.WARNING), NOTE), notes=True)
     assert "warning[SS102] (possible): kernel" in shown
     assert "note[SS504]: kernel" in shown
-    assert "= fix (verified): remove line 4" in shown
+    assert "= fix (verified on this trace): remove line 4" in shown
 
 
 def test_notes_are_counted_and_shown_on_request() -> None:
@@ -176,3 +176,26 @@ def test_a_terminal_gets_colours_unless_no_color(monkeypatch: pytest.MonkeyPatch
 def test_lines_beyond_the_text_are_listed() -> None:
     finding: Finding = race(location=Location("pipeline.cu", 4000, 1))
     assert "4000" in printed(report(finding))
+
+
+def test_a_long_witness_has_a_step_on_each_line() -> None:
+    steps = (
+        "the host issues kernel `scale` to s2 (line 5)",
+        "s1 reaches the free " + "while s2 is busy " * 4,
+        "it reads",
+    )
+    shown = printed(report(replace(race(), witness=steps)))
+    assert "= witness: the host issues kernel `scale` to s2 (line 5)\n" in shown
+    assert "\n             -> s1 reaches the free while s2 is busy" in shown
+    narrow = printed(report(replace(race(), witness=steps)), width=60)
+    assert all(len(line) <= 60 for line in narrow.split("\n") if "->" in line)
+    assert narrow.replace("\n", " ").count("->") == 3
+
+
+def test_what_is_missing_has_its_reason() -> None:
+    bare = replace(race(), witness=(), no_witness="nothing goes wrong", fix=None, no_fix="a caller decides")
+    shown = printed(report(bare))
+    assert "= no witness: nothing goes wrong" in shown
+    assert "= no fix: a caller decides" in shown
+    tried = replace(race(), no_fix="the finding is still there")
+    assert "e, 0); (the finding is still there)" in printed(report(tried))

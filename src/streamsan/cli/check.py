@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,8 @@ from pathlib import Path
 import click
 
 from streamsan.analysis import TRACE_SUFFIX, Checked, SourceOptions, UnreadableError, analyse_path
+from streamsan.cli import fixing
+from streamsan.cli.defects import defect
 from streamsan.cli.inputs import Input, expand
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.progress import progress
@@ -25,6 +26,7 @@ Examples:
   streamsan check src/ -I include -D USE_POOL=1
   streamsan check run.sst --format json
   streamsan check . --select SS1,SS2 --notes
+  streamsan check --diff src/ | git apply
 
 Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadable input.
 """
@@ -38,16 +40,33 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
 )
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--diff", "diff", is_flag=True, help="Print a patch that fixes what can be fixed; exit with 1 if any.")
+@click.option("--fix", "fix", is_flag=True, help="Write these fixes into the sources, then check them again.")
 def check(
     paths: Sequence[str],
     defines: Sequence[str],
     include_dirs: Sequence[str],
     reporting: ReportOptions,
     exit_zero: bool,
+    diff: bool,
+    fix: bool,
 ) -> int:
     """Check CUDA sources, recorded traces (.sst) and folders of them. Needs no GPU and no build."""
     options = SourceOptions(_macros(defines), include_dirs)
     inputs, unreadable = expand(paths)
+    if diff and fix:
+        raise click.UsageError("--diff shows what --fix writes: give one of them")
+    if diff or fix:
+        edited = _sought(inputs, options, reporting)
+        if diff:
+            changes = fixing.show(edited, reporting.notes)
+            wrong = [*unreadable, *edited.unreadable, *edited.failed]
+            _say_all(wrong)
+            return 2 if wrong else 1 if changes and not exit_zero else 0
+        unreadable += [*edited.failed, *fixing.write(edited, reporting.notes)]
+        if edited.needs_source:
+            _say_all([*unreadable, *edited.unreadable])
+            return 2
     results, failed, problems = _check_all(inputs, options)
     unreadable += failed
     report = reporting.report(results, [*unreadable, *problems])
@@ -55,6 +74,18 @@ def check(
     if results or reporting.form == "json":
         _print(reporting.render(report, sys.stdout))
     return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
+
+
+def _sought(inputs: Sequence[Input], options: SourceOptions, reporting: ReportOptions) -> fixing.Edited:
+    with progress() as show:
+        if show is not None:
+            show("seeking edits", 0, len(inputs))
+        return fixing.seek(inputs, options, reporting)
+
+
+def _say_all(problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
 
 
 def _print(report: str) -> None:
@@ -95,20 +126,12 @@ def _check_all(inputs: Sequence[Input], options: SourceOptions) -> tuple[list[Ch
                 # A defect of ours must not take the other inputs with it; STREAMSAN_DEBUG shows where it is.
                 if os.environ.get("STREAMSAN_DEBUG"):
                     raise
-                unreadable.append(Problem(item.path, _defect(error)))
+                unreadable.append(Problem(item.path, defect(error)))
                 continue
             results.append(result)
             included.update(os.path.realpath(file) for file in result.sources)
             problems.extend(Problem(item.path, message) for message in result.problems)
     return results, unreadable, problems
-
-
-def _defect(error: Exception) -> str:
-    """Return one line on an error that should not be, with the place in streamsan that raised it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    what = " ".join(str(error).split())[:120]
-    return f"not checked: internal error, please report it: {type(error).__name__}{': ' + what if what else ''}{place}"
 
 
 Watch = Callable[[str, int, int], Callable[[int, int], None] | None]

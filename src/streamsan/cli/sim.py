@@ -8,17 +8,27 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from streamsan.analysis import Checked, UnreadableError, check_trace, reason_of
+from streamsan.analysis import (
+    SOURCE_SUFFIXES,
+    TRACE_SUFFIX,
+    Checked,
+    UnreadableError,
+    analyse_path,
+    check_trace,
+    reason_of,
+)
 from streamsan.cli.program import end_as, require_place, run_program
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 from streamsan.sim.family import collect
 from streamsan.sim.options import Driver, SimulationOptions
+from streamsan.sim.replay.findings import with_replays
 from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings, schedule_of
 from streamsan.sim.shim_path import SHIM
 from streamsan.trace import Trace, TraceError
@@ -30,9 +40,11 @@ Examples:
   streamsan sim --schedule lazy pipeline.py
   streamsan sim --kernels bodies.py -m package.main
   streamsan sim --error-exitcode 1 -o run.sst pipeline.py
+  streamsan sim --witness pipeline.cu
 
 The program needs no GPU and no CUDA: its cuda.bindings are simulated. Kernels compute what the script's
 SIMULATED_KERNELS = {"name": function} says; without one they write words that depend on all they read.
+--witness also takes a source (.cu) or a trace (.sst), which is checked, not run; then the exit status is 0.
 Exit status: the program's own; with --error-exitcode N, N if there is a finding at warning or above.
 """
 
@@ -90,6 +102,11 @@ def _schedule(context: click.Context, parameter: click.Parameter, value: str) ->
 @click.option(
     "--error-exitcode", type=click.IntRange(0, 255), default=None, metavar="N", help="Exit with N on findings."
 )
+@click.option(
+    "--witness",
+    is_flag=True,
+    help="Replay the witness of each finding about order as the contract allows it, and say which words go wrong.",
+)
 @click.option("-m", "module", default="", metavar="MODULE", help="Run a module, as `python -m` does.")
 @report_options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT.py [ARGUMENTS]...")
@@ -101,6 +118,7 @@ def sim(
     output: str,
     report_file: str,
     error_exitcode: int | None,
+    witness: bool,
     module: str,
     reporting: ReportOptions,
     command: Sequence[str],
@@ -115,6 +133,11 @@ def sim(
         _require_script(kernels)
     for path in filter(None, (output, report_file)):
         require_place(path)
+    reporter = Reporter(reporting, report_file, witness)
+    if witness and not module and Path(target).suffix.lower() in (*SOURCE_SUFFIXES, TRACE_SUFFIX):
+        if arguments or output:
+            raise click.UsageError(f"{printable(target)} is not run: it takes no arguments, and leaves no trace")
+        return _check_file(target, reporter, error_exitcode)
     options = SimulationOptions(schedule_of(schedule), Driver(driver), devices)
     with tempfile.TemporaryDirectory(prefix="streamsan-") as folder:
         settings = Settings(options, folder, target, os.path.abspath(kernels) if kernels else "")
@@ -122,7 +145,7 @@ def sim(
         if os.path.exists(os.path.join(folder, FAILED)):
             return 2
         trace = collect(folder)
-    found, unsaved = _report(trace, target, reporting, report_file, output, status)
+    found, unsaved = _report(trace, target, reporter, output)
     if unsaved:
         return 2
     if found and error_exitcode is not None:
@@ -162,9 +185,37 @@ def _import_path(given: str) -> list[str]:
     return entries
 
 
-def _report(
-    trace: Trace | None, target: str, reporting: ReportOptions, report_file: str, output: str, status: int
-) -> tuple[bool, bool]:
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """How the report is made, and where it goes."""
+
+    options: ReportOptions
+    file: str
+    witness: bool
+    """whether witnesses are replayed"""
+
+    def deliver(self, results: Sequence[Checked], problems: Sequence[Problem]) -> tuple[bool, bool]:
+        """Write the report. Returns whether there are findings, and whether it was not written."""
+        report = self.options.report(results, problems)
+        if self.witness:
+            report = replace(report, findings=tuple(with_replays(report.findings)))
+        say_problems(report)
+        return has_findings(report), not deliver(report, self.options, self.file)
+
+
+def _check_file(path: str, reporter: Reporter, error_exitcode: int | None) -> int:
+    """Check a source or a trace, and replay its witnesses; return the exit status."""
+    try:
+        checked = analyse_path(path)
+    except UnreadableError as error:
+        raise click.ClickException(f"{printable(error.path)}: {error.reason}") from error
+    found, unsaved = reporter.deliver([checked], [Problem(path, message) for message in checked.problems])
+    if unsaved:
+        return 2
+    return error_exitcode if found and error_exitcode is not None else 0
+
+
+def _report(trace: Trace | None, target: str, reporter: Reporter, output: str) -> tuple[bool, bool]:
     """Check a trace and write the report. Returns whether there are findings, and whether something was not written."""
     problems: list[Problem] = []
     unsaved = False
@@ -185,7 +236,5 @@ def _report(
         else:
             problems.extend(Problem(target, message) for message in checked.problems)
             results.append(checked)
-    report = reporting.report(results, problems)
-    say_problems(report)
-    unsaved |= not deliver(report, reporting, report_file)
-    return has_findings(report), unsaved
+    found, unwritten = reporter.deliver(results, problems)
+    return found, unsaved or unwritten

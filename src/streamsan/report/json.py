@@ -58,7 +58,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "contract": None if contract is None else {"text": contract.text, "source": contract.source},
         "observed": None if observed is None else {"text": observed.text, "fact": observed.fact, "on": observed.on},
         "witness": list(finding.witness),
+        "no_witness": finding.no_witness,
         "fix": None if finding.fix is None else _fix(finding.fix),
+        "no_fix": finding.no_fix,
         "properties": dict(finding.properties),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 from rich.console import Console
@@ -15,6 +15,10 @@ from streamsan.report.excerpt import SourceLines, layout, printable, rows_by_fil
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _SHORTEST_WRAP = 40
+REPLAY = "replay"
+"""the property of a finding that says what the replay of its witness showed"""
+_LONGEST_WITNESS = 100
+"""characters of a witness that is shown on one line"""
 
 
 def render(report: Report, stream: IO[str], *, notes: bool) -> str:
@@ -96,10 +100,32 @@ def _finding(finding: Finding, sources: SourceLines, width: int | None) -> Itera
         seen = finding.observed
         yield from _property(margin, "observed", f"{seen.text} ({seen.fact}: {seen.on})", width)
     if finding.witness:
-        yield from _property(margin, "witness", " -> ".join(finding.witness), width)
+        yield from _steps(margin, finding.witness, width)
+    elif finding.no_witness:
+        yield from _property(margin, "no witness", finding.no_witness, width)
+    if REPLAY in finding.properties:
+        yield from _property(margin, "replay", str(finding.properties[REPLAY]), width)
     if finding.fix is not None:
-        verified = "verified" if finding.fix.verified else "not verified"
-        yield from _property(margin, f"fix ({verified})", finding.fix.summary, width)
+        verified = "verified on this trace" if finding.fix.verified else "not verified"
+        reason = f" ({finding.no_fix})" if finding.no_fix and not finding.fix.verified else ""
+        yield from _property(margin, f"fix ({verified})", finding.fix.summary + reason, width)
+    elif finding.no_fix:
+        yield from _property(margin, "no fix", finding.no_fix, width)
+
+
+def _steps(margin: str, steps: Sequence[str], width: int | None) -> Iterator[Text]:
+    """Yield a witness: on one line where it is short, else a step on each."""
+    arrow = " -> "
+    if len(arrow.join(steps)) <= _LONGEST_WITNESS:
+        yield from _property(margin, "witness", arrow.join(steps), width)
+        return
+    yield from _property(margin, "witness", steps[0], width)
+    indent = " " * (len(margin) + len("= witness: ") - 1)
+    for step in steps[1:]:
+        room = None if width is None else max(_SHORTEST_WRAP, width - len(indent) - len(arrow))
+        parts = [printable(step)] if room is None else textwrap.wrap(printable(step), room, break_long_words=False)
+        for number, part in enumerate(parts or [""]):
+            yield Text(indent + (arrow if number == 0 else " " * len(arrow)) + part)
 
 
 def _property(margin: str, name: str, value: str, width: int | None) -> Iterator[Text]:

@@ -19,6 +19,8 @@ class MalformedCall(Rule):
     name = "malformed-call"
     definition = "A call has arguments that no published version of the API accepts."
     severities = "error"
+    without_fix = "what the missing or wrong argument should be is the program's decision"
+    without_witness = "the finding is about the text of a call: it is wrong in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error."""
@@ -64,6 +66,8 @@ class NotUnderstood(Rule):
     name = "not-understood"
     definition = "Code or a call that the tool could not follow: what depends on it was not checked."
     severities = "note"
+    without_fix = "nothing is known to be wrong: the code was not understood"
+    without_witness = "the finding is about what could not be read"
 
     def severity(self, fact: Fact) -> Severity:
         """Return note."""

@@ -36,6 +36,8 @@ class IllegalDuringCapture(Rule):
     name = "illegal-during-capture"
     definition = "A call that a capture forbids: a wait for captured work, an unsafe call, a stream that is not joined."
     severities = "error"
+    without_fix = "what belongs in the capture is the program's decision"
+    without_witness = "the call is refused in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error."""

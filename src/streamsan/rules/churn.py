@@ -29,6 +29,8 @@ class AllocationChurn(Rule):
     name = "allocation-churn"
     definition = "A hot loop allocates and frees the same memory again and again."
     severities = "note"
+    without_fix = "how long the memory is kept is the program's decision"
+    without_witness = "nothing goes wrong: the finding is about time"
 
     def severity(self, fact: Fact) -> Severity:
         """Return note."""

@@ -66,7 +66,7 @@ class UnorderedConflict(Rule):
             fix = host_wait(case, earlier, line)
         where = "" if nodes or not later.stream else f", in the order of {case.stream(later)}"
         uses = [case.used(use) for use in case.all_of(RelatedRole.USE, RelatedRole.OTHER)]
-        one, other = _access(case, earlier), _access(case, later)
+        other = _access(case, later)
         return Wording(
             message=f"{work} {other} {memory} while {before} may still be {case.verb(earlier)} it{may}",
             related=(
@@ -77,11 +77,6 @@ class UnorderedConflict(Rule):
             ),
             contract=NODES if nodes else STREAMS if later.stream else HOST,
             observed=_observed(case),
-            witness=(
-                f"{before} has not finished",
-                f"{work} {other} what it {one}",
-                "which of the two is seen depends on the run",
-            ),
             fix=fix,
         )
 

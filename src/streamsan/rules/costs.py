@@ -26,6 +26,8 @@ class BlockingFree(Rule):
     name = "blocking-free"
     definition = "A free that makes the host wait for all work of the context."
     severities = "note"
+    without_fix = "how long the memory is kept is the program's decision"
+    without_witness = "nothing goes wrong: the finding is about time"
 
     def severity(self, fact: Fact) -> Severity:
         """Return note."""

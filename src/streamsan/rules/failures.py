@@ -21,6 +21,8 @@ class UncheckedFailure(Rule):
     name = "unchecked-failure"
     definition = "A call failed, and the program went on as if it had not."
     severities = "note in a recording or simulation, warning in source"
+    without_fix = "what to do when the call fails is the program's decision"
+    without_witness = "the call failed in this execution, and what follows is not known"
 
     def severity(self, fact: Fact) -> Severity:
         """Return warning: what is said of source."""

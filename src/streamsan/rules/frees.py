@@ -47,6 +47,8 @@ class DoubleFree(Rule):
     name = "double-free"
     definition = "Memory is freed twice; or the address meanwhile belongs to another allocation, which dies."
     severities = "error"
+    without_fix = "which of the two frees is the right one is the program's decision"
+    without_witness = "the second free fails in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error."""
@@ -101,6 +103,8 @@ class InvalidFree(Rule):
     name = "invalid-free"
     definition = "What is freed is not the start of an allocation, or belongs to another family of functions."
     severities = "error"
+    without_fix = "which free is meant, and of which memory, is the program's decision"
+    without_witness = "the call fails in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error."""
@@ -159,6 +163,8 @@ class ForeignContextFree(Rule):
     name = "foreign-context-free"
     definition = "Memory is freed while another context than its own is current."
     severities = "warning; note if both contexts are primary ones"
+    without_fix = "which context should be current there is the program's decision"
+    without_witness = "what the call does is the driver's choice in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return warning, or note between primary contexts, where the runtime itself switches."""
@@ -194,6 +200,7 @@ class OrderDroppingFree(Rule):
     name = "order-dropping-free"
     definition = "cudaFree of stream-ordered memory: legal once its uses are complete, but the pool loses its order."
     severities = "note"
+    without_witness = "nothing goes wrong: the memory is freed, and only the pool loses its order"
 
     def severity(self, fact: Fact) -> Severity:
         """Return note."""

@@ -29,6 +29,7 @@ OWN_ONLY = Contract("a free node frees memory of an allocation node of the same 
 SURVIVES = Contract(
     "to destroy a graph does not free what it allocated: the program frees it, on a stream or in another graph", GUIDE
 )
+NOT_ALIVE = "whether the graph should free the memory, or be launched earlier, is the program's decision"
 
 _VERB = {"reading": "reads", "writing": "writes"}
 
@@ -44,6 +45,10 @@ class GraphMemoryUnordered(Rule):
     def severity(self, fact: Fact) -> Severity:
         """Return error."""
         return Severity.ERROR
+
+    def no_fix(self, fact: Fact) -> str:
+        """Return why no edit is tried where the memory does not exist at all."""
+        return NOT_ALIVE if fact.variant is FactVariant.GRAPH_NOT_ALIVE else ""
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the allocation, and the use or free that nothing orders."""
@@ -84,13 +89,6 @@ class GraphMemoryUnordered(Rule):
             observed=None
             if frees
             else Observed("a read in another stream gave 1,048,576 stale words, and no error", "G-14"),
-            witness=(
-                "the graph launch has not finished",
-                f"{memory} is freed under its nodes" if frees else f"{case.does(last)} runs",
-                "the next owner of the block is written to"
-                if frees
-                else "it finds what the memory held before, or nothing at all",
-            ),
             fix=event_between(case, launch, last, line) if last.stream else host_wait(case, launch, line),
         )
 
@@ -111,11 +109,6 @@ class GraphMemoryUnordered(Rule):
                 ),
             ),
             contract=OUTSIDE,
-            witness=(
-                f"{case.does(use)} has not finished",
-                f"the launch frees {memory}",
-                "the next owner of the block is written to",
-            ),
             fix=event_between(case, use, launch, line),
         )
 
@@ -134,11 +127,6 @@ class GraphMemoryUnordered(Rule):
             message=f"{case.does(node)} uses {memory} without an edge that orders it with {side}",
             related=tuple(related),
             contract=INSIDE,
-            witness=(
-                f"the graph frees {memory}" if free is not None else f"the graph has not allocated {memory} yet",
-                f"{case.does(node)} runs",
-                f"it accesses memory that is not {memory}",
-            ),
             fix="make the free node depend on the use"
             if free is not None
             else "make the use depend on the allocation node",
@@ -161,11 +149,6 @@ class GraphMemoryUnordered(Rule):
             observed=Observed("the use and the free outside both return cudaErrorInvalidValue", "G-08")
             if free is not None
             else Observed("each call that is given the address returns cudaErrorInvalidValue", "G-15"),
-            witness=(
-                f"the graph frees {memory} in each launch" if free is not None else "the graph has not been launched",
-                "the address names no memory",
-                f"{case.does(use)} is given it",
-            ),
             fix="leave the free out of the graph and free the memory after its last use"
             if free is not None
             else "launch the graph first, in the same stream",
@@ -179,6 +162,8 @@ class GraphMemoryRestriction(Rule):
     name = "graph-memory-restriction"
     definition = "A graph with memory nodes is cloned, nested or instantiated twice, or frees memory from outside."
     severities = "error"
+    without_fix = "what belongs in the graph, and how many executable graphs there are, is the program's decision"
+    without_witness = "the call is refused in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error."""
@@ -254,6 +239,8 @@ class GraphMemoryLeak(Rule):
     name = "graph-memory-leak"
     definition = "Memory that a graph allocated is still in use after the graph was destroyed and memory trimmed."
     severities = "warning"
+    without_fix = "where the memory is needed for the last time is the program's decision"
+    without_witness = "no order matters: the memory stays in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return warning."""

@@ -18,6 +18,8 @@ BAKED = Contract(
     "CUDA Programming Guide, CUDA Graphs",
 )
 
+MADE_ANEW = "the graph has to be made anew: with which memory is the program's decision"
+
 
 class GraphRelaunchUnfreed(Rule):
     """SS301. Reported at the launch that fails."""
@@ -26,6 +28,8 @@ class GraphRelaunchUnfreed(Rule):
     name = "graph-relaunch-unfreed"
     definition = "A graph is launched again while an allocation of its last launch is still alive."
     severities = "error"
+    without_fix = "whether the graph frees its memory itself, or the program does after each launch, is its decision"
+    without_witness = "the launch fails in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error."""
@@ -80,6 +84,10 @@ class GraphStalePointer(Rule):
         """Return error."""
         return Severity.ERROR
 
+    def no_fix(self, fact: Fact) -> str:
+        """Return why no edit is tried where a reset took the memory."""
+        return MADE_ANEW if fact.variant is FactVariant.STALE_RESET else ""
+
     def wording(self, case: Case) -> Wording:
         """Return what to say: what the graph uses, where that died, and whose the address is now."""
         launch = case.operation
@@ -117,11 +125,6 @@ class GraphStalePointer(Rule):
             observed=Observed("the launch succeeds, and writes into the memory of the address's next owner", "G-13")
             if variant is not FactVariant.STALE_RESET
             else None,
-            witness=(
-                f"the graph is made with the address of {memory}",
-                f"{memory} {'goes with its context' if variant is FactVariant.STALE_RESET else 'is freed'}",
-                "the launch uses the address, whoever has it by then",
-            ),
             fix=_fix(line, variant, memory),
         )
 

@@ -43,6 +43,8 @@ class StaleHandle(Rule):
     name = "stale-handle"
     definition = "A stream, event, graph, pool or context is used after it was destroyed, or after a reset."
     severities = "error"
+    without_fix = "whether the handle should live longer, or the call come earlier, is the program's decision"
+    without_witness = "the handle is gone in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error."""

@@ -73,12 +73,5 @@ class HostBufferInFlight(Rule):
             message=message,
             related=tuple(related),
             contract=HOST_FUNCTION_CONTRACT if function else COPY_CONTRACT,
-            witness=(
-                f"{case.stream(use)} has not reached {work} when its call returns",
-                f"{memory} is {state}",
-                f"{work} writes what the host has already read past"
-                if reads
-                else f"{work} accesses memory that has changed or gone",
-            ),
             fix=host_wait(case, use, case.line(last)),
         )

@@ -64,10 +64,6 @@ class ReliesOnImplicitSync(Rule):
             related=tuple(related),
             contract=contract,
             observed=observed,
-            witness=(
-                f"{case.call(last)} does not wait, as the documentation allows",
-                f"{case.memory()} is released while {case.does(use)} has not finished",
-            ),
             fix=host_wait(case, use, case.line(last)),
         )
 
@@ -84,10 +80,6 @@ class ReliesOnImplicitSync(Rule):
             ),
             contract=IMPLICIT,
             observed=Observed("frees of plain memory wait for all work of their context", "F-01"),
-            witness=(
-                "the call before it does not wait, as the documentation allows",
-                f"{case.does(last)} accesses {memory} while {case.does(first)} has not finished",
-            ),
             fix=host_wait(case, first, case.line(last)),
         )
 

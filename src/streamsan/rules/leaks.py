@@ -25,6 +25,8 @@ class UnbalancedAllocation(Rule):
     name = "unbalanced-allocation"
     definition = "A loop drops the last pointer to memory in each iteration, or a graph allocates what nothing frees."
     severities = "warning"
+    without_fix = "where the memory is needed for the last time is the program's decision"
+    without_witness = "no order matters: the memory grows in every execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return warning."""
@@ -101,6 +103,8 @@ class Leak(Rule):
     name = "leak"
     definition = "Memory is still allocated at a reset, at the destruction of its context or at exit."
     severities = "note"
+    without_fix = "where the memory is needed for the last time is the program's decision"
+    without_witness = "nothing goes wrong by itself: the memory is never given back, in any execution"
 
     def severity(self, fact: Fact) -> Severity:
         """Return note."""

@@ -85,14 +85,12 @@ class UseAfterFree(Rule):
             related.append(case.freed(free))
         related.append(case.related(RelatedRole.USE, use, f"used here, {why}"))
         related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD, RelatedRole.OWNER))
-        frees = case.call(free) if free is not None else "the free"
         line = case.line(use)
         if use.status > 0:
             return Wording(
                 message=f"{case.does(use)} is given {memory} after it was freed, and fails: {_error(case, use)}",
                 related=tuple(related),
                 contract=FREE_CONTRACT,
-                witness=(f"{frees} releases {memory}", f"{case.does(use)} is given its address", "the call fails"),
                 fix=f"move the free behind line {line}, or drop the use"
                 if line
                 else "free the memory after its last use",
@@ -107,11 +105,6 @@ class UseAfterFree(Rule):
             )
             if asynchronous
             else Observed("the next allocation got the same address", "W-03"),
-            witness=(
-                f"{frees} releases {memory}",
-                "the next allocation gets the block",
-                f"{case.does(use)} accesses memory that belongs to someone else",
-            ),
             fix=f"move the free behind line {line}, or drop the use" if line else "free the memory after its last use",
         )
 
@@ -135,7 +128,6 @@ class UseAfterFree(Rule):
             observed=Observed("calls with such a pointer fail: CUDA_ERROR_INVALID_VALUE", "W-06")
             if destroys
             else Observed("a free of such a pointer fails: cudaErrorInvalidValue", "R-03"),
-            witness=(f"{event}", f"{memory} is gone", f"{case.does(use)} is given its address"),
             fix=f"move the call {case.before(reset, 'the reset')}, or drop it",
         )
 
@@ -170,7 +162,6 @@ class UseRacesFree(Rule):
             related=tuple(related),
             contract=self._contract(case),
             observed=self._observed(case),
-            witness=self._witness(case, free, use),
             fix=self._fix(case, free, use),
         )
 
@@ -202,16 +193,6 @@ class UseRacesFree(Rule):
         return Observed("the wait of a free covers the pointer's own context only", "F-15")
 
     @staticmethod
-    def _witness(case: Case, free: Operation, use: Operation | None) -> tuple[str, ...]:
-        who = f"{case.stream(free)} reaches the free" if free.stream else f"the host calls {case.call(free)}"
-        verb = {"reading": "reads", "writing": "writes"}.get(case.verb(use), "accesses")
-        return (
-            f"{who} while {case.does(use)} has not finished",
-            "the next allocation gets the block",
-            f"its owner's writes land under the {verb} of {short(case, use)}",
-        )
-
-    @staticmethod
     def _fix(case: Case, free: Operation, use: Operation | None) -> str:
         line = case.line(free)
         if free.stream and use is not None and use.stream:
@@ -236,7 +217,7 @@ class UseBeforeAlloc(Rule):
     def wording(self, case: Case) -> Wording:
         """Return what to say: the allocation, and the use that may come first."""
         use, made = case.operation, case.first(RelatedRole.ALLOC)
-        memory, work, stream = case.memory(), case.does(use), case.stream(made)
+        memory, work = case.memory(), case.does(use)
         who = case.stream(use) if use.stream else "the host"
         waits = f"nothing orders {who} after the allocation"
         place = f"used here, in the order of {who}: {waits}" if use.stream else f"used here, by the host: {waits}"
@@ -251,11 +232,6 @@ class UseBeforeAlloc(Rule):
             related=tuple(related),
             contract=ALLOCATION_CONTRACT,
             observed=Observed("no error is reported; compute-sanitizer sees an invalid write", "A-01"),
-            witness=(
-                f"{stream} is busy and has not reached the allocation",
-                f"{work} runs on {who}" if use.stream else "the host goes on at once",
-                "it accesses a block that still belongs to its former owner",
-            ),
             fix=event_between(case, made, use, line) if use.stream else host_wait(case, made, line),
         )
 
@@ -288,11 +264,6 @@ class UnmappedInUse(Rule):
             observed=None
             if closes
             else Observed("the unmap does not wait, and the kernel fails: an illegal address, sticky", "F-13"),
-            witness=(
-                f"the host calls {case.call(unmap)} while {case.does(use)} has not finished",
-                "the range has no memory behind it any more",
-                f"{case.does(use)} accesses it",
-            ),
             fix=host_wait(case, use, case.line(unmap)),
         )
 

@@ -23,6 +23,8 @@ class UseAfterFork(Rule):
     name = "use-after-fork"
     definition = "A forked child calls CUDA."
     severities = "error; note if the parent had not initialised CUDA"
+    without_fix = "how the child is started is the program's decision"
+    without_witness = "nobody has seen it go wrong: the parent had not initialised CUDA"
 
     def severity(self, fact: Fact) -> Severity:
         """Return error, or note if the parent had not initialised CUDA before the fork."""
@@ -63,6 +65,8 @@ class CallOutsideMain(Rule):
     name = "call-outside-main"
     definition = "A CUDA call in a static constructor or destructor, or in an exit handler."
     severities = "warning"
+    without_fix = "where the object should live is the program's decision"
+    without_witness = "the order of static objects is not of the trace"
 
     def severity(self, fact: Fact) -> Severity:
         """Return warning."""

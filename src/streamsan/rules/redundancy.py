@@ -15,6 +15,8 @@ NEEDED = Contract(
     "a wait is needed only before something that depends on what is awaited", "CUDA Programming Guide, Streams"
 )
 
+NOT_REMOVED = "a wait that nothing needs yet is not removed automatically: code that is added later may need it"
+
 
 class RedundantSync(Rule):
     """SS504."""
@@ -23,6 +25,7 @@ class RedundantSync(Rule):
     name = "redundant-sync"
     definition = "A wait whose order already holds, or that nothing after it needs."
     severities = "note"
+    without_witness = "nothing goes wrong: the finding is about time"
 
     def severity(self, fact: Fact) -> Severity:
         """Return note."""
@@ -31,6 +34,10 @@ class RedundantSync(Rule):
     def weak(self, fact: Fact) -> bool:
         """That nothing later needs a wait is only possible: later code may be changed, or not be seen."""
         return super().weak(fact) or fact.variant is FactVariant.NO_CONSUMER
+
+    def no_fix(self, fact: Fact) -> str:
+        """Return why a wait without a consumer stays: what may need it tomorrow nobody knows."""
+        return NOT_REMOVED if fact.variant is FactVariant.NO_CONSUMER else ""
 
     def finding(self, case: Case) -> Finding:
         """Return the finding. A wait is one finding, whatever made it redundant in this path or that one."""

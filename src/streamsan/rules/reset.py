@@ -21,6 +21,8 @@ EXIT_CONTRACT = Contract(
 )
 NOTES = (FactVariant.PENDING_FREE, FactVariant.AT_EXIT)
 
+OTHER_THREAD = "how the other thread comes to its end is the program's decision"
+
 
 class ResetRacesWork(Rule):
     """SS106."""
@@ -31,10 +33,15 @@ class ResetRacesWork(Rule):
         "At a reset, a context's destruction or exit, work is pending or another thread may be using the device."
     )
     severities = "warning; note when only a free is pending, or at process exit"
+    without_witness = "the trace does not say which operation the reset meets"
 
     def severity(self, fact: Fact) -> Severity:
         """Return warning, or note when only a free is pending or the process is ending."""
         return Severity.NOTE if fact.variant in NOTES else Severity.WARNING
+
+    def no_fix(self, fact: Fact) -> str:
+        """Return why no edit is tried where another thread is at work."""
+        return OTHER_THREAD if fact.variant is FactVariant.OTHER_THREAD else ""
 
     def location(self, case: Case) -> Location:
         """Return the place of the reset; the exit of a process that ran has none: then that of what is pending."""

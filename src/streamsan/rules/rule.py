@@ -45,6 +45,10 @@ class Rule(ABC):
     """one line, for `streamsan rule`"""
     severities: ClassVar[str]
     """the default severity in words, for `streamsan rule`: "warning; note at process exit" """
+    without_witness: ClassVar[str] = ""
+    """why a finding has no witness, in a clause; "" for rules whose findings say how it goes wrong"""
+    without_fix: ClassVar[str] = ""
+    """why findings of this rule have no verified fix, "" where edits are tried"""
 
     @property
     def code(self) -> str:
@@ -62,6 +66,10 @@ class Rule(ABC):
     def location(self, case: Case) -> Location:
         """Return where the finding is reported: at the fact's operation, unless a rule knows better."""
         return case.location(case.operation)
+
+    def no_fix(self, fact: Fact) -> str:
+        """Return why there is no edit to try for a fact, "" where nothing speaks against one."""
+        return self.without_fix
 
     def weak(self, fact: Fact) -> bool:
         """Tell whether the fact itself needs an edge that is not promised, so that it cannot be proven."""
@@ -102,6 +110,7 @@ class Rule(ABC):
                 causes=case.cause_places(),
                 memory=case.memory_places(),
                 status=fact.operation.status,
+                case=case,
             ),
         )
 

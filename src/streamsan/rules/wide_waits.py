@@ -24,6 +24,7 @@ class WaitTooWide(Rule):
     name = "wait-too-wide"
     definition = "A wait covers pending work that nothing after it needs; a narrower one would do."
     severities = "note"
+    without_witness = "nothing goes wrong: the finding is about time"
 
     def severity(self, fact: Fact) -> Severity:
         """Return note."""

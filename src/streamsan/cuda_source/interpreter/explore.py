@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -38,13 +38,14 @@ def read(
     include_dirs: Sequence[Path] = (),
     limits: Limits | None = None,
     strict: bool = False,
+    contents: Mapping[str, bytes] | None = None,
 ) -> Reading:
-    """Read a CUDA source file and explore its paths.
+    """Read a CUDA source file and explore its paths. `contents` stand for those of the files that they name.
 
     `strict` lets an error of the interpreter itself through (for tests); otherwise it becomes a NOT_UNDERSTOOD of the
     entry. Raises OSError when the file cannot be read.
     """
-    unit = read_unit(path, defines=defines, include_dirs=include_dirs)
+    unit = read_unit(path, defines=defines, include_dirs=include_dirs, contents=contents)
     return explore(unit, limits=limits, strict=strict)
 
 

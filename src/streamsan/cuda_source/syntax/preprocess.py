@@ -101,8 +101,12 @@ class _Conditional:
 class Preprocessor:
     """State that flows through the files of one unit."""
 
-    def __init__(self, defines: Mapping[str, str], include_dirs: Sequence[Path]) -> None:
+    def __init__(
+        self, defines: Mapping[str, str], include_dirs: Sequence[Path], contents: Mapping[str, bytes] | None = None
+    ) -> None:
         self.include_dirs = tuple(include_dirs)
+        self.contents = contents or {}
+        """real path -> what to take a file for, in place of what is in it"""
         self.macros: dict[str, Definition] = {}
         for name, text in {**PREDEFINED, **defines}.items():
             self.macros[name] = Definition(None, text)
@@ -115,7 +119,7 @@ class Preprocessor:
 
     def read(self, path: Path) -> PreprocessedFile:
         """Reads and preprocesses a file and what it includes. Raises OSError if it cannot be read."""
-        source, complaints = read_source(path)
+        source, complaints = read_source(path, self.contents)
         self._read.add(_identity(path))
         for complaint in complaints:
             self.problems.append(Problem(Span(source.name, 1, 1, 1, 1), complaint))
@@ -132,7 +136,7 @@ class Preprocessor:
         if identity in self._read or depth > _MAX_INCLUDE_DEPTH or len(self._read) >= MAX_FILES:
             return None
         self._read.add(identity)
-        source, complaints = read_source(path)
+        source, complaints = read_source(path, self.contents)
         for complaint in complaints:
             self.problems.append(Problem(Span(source.name, 1, 1, 1, 1), complaint))
         return self.process(source, path.parent, depth)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from tree_sitter import Node
 
@@ -63,9 +66,10 @@ def clean(text: str, complaints: list[str]) -> str:
     return text
 
 
-def read_source(path: Path) -> tuple[SourceFile, list[str]]:
-    """Reads a file. Raises OSError if it cannot be read."""
-    text, complaints = decode(path.read_bytes())
+def read_source(path: Path, contents: Mapping[str, bytes] = MappingProxyType({})) -> tuple[SourceFile, list[str]]:
+    """Reads a file, or takes what `contents` says is in it, by its real path. Raises OSError if it cannot be read."""
+    given = contents.get(os.path.realpath(path)) if contents else None
+    text, complaints = decode(path.read_bytes() if given is None else given)
     return SourceFile(str(path), text), complaints
 
 

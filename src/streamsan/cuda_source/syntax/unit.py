@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamsan.cuda_source.syntax import declarations, fixes, fragment, macros, repairs, scanner
@@ -12,13 +12,19 @@ from streamsan.cuda_source.syntax.source import Code, SourceFile, clean
 from streamsan.cuda_source.syntax.tree import Problem, Span, Statement, Unit
 
 
-def read_unit(path: Path, *, defines: dict[str, str] | None = None, include_dirs: Sequence[Path] = ()) -> Unit:
-    """Reads a source file, with the local files it includes, into a tree.
+def read_unit(
+    path: Path,
+    *,
+    defines: dict[str, str] | None = None,
+    include_dirs: Sequence[Path] = (),
+    contents: Mapping[str, bytes] | None = None,
+) -> Unit:
+    """Reads a source file, with the local files it includes, into a tree. `contents` stand for those of files.
 
     Whatever the text holds, this gives a Unit: what could not be followed is in `problems`.
     Raises OSError if the file itself cannot be read.
     """
-    preprocessor = Preprocessor(defines or {}, include_dirs)
+    preprocessor = Preprocessor(defines or {}, include_dirs, contents)
     return _unit(preprocessor, preprocessor.read(path), defines or {})
 
 

@@ -1,0 +1,22 @@
+"""The second pass: each finding proves itself, by an execution that goes wrong and an edit that makes it right.
+
+It runs behind the rules and before the report, on findings that are merged: `finding.basis.case` leads to the trace and
+the fact that a finding came from. Nothing here decides whether there is a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from streamsan.evidence.fix import with_verified_fixes
+from streamsan.evidence.witness import with_witnesses
+from streamsan.findings import Finding
+from streamsan.trace import Trace
+
+
+def prove(findings: Iterable[Finding], found: Mapping[Trace, Sequence[Finding]] | None = None) -> list[Finding]:
+    """Return the findings with their witnesses and verified fixes, or with the reasons why they have none.
+
+    `found` are all findings of each trace, where they are known before they were merged: an edit is held against them.
+    """
+    return with_verified_fixes(with_witnesses(findings), found or {})

@@ -1,0 +1,49 @@
+"""Why a finding has no verified fix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from streamsan.evidence.verification import Outcome
+from streamsan.findings import Finding
+from streamsan.rules import RULES
+
+NOTHING_TRIED = "nothing in the trace says where an edit could go"
+NOT_KNOWN = "what has to change is the program's decision"
+
+
+def without_fix(finding: Finding) -> Finding:
+    """Return a finding whose rule has no edit to try, with the rule's reason."""
+    rule = RULES.get(finding.code)
+    case = finding.basis.case
+    reason = NOT_KNOWN
+    if rule is not None:
+        reason = (rule.no_fix(case.fact) if case is not None else rule.without_fix) or NOT_KNOWN
+    return replace(finding, no_fix=reason)
+
+
+def too_long(finding: Finding) -> Finding:
+    """Return a finding of a trace that is not analysed again."""
+    return replace(finding, no_fix="the trace is too long to analyse its edits again")
+
+
+def one_of_many(finding: Finding) -> Finding:
+    """Return a finding that has graver ones before it."""
+    return replace(finding, no_fix="the fixes of graver findings were tried first (of a source, --diff tries all)")
+
+
+def tried_in_vain(finding: Finding, outcomes: Sequence[Outcome], cut: bool) -> Finding:
+    """Return a finding for which no edit did what it should."""
+    if not outcomes:
+        if cut:
+            return replace(finding, no_fix="the trace is too long to analyse more edits again")
+        rule, case = RULES.get(finding.code), finding.basis.case
+        reason = rule.no_fix(case.fact) if rule is not None and case is not None else ""
+        return replace(finding, no_fix=reason or NOTHING_TRIED)
+    for outcome in outcomes:
+        if outcome.gone and outcome.new:
+            other = outcome.new[0]
+            where = f" at line {other.location.line}" if other.location.line else ""
+            return replace(finding, no_fix=f"each edit that was tried brings up another finding: {other.code}{where}")
+    return replace(finding, no_fix="no edit that was tried gives the order that is missing")

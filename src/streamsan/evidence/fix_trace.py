@@ -1,0 +1,223 @@
+"""A trace that is edited in memory: operations put in, taken out, moved or changed, for the engine to analyse again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from streamsan.order.consumers import HOST_WAITS, LAST_DEFAULT_STREAM, SourceTrace
+from streamsan.order.engine import SitedTrace, ThreadLike
+from streamsan.order.facts import Operation
+from streamsan.order.places import PlaceKey, place_of
+from streamsan.order.removal import Slots, operation_starts, rearranged
+from streamsan.rules.case import Names
+from streamsan.trace.layout import SLOT
+from streamsan.trace.site import Site
+from streamsan.vocabulary import OperationKind, SlotFlag
+
+FIRST_INSERTED_SITE = 1 << 31
+"""Sites of operations that are put in; no trace has so many of its own."""
+FIRST_INSERTED_EVENT = (1 << 63) + (1 << 32)
+"""Handles of events that are put in."""
+INSERTED = "<put in>"
+"""the file of operations that are put in"""
+FIELDS_OF_A_CALL = ("object", "address", "size", "stream", "api", "status", "detail", "flags", "more", "duration")
+
+
+class Analysed(SitedTrace, SourceTrace, Names, Protocol):
+    """What is asked of a trace to find what is wrong in it."""
+
+
+class EditableTrace:
+    """All slots of a trace as one array, and where its operations are."""
+
+    def __init__(self, trace: Analysed) -> None:
+        self.trace = trace
+        parts = list(trace.chunks())
+        self.slots: Slots = np.concatenate(parts) if parts else np.empty(0, SLOT)
+        self.starts = operation_starts(self.slots)
+        self._places: dict[int, PlaceKey] = {}
+        self._rows: dict[tuple[PlaceKey, int], list[int]] = {}
+
+    def row(self, operation: Operation) -> int | None:
+        """Return the row of an operation, None where the trace does not have it."""
+        rows = np.flatnonzero(self.starts & (self.slots["sequence"] == operation.sequence))
+        return int(rows[0]) if len(rows) else None
+
+    def place(self, site: int) -> PlaceKey:
+        """Return the place of a site."""
+        place = self._places.get(site)
+        if place is None:
+            place = self._places[site] = place_of(self.trace, site)
+        return place
+
+    def instances(self, operation: Operation) -> list[int]:
+        """Return the rows of all successful operations of this kind at this operation's place, in order."""
+        key = (self.place(operation.site), int(operation.kind))
+        found = self._rows.get(key)
+        if found is None:
+            rows = np.flatnonzero(self.starts & (self.slots["kind"] == operation.kind))
+            sites = self.slots["site"][rows]
+            same = [site for site in np.unique(sites).tolist() if self.place(site) == key[0]]
+            found = self._rows[key] = rows[np.isin(sites, same)].tolist()
+        return found
+
+    def context(self, row: int) -> int:
+        """Return the context that is current to the thread of a row, 0 where that is not known."""
+        before = self.slots[: row + 1]
+        current = before[
+            (before["kind"] == OperationKind.CONTEXT_CURRENT) & (before["thread"] == self.slots["thread"][row])
+        ]
+        return int(current["object"][-1]) if len(current) else 0
+
+    def context_of_stream(self, row: int) -> int:
+        """Return the context of the stream that an operation runs on, 0 where that is not known."""
+        stream = int(self.slots["stream"][row])
+        if stream <= LAST_DEFAULT_STREAM:
+            return self.context(row)
+        before = self.slots[:row]
+        made = np.flatnonzero(
+            self.starts[:row] & (before["kind"] == OperationKind.STREAM_CREATE) & (before["object"] == stream)
+        )
+        if not len(made) or int(before["flags"][made[-1]]) & SlotFlag.ASSUMED:
+            return 0
+        return self.context(int(made[-1]))
+
+
+def is_longer(trace: Analysed, slots: int) -> bool:
+    """Tell whether a trace has more than so many slots, reading no further than it has to."""
+    total = 0
+    for chunk in trace.chunks():
+        total += len(chunk)
+        if total > slots:
+            return True
+    return False
+
+
+def beginning(trace: Analysed, last: int, beyond: int, most: int) -> EditedTrace | None:
+    """Return a trace up to the operation numbered `last` and some slots beyond, None where that is more than `most`.
+
+    Reads no further than it has to.
+    """
+    parts: list[Slots] = []
+    total, end = 0, -1
+    for chunk in trace.chunks():
+        parts.append(chunk)
+        if end < 0:
+            rows = np.flatnonzero(operation_starts(chunk) & (chunk["sequence"] == last))
+            end = total + int(rows[0]) + 1 + beyond if len(rows) else -1
+        total += len(chunk)
+        if 0 <= end <= total or total > most + beyond:
+            break
+    if not 0 <= end <= most:
+        return None
+    slots = np.concatenate(parts)
+    # An operation is not cut from its continuations.
+    starts = np.flatnonzero(operation_starts(slots[: end + 1]))
+    return EditedTrace(trace, slots[: int(starts[-1])] if end < len(slots) else slots, 0)
+
+
+class Edits:
+    """What to change in a trace. Rows are those of the trace before any change."""
+
+    def __init__(self, trace: EditableTrace) -> None:
+        self.trace = trace
+        self.before: dict[int, list[Slots]] = {}
+        self.behind: dict[int, list[Slots]] = {}
+        self.removed: set[int] = set()
+        self.changed: dict[int, dict[str, int]] = {}
+        self.moved: dict[int, int] = {}
+        """row -> row behind which it goes"""
+        self._sites = trace.trace.inserted if isinstance(trace.trace, EditedTrace) else 0
+
+    def site(self) -> int:
+        """Return the site of a call that is put in at one place of the program."""
+        self._sites += 1
+        return FIRST_INSERTED_SITE + self._sites
+
+    def event(self) -> int:
+        """Return the handle of a new event."""
+        self._sites += 1
+        return FIRST_INSERTED_EVENT + self._sites
+
+    def call(self, like: int, kind: OperationKind, site: int, **values: int) -> Slots:
+        """Return an operation of the same thread and time as that of a row."""
+        slot = self.trace.slots[like : like + 1].copy()
+        for name in FIELDS_OF_A_CALL:
+            slot[name] = 0
+        slot["kind"], slot["site"] = kind, site
+        for name, value in values.items():
+            slot[name] = value
+        return slot
+
+    def put_before(self, row: int, slots: Sequence[Slots]) -> None:
+        """Put operations in just before that of a row."""
+        self.before.setdefault(row, []).extend(slots)
+
+    def put_behind(self, row: int, slots: Sequence[Slots]) -> None:
+        """Put operations in just behind that of a row."""
+        self.behind.setdefault(row, []).extend(slots)
+
+    def applied(self) -> EditedTrace:
+        """Return the trace with all changes made."""
+        slots = self.trace.slots
+        if self.changed:
+            slots = slots.copy()
+            for row, values in self.changed.items():
+                for name, value in values.items():
+                    slots[name][row] = value
+        return EditedTrace(
+            self.trace.trace, rearranged(slots, self.before, self.behind, self.removed, self.moved), self._sites
+        )
+
+
+class EditedTrace:
+    """The edited slots under the names of the trace that they come from."""
+
+    def __init__(self, trace: Analysed, slots: Slots, inserted: int) -> None:
+        self._trace = trace
+        self.slots = slots
+        self.inserted = inserted
+        """how many sites and events were put in"""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a wait of the host was put in."""
+        return bool(np.any((self.slots["site"] > FIRST_INSERTED_SITE) & np.isin(self.slots["kind"], HOST_WAITS)))
+
+    @property
+    def path(self) -> str:
+        """The original's."""
+        return self._trace.path
+
+    @property
+    def origin(self) -> str:
+        """The original's."""
+        return self._trace.origin
+
+    @property
+    def apis(self) -> Sequence[str]:
+        """The original's."""
+        return self._trace.apis
+
+    @property
+    def threads(self) -> Iterable[ThreadLike]:
+        """The original's."""
+        return self._trace.threads
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The original's."""
+        return self._trace.metadata
+
+    def site(self, number: int) -> Site:
+        """Return a site of the original, or one that stands for a place where something was put in."""
+        if number > FIRST_INSERTED_SITE:
+            return Site(INSERTED, number - FIRST_INSERTED_SITE)
+        return self._trace.site(number)
+
+    def chunks(self) -> Iterator[Slots]:
+        """Yield all slots at once."""
+        yield self.slots

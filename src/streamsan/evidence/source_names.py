@@ -1,0 +1,123 @@
+"""How a stream may be written at a place: as the calls there write it, in names that are visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamsan.cuda_source.edits.calls import Chains, Written
+from streamsan.cuda_source.edits.insertion import Layout, NoPlaceError
+from streamsan.cuda_source.edits.scope import Scope
+from streamsan.cuda_source.edits.spots import Body, Spot
+from streamsan.cuda_source.syntax.tree import (
+    Binary,
+    Call,
+    Cast,
+    Expression,
+    Index,
+    Literal_,
+    Member,
+    Name,
+    Unary,
+)
+from streamsan.evidence.fix_trace import EditableTrace
+from streamsan.order.facts import Operation
+from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM, is_driver_name
+from streamsan.vocabulary import OperationKind
+
+DEFAULT_STREAMS = {LEGACY_STREAM: "cudaStreamLegacy", PER_THREAD_STREAM: "cudaStreamPerThread"}
+DEFAULT_STREAMS_OF_DRIVER = {LEGACY_STREAM: "CU_STREAM_LEGACY", PER_THREAD_STREAM: "CU_STREAM_PER_THREAD"}
+DEFAULT_STREAM = "0"
+
+
+class StreamNames:
+    """The names of streams, for the operations of one trace."""
+
+    def __init__(self, chains: Chains, layout: Layout, trace: EditableTrace) -> None:
+        self._chains = chains
+        self._layout = layout
+        self._trace = trace
+        self._scopes: dict[int, Scope] = {}
+
+    def of(self, operation: Operation, spot: Spot) -> Iterator[str]:
+        """Yield how the stream of an operation may be written at a spot: as the operation's own calls write it first.
+
+        Then as other calls of the same function write the same stream.
+        """
+        row = self._trace.row(operation)
+        slots = self._trace.slots
+        stream = int(slots["stream"][row]) if row is not None else operation.stream
+        if not stream:
+            return
+        found: list[str] = []
+        for written in self._chains.streams(operation.site):
+            self._add(found, written, spot)
+        if not found:
+            same = self._trace.starts & (slots["stream"] == stream) & (slots["site"] != 0)
+            for site in dict.fromkeys(slots["site"][same].tolist()):
+                for written in self._chains.streams(site):
+                    self._add(found, written, spot)
+            made = self._trace.starts & (slots["kind"] == OperationKind.STREAM_CREATE) & (slots["object"] == stream)
+            for site in slots["site"][made].tolist():
+                for written in self._chains.made(site):
+                    self._add(found, written, spot)
+        api = int(slots["api"][row]) if row is not None else operation.api
+        driver = is_driver_name(self._trace.trace.apis[api]) if 0 < api < len(self._trace.trace.apis) else False
+        default = (DEFAULT_STREAMS_OF_DRIVER if driver else DEFAULT_STREAMS).get(stream)
+        if not found and default is not None:
+            found.append(default)
+        yield from found[:3]
+
+    def _add(self, found: list[str], written: Written, spot: Spot) -> None:
+        if not _sees(spot, written.spot.body):
+            return
+        text = self.written(written.expression, spot)
+        if text is not None and text not in found:
+            found.append(text)
+
+    def written(self, expression: Expression | None, spot: Spot) -> str | None:
+        """Return an expression's text if it may be written at a spot, and does nothing there; None otherwise."""
+        if expression is None:
+            return DEFAULT_STREAM
+        if not _may_be_repeated(expression) or not self.scope(spot).shows(expression):
+            return None
+        try:
+            text = self._layout.text(expression.span)
+        except NoPlaceError:
+            return None
+        return None if "\ufffd" in text else text
+
+    def scope(self, spot: Spot) -> Scope:
+        """Return the names that are visible at a spot."""
+        scope = self._scopes.get(id(spot))
+        if scope is None:
+            scope = self._scopes[id(spot)] = Scope(self._chains.unit, spot)
+        return scope
+
+
+def _sees(spot: Spot, body: Body) -> bool:
+    """Tell whether a spot is in a function, or in a lambda inside it: names may mean the same."""
+    return spot.inside(body)
+
+
+def _may_be_repeated(expression: Expression) -> bool:
+    """Tell whether an expression does nothing but name something: no assignment, no increment."""
+    if isinstance(expression, Name | Literal_):
+        return True
+    if isinstance(expression, Member):
+        return _may_be_repeated(expression.object)
+    if isinstance(expression, Unary):
+        return expression.operator in ("*", "&", "-") and _may_be_repeated(expression.operand)
+    if isinstance(expression, Call):
+        # `stream.get()`, `queue.handle()`
+        return (
+            isinstance(expression.callee, Member) and not expression.arguments and _may_be_repeated(expression.callee)
+        )
+    return _is_element(expression)
+
+
+def _is_element(expression: Expression) -> bool:
+    if isinstance(expression, Index):
+        return _may_be_repeated(expression.base) and _may_be_repeated(expression.index)
+    if isinstance(expression, Cast):
+        return _may_be_repeated(expression.operand)
+    return isinstance(expression, Binary) and _may_be_repeated(expression.left) and _may_be_repeated(expression.right)

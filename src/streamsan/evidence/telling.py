@@ -1,0 +1,221 @@
+"""The words of a witness: who does what, where, in the program's own names."""
+
+from __future__ import annotations
+
+from streamsan.evidence.witness_order import Order, Sync
+from streamsan.evidence.witness_plan import Plan
+from streamsan.order.facts import Operation
+from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM, Case, kernel_name
+from streamsan.rules.lifetime import short
+from streamsan.trace import Trace
+from streamsan.vocabulary import AccessMode, FactVariant, OperationKind, RelatedRole, StreamKind
+
+IMPLICIT = 107
+READS, WRITES = (AccessMode.READ,), (AccessMode.WRITE, AccessMode.READ_WRITE)
+_CALLS = (OperationKind.ALLOC, OperationKind.FREE, OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
+
+
+class Teller:
+    """Names the operations of one case, always in the same words."""
+
+    def __init__(self, case: Case, trace: Trace, order: Order, plan: Plan) -> None:
+        self.case = case
+        self.order = order
+        self._pair = (plan.ahead, plan.behind)
+        self._trace = trace
+        self._threads = len({operation.thread for operation in self._operations()})
+        self._named: dict[tuple[str, int], int] = {}
+
+    def _operations(self) -> list[Operation]:
+        return [self.case.operation, *(operation for _, operation in self.case.fact.related)]
+
+    # -- who ------------------------------------------------------------------------------------
+    def host(self, operation: Operation) -> str:
+        """Return the host thread of an operation: "the host" where there is one only."""
+        if self._threads < 2:
+            return "the host"
+        name = self._trace.threads[operation.thread].name if operation.thread < len(self._trace.threads) else ""
+        return f"host thread `{name}`" if name else f"host thread {operation.thread}"
+
+    def who(self, operation: Operation) -> str:
+        """Return what an operation runs on: a stream by its name, or the host thread."""
+        if operation.kind is OperationKind.GRAPH_NODE:
+            return "the graph"
+        return self.stream(operation) if operation.stream else self.host(operation)
+
+    def stream(self, operation: Operation) -> str:
+        """Return the name of an operation's stream; "the stream of `scale`" where it has none of its own."""
+        name = self.case.stream(operation)
+        others = [other for other in self._pair if other.stream and self.case.stream(other) == name]
+        if operation.stream == PER_THREAD_STREAM:
+            one = all(other.thread == operation.thread for other in others)
+            return name if one else f"{name} of {self.host(operation)}"
+        shared = any(other.stream != operation.stream for other in others)
+        return f"the stream of {self.briefly(operation)}" if shared or name == "its stream" else name
+
+    # -- what -----------------------------------------------------------------------------------
+    @property
+    def memory(self) -> str:
+        """The memory that the case is about."""
+        return self.case.memory()
+
+    def what(self, operation: Operation) -> str:
+        """Return a piece of work, or a call with its memory: "kernel `scale`", "`cudaFreeAsync` of `d_x`"."""
+        if operation.kind in _CALLS:
+            named = self.case.allocation is not None and operation.kind in (OperationKind.ALLOC, OperationKind.FREE)
+            return f"{self.case.call(operation)} of {self.memory}" if named else self.case.call(operation)
+        return self.case.does(operation)
+
+    def briefly(self, operation: Operation) -> str:
+        """Return a name for what was named before: "`scale`", "the copy", "the free"; by its line where two have it."""
+        name = self._brief(operation)
+        others = [other for other in self._pair if other.sequence != operation.sequence and self._brief(other) == name]
+        if not others:
+            return name
+        line = self.case.line(operation)
+        if line and all(self.case.line(other) != line for other in others):
+            return f"{name} of line {line}"
+        # The same call twice: the trace's order tells them apart.
+        return f"the later {_bare(name)}" if operation.sequence > others[0].sequence else f"the earlier {_bare(name)}"
+
+    def _brief(self, operation: Operation) -> str:
+        if operation.kind is OperationKind.FREE:
+            return "the free"
+        if operation.kind is OperationKind.ALLOC:
+            return "the allocation"
+        if operation.kind is OperationKind.GRAPH_LAUNCH:
+            return "the graph"
+        label = self.case.names.site(operation.site).label
+        if operation.kind is OperationKind.LAUNCH and label:
+            return f"`{kernel_name(label)}`"
+        return short(self.case, operation)
+
+    def deed(self, operation: Operation) -> str:
+        """Return what an access does: "reads", "writes", "accesses"."""
+        mode = AccessMode(operation.flags & 3)
+        return "reads" if mode in READS else "writes" if mode in WRITES else "accesses"
+
+    def reads(self, operation: Operation) -> bool:
+        """Tell whether an operation only reads the memory."""
+        return AccessMode(operation.flags & 3) in READS
+
+    # -- where ----------------------------------------------------------------------------------
+    def at(self, operation: Operation | Sync) -> str:
+        """Return " (line 39)", with the file where it is another than the finding's; "" where it is not known."""
+        site = self.case.names.site(operation.site)
+        if not site.line:
+            return ""
+        mine = self.case.names.site(self.case.operation.site).file
+        where = f"line {site.line}" if site.file in ("", mine) else f"{site.file.rsplit('/', 1)[-1]}:{site.line}"
+        first = self._named.setdefault((site.file, site.line), operation.sequence)
+        again = isinstance(operation, Operation) and first < operation.sequence and self._is_repeated(operation)
+        return f" ({where}, the next time round)" if again else f" ({where})"
+
+    def _is_repeated(self, operation: Operation) -> bool:
+        return any(
+            other.site == operation.site and other.api == operation.api and other.sequence < operation.sequence
+            for other in self._operations()
+        )
+
+    def issued(self, operation: Operation) -> str:
+        """Return "the host issues kernel `scale` to s2 (line 39)"."""
+        host, at = self.host(operation), self.at(operation)
+        if operation.kind is OperationKind.GRAPH_LAUNCH:
+            return (
+                f"{host} launches the graph on {self.stream(operation)}{at}"
+                if operation.stream
+                else f"{host} launches the graph{at}"
+            )
+        if operation.kind is OperationKind.HOST_ACCESS:
+            return f"{host} {self.deed(operation)} {self.memory}{at}"
+        if not operation.stream:
+            return f"{self.calls(operation)}{at}"
+        return f"{host} issues {self.what(operation)} to {self.stream(operation)}{at}"
+
+    def calls(self, operation: Operation) -> str:
+        """Return what the host itself does: "the host calls `cudaFree` of `d_x`", "the host frees `table`"."""
+        if operation.kind is OperationKind.FREE and not self.case.api(operation):
+            if self.case.fact.variant is FactVariant.HOST_SCOPE_END:
+                return f"{self.memory} goes out of scope"
+            return f"{self.host(operation)} frees {self.memory}"
+        return f"{self.host(operation)} calls {self.what(operation)}"
+
+    # -- why ------------------------------------------------------------------------------------
+    def gap(self, ahead: Operation, behind: Operation) -> str:
+        """Return what is missing, or what was there and does not help: a wait for an earlier point, or too early."""
+        who = self.stream(ahead) if ahead.stream else self.host(ahead)
+        stale = self._stale_record(ahead, behind)
+        if stale is not None:
+            return (
+                f"{who} has waited for {self.stream(behind)} only up to the event of line {self._line(stale)}, "
+                f"recorded before {self.briefly(behind)}"
+            )
+        early = self._early_wait(ahead, behind)
+        if early is not None:
+            return f"the wait of line {self._line(early)} came before the event's record, and waits for nothing"
+        if ahead.kind is OperationKind.GRAPH_NODE:
+            return f"no path of edges leads from {self.briefly(behind)} to {self.briefly(ahead)}"
+        if ahead.stream:
+            return f"nothing orders {who} after it"
+        if self.case.fact.code == IMPLICIT and ahead.kind is OperationKind.FREE:
+            return "nothing promises that the call waits for it"
+        return f"nothing makes {who} wait for it" if behind.stream else f"nothing orders {who} after it"
+
+    def _line(self, sync: Sync) -> int:
+        return self.case.names.site(sync.site).line
+
+    def _of_stream(self, operation: Operation) -> list[Sync]:
+        """Return the records and waits of an operation's stream, since that was made; nothing of a default stream's."""
+        if operation.stream in (0, LEGACY_STREAM, PER_THREAD_STREAM) or operation.stream_kind is StreamKind.LEGACY:
+            return []
+        found: list[Sync] = []
+        for sync in self.order.syncs_of(operation.stream):
+            if sync.kind is not OperationKind.STREAM_CREATE:
+                found.append(sync)
+            elif sync.sequence > operation.sequence:
+                break
+            else:
+                found.clear()
+        return found
+
+    def _stale_record(self, ahead: Operation, behind: Operation) -> Sync | None:
+        """Return the last record of the stream behind, before its work, that whoever is ahead has waited for."""
+        before = self.order.before.get(ahead.sequence)
+        if before is None or not behind.stream:
+            return None
+        for sync in reversed(self._of_stream(behind)):
+            if sync.kind is OperationKind.EVENT_RECORD and sync.sequence < behind.sequence:
+                waited = any(
+                    wait.kind is OperationKind.STREAM_WAIT_EVENT
+                    and wait.event == sync.event
+                    and sync.sequence < wait.sequence < ahead.sequence
+                    for wait in self._of_stream(ahead)
+                )
+                known = before.has_work(sync.sequence) and waited and self._line(sync)
+                return sync if known else None
+        return None
+
+    def _early_wait(self, ahead: Operation, behind: Operation) -> Sync | None:
+        """Return a wait of the stream ahead for an event that is recorded behind the work, but only after the wait."""
+        records = {
+            sync.event: sync.sequence
+            for sync in self._of_stream(behind)
+            if sync.kind is OperationKind.EVENT_RECORD and sync.sequence > behind.sequence
+        }
+        for sync in self._of_stream(ahead):
+            late = sync.kind is OperationKind.STREAM_WAIT_EVENT and sync.sequence < records.get(sync.event, 0)
+            if late and sync.sequence < ahead.sequence and self._line(sync):
+                return None if self.order.is_recorded_before(sync.event, sync.sequence) else sync
+        return None
+
+    def owner(self) -> str:
+        """Return the step in which the memory gets its next owner."""
+        other = self.case.first(RelatedRole.OWNER)
+        label = self.case.names.site(other.site).label if other is not None else ""
+        if other is not None and label:
+            return f"`{label}` gets the block{self.at(other)}"
+        return "the next allocation gets the block"
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("the ")

@@ -1,0 +1,104 @@
+"""Witnesses: for each finding about order, an execution that the contract allows and in which it goes wrong.
+
+The engine says which calls and works are before the operation that goes ahead (`witness_order`). None of them is the
+one that should have been complete: so there is an execution in which they alone have happened, and it comes behind.
+Nothing else is in it. The replay (`streamsan.sim.replay`) runs the same execution on the simulated device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from streamsan.evidence.telling import Teller
+from streamsan.evidence.witness_order import Before, Order, order_before
+from streamsan.evidence.witness_plan import ORDERING, Plan, plan_of
+from streamsan.evidence.witness_steps import steps_of
+from streamsan.findings import Finding
+from streamsan.rules import RULES
+from streamsan.rules.case import Case
+from streamsan.trace import Trace, TraceError
+
+NOT_TOLD = "no execution goes wrong by what this finding says"
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """An execution that goes wrong. All operations by their sequence numbers."""
+
+    case: Case
+    trace: Trace
+    plan: Plan
+    ahead: Before
+    """what happens before the operation that goes ahead: the first part of the execution, and all of it"""
+    behind: Before
+    """what the operation behind needs before it runs; of this, what the first part has not done is the second part"""
+    steps: tuple[str, ...]
+
+
+def with_witnesses(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings, each with its witness or with the reason why it has none."""
+    every = list(findings)
+    return [_with(finding, answer) for finding, answer in zip(every, witnesses(every), strict=True)]
+
+
+def _with(finding: Finding, answer: Witness | str) -> Finding:
+    if isinstance(answer, Witness):
+        # What the driver itself said of the call stays with the steps.
+        said = tuple(step for step in finding.witness if step.startswith("the driver says: "))
+        return replace(finding, witness=(*answer.steps, *said), no_witness="")
+    if finding.witness:
+        return replace(finding, no_witness="")
+    return replace(finding, no_witness=answer)
+
+
+def witnesses(findings: Sequence[Finding]) -> list[Witness | str]:
+    """Return for each finding its witness, or a clause that says why there is none. One pass for each trace."""
+    plans = [_planned(finding) for finding in findings]
+    wanted: dict[int, tuple[Trace, set[int]]] = {}
+    for plan in plans:
+        if not isinstance(plan, str):
+            case, trace, order = plan
+            asked = wanted.setdefault(id(trace), (trace, set()))[1]
+            asked.update((order.ahead.sequence, order.behind.sequence))
+    orders = {key: _order(trace, sequences) for key, (trace, sequences) in wanted.items()}
+    answers: list[Witness | str] = []
+    for plan in plans:
+        if isinstance(plan, str):
+            answers.append(plan)
+        else:
+            case, trace, order = plan
+            answers.append(_witness(case, trace, order, orders[id(trace)]))
+    return answers
+
+
+def _order(trace: Trace, sequences: set[int]) -> Order | str:
+    try:
+        return order_before(trace, sequences)
+    except (TraceError, OSError):
+        return "the trace can no longer be read"
+
+
+def _planned(finding: Finding) -> tuple[Case, Trace, Plan] | str:
+    rule = RULES.get(finding.code)
+    default = rule.without_witness if rule is not None else ""
+    case = finding.basis.case
+    if case is None or case.fact.code not in ORDERING:
+        return default or NOT_TOLD
+    if not isinstance(case.names, Trace):
+        return "the trace is not at hand"
+    plan = plan_of(case)
+    return plan if isinstance(plan, str) else (case, case.names, plan)
+
+
+def _witness(case: Case, trace: Trace, plan: Plan, order: Order | str) -> Witness | str:
+    if isinstance(order, str):
+        return order
+    ahead = order.before.get(plan.ahead.sequence)
+    behind = order.before.get(plan.behind.sequence, Before())
+    if ahead is None:
+        return "the operation that goes ahead is not in the part of the trace that can be read"
+    if not plan.certain and ahead.has_work(plan.behind.sequence):
+        return "by what the engine knows of the whole trace, the two are ordered"
+    teller = Teller(case, trace, order, plan)
+    return Witness(case, trace, plan, ahead, behind, steps_of(plan, teller))

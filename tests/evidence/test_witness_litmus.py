@@ -1,0 +1,136 @@
+"""Every finding about order in the wrong litmus programs has a witness, and its replay goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from expectations import check_file
+from streamsan import cuda_source
+from streamsan.analysis import analyse_trace
+from streamsan.cli import main
+from streamsan.evidence.witness import Witness, witnesses
+from streamsan.evidence.witness_plan import ORDERING
+from streamsan.findings import Finding
+from streamsan.sim.executor.schedules import Eager, Random
+from streamsan.sim.replay import replay
+from streamsan.sim.replay.execution import layouts_of, run_all
+from streamsan.sim.replay.naming import names_of
+from streamsan.sim.replay.program import read_program
+from streamsan.trace import Trace, reader
+
+LITMUS = Path(__file__).resolve().parents[1] / "litmus"
+WRONG, RIGHT = sorted(LITMUS.glob("*.wrong.cu")), sorted(LITMUS.glob("*.right.cu"))
+CODES = tuple(f"ss{number}" for number in sorted(ORDERING))
+WRONG_SCRIPTS = [path for path in sorted(LITMUS.glob("*.wrong.py")) if path.name.startswith(CODES)]
+RIGHT_SCRIPTS = [path for path in sorted(LITMUS.glob("*.right.py")) if path.name.startswith(CODES)]
+SEEDS = range(20)
+MOST_STEPS = 6
+
+
+def name_of(path: Path) -> str:
+    return path.name.split(".")[0]
+
+
+def about_order(findings: list[Finding]) -> list[Finding]:
+    return [f for f in findings if f.basis.case is not None and f.basis.case.fact.code in ORDERING]
+
+
+def complaints(findings: list[Finding]) -> list[str]:
+    """Return what is wrong with the witnesses of findings, or with their replays."""
+    found = []
+    chosen = about_order(findings)
+    for finding, witness in zip(chosen, witnesses(chosen), strict=True):
+        where = f"{finding.code} at line {finding.location.line}"
+        if not isinstance(witness, Witness):
+            found.append(f"{where}: no witness: {witness}")
+            continue
+        shown = replay(witness)
+        if not 2 <= len(witness.steps) <= MOST_STEPS or finding.witness[: len(witness.steps)] != witness.steps:
+            found.append(f"{where}: {finding.witness}")
+        if shown.problem:
+            found.append(f"{where}: {shown.problem}")
+        if not all(damage.wrong or not damage.of for damage in shown.damage):
+            found.append(f"{where}: {shown.damage}")
+    return found
+
+
+def recorded(path: Path, folder: Path, schedule: str) -> str:
+    """Run a script on the simulated device, and return where its trace is."""
+    output = folder / "run.sst"
+    main(["sim", "--schedule", schedule, "-o", str(output), "--report", str(folder / "report"), str(path)])
+    return str(output)
+
+
+@pytest.mark.parametrize("path", WRONG, ids=name_of)
+def test_findings_of_sources_have_a_witness_that_goes_wrong(path: Path) -> None:
+    findings = check_file(path)
+    assert complaints(findings) == []
+    if path.name.startswith(CODES):
+        assert about_order(findings)
+
+
+@pytest.mark.parametrize("path", WRONG_SCRIPTS, ids=name_of)
+def test_findings_of_scripts_have_a_witness_that_goes_wrong(path: Path, tmp_path: Path) -> None:
+    findings = list(analyse_trace(recorded(path, tmp_path, "lazy")).findings)
+    assert about_order(findings)
+    assert complaints(findings) == []
+
+
+@pytest.mark.parametrize("path", WRONG, ids=name_of)
+def test_every_finding_has_a_witness_or_the_reason_why_not(path: Path) -> None:
+    for finding in check_file(path):
+        assert bool(finding.witness) != bool(finding.no_witness), finding
+        assert not finding.no_witness.endswith(".")
+
+
+def wrong_words(trace: Trace) -> list[str]:
+    """Return which accesses of a whole trace see other words under some schedule than in order."""
+    steps = read_program(trace, 1 << 63).steps
+    layouts, name = layouts_of(steps), names_of(trace, steps)
+    expected = run_all(steps, layouts, Eager(), name)
+    different = set()
+    for seed in SEEDS:
+        seen = run_all(steps, layouts, Random(seed), name)
+        both = seen.reads.keys() & expected.reads.keys()
+        different |= {name(place[0]) for place in seen.reads.keys() ^ expected.reads.keys()}
+        different |= {name(place[0]) for place in both if not same(seen.reads[place], expected.reads[place])}
+        different |= {
+            f"{name(number)}: {seen.faults[number]}" for number in seen.faults.keys() - expected.faults.keys()
+        }
+    return sorted(different)
+
+
+def same(left: np.ndarray, right: np.ndarray) -> bool:  # type: ignore[type-arg]
+    return bool(np.array_equal(left, right))
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=name_of)
+def test_right_sources_see_the_same_words_under_every_schedule(path: Path) -> None:
+    worlds = cuda_source.read(path, defines={}, include_dirs=[]).worlds
+    assert worlds
+    for world in worlds:
+        assert wrong_words(world.trace) == []
+
+
+@pytest.mark.parametrize("path", RIGHT_SCRIPTS, ids=name_of)
+def test_right_scripts_see_the_same_words_under_every_schedule(path: Path, tmp_path: Path) -> None:
+    assert wrong_words(reader.read(recorded(path, tmp_path, "1"))) == []
+
+
+def test_schedules_show_wrong_words_of_wrong_programs() -> None:
+    """Else the tests above could not fail."""
+    shown = [path for path in WRONG if path.name.startswith(("ss102", "ss109"))]
+    different = [
+        any(wrong_words(world.trace) for world in cuda_source.read(path, defines={}, include_dirs=[]).worlds)
+        for path in shown
+    ]
+    assert sum(different) > len(different) // 2
+
+
+def test_there_are_programs() -> None:
+    assert len(WRONG) >= 60
+    assert len(WRONG_SCRIPTS) >= 14
+    assert len(RIGHT_SCRIPTS) == len(WRONG_SCRIPTS)

@@ -1,0 +1,131 @@
+"""Witnesses of random programs: each is an execution of the program, and in each something goes wrong."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from execution_oracle.campaign import SHAPES
+from execution_oracle.choices import MOST, NAMES, program_of
+from execution_oracle.program import listing
+from execution_oracle.traces import trace_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from streamsan.evidence.witness import Witness, witnesses
+from streamsan.evidence.witness_order import Before, order_before
+from streamsan.evidence.witness_plan import ORDERING
+from streamsan.findings import Finding
+from streamsan.order.engine import analyse
+from streamsan.rules import findings_of
+from streamsan.sim.replay import replay
+from streamsan.sim.replay.program import Node, Step, read_program
+from streamsan.trace import Trace
+from streamsan.vocabulary import NodeKind, OperationKind
+
+EXAMPLES = int(os.environ.get("STREAMSAN_PROPERTY_EXAMPLES", "300"))
+NUMBERS = st.integers(0, MOST - 1)
+STEPS = st.lists(st.tuples(st.integers(0, len(NAMES) - 1), NUMBERS, NUMBERS, NUMBERS, NUMBERS), min_size=3, max_size=25)
+SEARCH = settings(max_examples=EXAMPLES, deadline=None, derandomize="STREAMSAN_PROPERTY_EXAMPLES" not in os.environ,
+                  suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
+
+
+def found_in(trace: Trace) -> Iterator[tuple[Finding, Witness | str]]:
+    findings = [f for f in findings_of(trace, analyse(trace).facts) if _code(f) in ORDERING]
+    return zip(findings, witnesses(findings), strict=True)
+
+
+def _code(finding: Finding) -> int:
+    return 0 if finding.basis.case is None else finding.basis.case.fact.code
+
+
+def memory_of(finding: Finding) -> int:
+    allocation = None if finding.basis.case is None else finding.basis.case.fact.allocation
+    return 0 if allocation is None else allocation.address
+
+
+def says_nothing_new(witness: Witness) -> bool:
+    """Tell whether no word can differ: a copy onto itself, or a host function, of which nobody knows what it writes."""
+    plan = witness.plan
+    last = max(plan.ahead.sequence, plan.behind.sequence)
+    pieces: list[Step | Node] = []
+    for step in read_program(witness.trace, last).steps:
+        pieces += [
+            piece for piece in (step, *step.nodes) if piece.sequence in (plan.ahead.sequence, plan.behind.sequence)
+        ]
+    copies = [piece for piece in pieces if piece.kind in (OperationKind.COPY, NodeKind.COPY)]
+    sources = {access.memory.number for copy in copies for access in copy.accesses if not access.writes}
+    onto_itself = any(len({access.memory.number for access in copy.accesses}) < 2 for copy in copies)
+    return (
+        onto_itself
+        or (len(copies) == len(pieces) and len(sources) < 2)
+        or any(piece.kind is OperationKind.HOST_FUNCTION for piece in pieces)
+    )
+
+
+def is_closed(witness: Witness) -> bool:
+    """Tell whether the first part is the beginning of an execution: all that is before something in it is in it."""
+    before = order_before(witness.trace, witness.ahead.works).before
+    plan = witness.plan
+    return all(
+        each.works <= witness.ahead.works and (plan.inside or each.calls <= witness.ahead.calls)
+        for each in before.values()
+    )
+
+
+def complaints(trace: Trace) -> list[str]:
+    said = []
+    found = list(found_in(trace))
+    for finding, witness in found:
+        where = f"{finding.code} at {finding.location.line}"
+        if not isinstance(witness, Witness):
+            said.append(f"{where}: {witness}")
+            continue
+        if not is_closed(witness):
+            said.append(f"{where}: what comes first needs something that does not")
+        assert witness.plan.certain or witness.plan.behind.sequence not in witness.ahead.works
+        assert all(number < witness.plan.ahead.sequence for number in witness.ahead.works | witness.ahead.calls)
+        shown = replay(witness)
+        # Of several mistakes with one memory, each may hide what another does.
+        alone = [memory_of(other) for other, _ in found].count(memory_of(finding)) == 1
+        if shown.refused or (not shown.damage and alone and not says_nothing_new(witness)):
+            said.append(f"{where}: {shown.problem}")
+    return said
+
+
+@SEARCH
+@given(st.integers(0, SHAPES - 1), STEPS)
+def test_each_witness_is_an_execution_that_goes_wrong(shape: int, steps: list[tuple[int, int, int, int, int]]) -> None:
+    program = program_of(shape, steps)
+    said = complaints(trace_of(program))
+    assert not said, "\n".join([*said, *listing(program)])
+
+
+def test_random_programs_have_witnesses_of_most_rules() -> None:
+    codes = set()
+    chooser = random.Random(5)
+    for _ in range(400):
+        steps = [(chooser.randrange(len(NAMES)), *(chooser.randrange(MOST) for _ in range(4))) for _ in range(20)]
+        trace = trace_of(program_of(chooser.randrange(SHAPES), steps))
+        assert complaints(trace) == []
+        codes |= {finding.code for finding, _ in found_in(trace)}
+    assert codes >= {"SS101", "SS102", "SS103", "SS107", "SS109", "SS304"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_witness_that_leaves_out_what_comes_first_is_refused(seed: int) -> None:
+    """The device has an order of its own: it does not take the engine's word."""
+    chooser = random.Random(seed)
+    refused = tried = 0
+    for _ in range(300):
+        steps = [(chooser.randrange(len(NAMES)), *(chooser.randrange(MOST) for _ in range(4))) for _ in range(20)]
+        for _, witness in found_in(trace_of(program_of(chooser.randrange(SHAPES), steps))):
+            if isinstance(witness, Witness) and witness.ahead.works and not witness.plan.inside:
+                bare = replace(witness, ahead=Before(witness.ahead.calls))
+                tried += 1
+                refused += replay(bare).refused
+    assert tried > 20
+    assert refused > tried // 2

@@ -1,0 +1,59 @@
+"""The replay against an engine with a defect: it refuses the witnesses of findings that are none."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from execution_oracle.campaign import SHAPES
+from execution_oracle.choices import MOST, NAMES, program_of
+from execution_oracle.traces import trace_of
+
+from streamsan.evidence import witness_order
+from streamsan.evidence.witness import Witness, witnesses
+from streamsan.order import _engine, engine
+from streamsan.rules import findings_of
+from streamsan.sim.replay import replay
+
+PROGRAMS = 200
+CONTRADICTED = (
+    "issue",
+    "legacy_after_blocking",
+    "blocking_after_legacy",
+    "stream_to_host",
+    "context_to_host",
+    "destroyed_to_host",
+    "release",
+    "launch_to_launch",
+    "node_to_node",
+)
+"""edges that random programs often rest on"""
+
+
+def refused(programs: int) -> int:
+    """Return how many witnesses of random programs the device refuses."""
+    count = 0
+    for seed in range(programs):
+        chooser = random.Random(seed)
+        steps = [(chooser.randrange(len(NAMES)), *(chooser.randrange(MOST) for _ in range(4))) for _ in range(20)]
+        trace = trace_of(program_of(chooser.randrange(SHAPES), steps))
+        answers = witnesses(findings_of(trace, engine.analyse(trace).facts))
+        count += sum(replay(answer).refused for answer in answers if isinstance(answer, Witness))
+    return count
+
+
+def test_nothing_of_the_engine_as_it_is_is_refused() -> None:
+    assert refused(PROGRAMS) == 0
+
+
+@pytest.mark.parametrize("edge", CONTRADICTED)
+def test_an_engine_without_an_edge_is_contradicted(edge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bit = 1 << _engine.EDGE_KINDS.index(edge)
+    make = _engine.Engine
+
+    def without_it(*arguments: object, **keywords: object) -> _engine.Engine:
+        return make(*arguments, **keywords, without=bit)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "Engine", without_it)
+    monkeypatch.setattr(witness_order, "Engine", without_it)
+    assert refused(PROGRAMS) > 0
