@@ -85,7 +85,7 @@ def _layout(call: Call) -> ArrayLayout | None:
     extent = call.structures.get("extent")
     sizes: Fields = {"width": call.values.get("width"), "height": call.values.get("height", 0), "depth": 0}
     numbers = _numbers(sizes if extent is None else extent, "width", "height", "depth")
-    if numbers is None or sum(channels) % 8 or not sum(channels):
+    if numbers is None or sum(channels) % 8 or sum(map(bool, channels)) in (0, 3):
         return None
     flags = call.values.get("flags", 0)
     return ArrayLayout(
@@ -107,7 +107,8 @@ def _array_status(call: Call) -> int:
         found = _numbers(call.structures.get("pAllocateArray", {}), "Format", "NumChannels", "Width")
         return INVALID_VALUE if found is not None and (0 in found or found[1] not in (1, 2, 4)) else SUCCESS
     channels = _numbers(call.structures.get("desc", {}), "x", "y", "z", "w")
-    return INVALID_CHANNEL_DESCRIPTOR if channels is not None and not sum(channels) else SUCCESS
+    # of no channel, or of three.
+    return INVALID_CHANNEL_DESCRIPTOR if channels is not None and sum(map(bool, channels)) in (0, 3) else SUCCESS
 
 
 def _driver_layout(fields: Fields) -> ArrayLayout | None:

@@ -95,15 +95,19 @@ def primary_retain(core: ModelCore, call: Call) -> Outcome:
 
 @handles(Effect.PRIMARY_RELEASE)
 def primary_release(core: ModelCore, call: Call) -> Outcome:
-    """Drop one use; the last one destroys the context, unless the runtime uses it too."""
+    """Drop one use; the last one destroys the context. That the runtime uses it is one, which this may drop, too."""
     ordinal = call.value(Role.DEVICE)
     known = call.thread.process.primaries.get(ordinal) if isinstance(ordinal, int) else None
-    if core.machine is not None and (known is None or not known.alive or not known.retained):
+    unused = known is None or not known.alive or not (known.retained or known.used_by_runtime)
+    if core.machine is not None and unused:
         core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_CONTEXT)
         return Outcome(INVALID_CONTEXT, {})
     context = core.primary(call.thread, ordinal, call.site)
-    if context.retained:
-        context.retained -= 1
+    if context.retained or (core.machine is not None and context.used_by_runtime):
+        if context.retained:
+            context.retained -= 1
+        else:
+            context.used_by_runtime = False
         if not context.retained and not context.used_by_runtime:
             _destroy(core, call, context)
             return Outcome(SUCCESS, {})
@@ -252,6 +256,9 @@ def _say_top(core: ModelCore, call: Call) -> None:
 def _reset(core: ModelCore, call: Call, context: Context) -> None:
     core.emit(OperationKind.DEVICE_RESET, call.thread, call.site, call.api.name, object=context.handle)
     _end(core, call, context)
+    for thread in core.threads:
+        if thread is not call.thread and thread.stack and thread.stack[-1] is context:
+            thread.lost_context = context
 
 
 def _destroy(core: ModelCore, call: Call, context: Context) -> None:

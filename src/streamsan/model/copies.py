@@ -47,7 +47,7 @@ def copy_of(core: ModelCore, call: Call, operands: CopyOperands) -> Outcome:
     stream = stream_argument(core, call)
     to, source = operands.to, operands.source
     wait = wait_of(core, call, to.value, source.value)
-    status = status_of(stream) or copy_status(core, call, operands)
+    status = status_of(stream) or copy_status(core, call, operands, stream)
     if not status:
         status = wait_before(core, call, stream, wait)
     references = copy_references(core, call, operands)
@@ -84,7 +84,7 @@ def memset(core: ModelCore, call: Call) -> Outcome:
         call.site,
         gaps(target, shape, element),
     )
-    status = status_of(stream) or fill_status(core, call, target, shape, element)
+    status = status_of(stream) or fill_status(core, call, target, shape, element, stream)
     if not status:
         status = wait_before(core, call, stream, wait)
     references = [] if reference is None else [reference]

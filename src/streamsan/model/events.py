@@ -151,9 +151,9 @@ def event_query_succeeded(core: ModelCore, thread: HostThread, event: Event, sit
 
 
 def _device_status(core: ModelCore, call: Call, stream: Stream, event: Event) -> int:
-    """An event is recorded on streams of its own device only."""
+    """An event is recorded in streams of its own context only."""
     context = stream.context or core.current(call.thread, call.site)
-    if core.machine is None or event.context is None or event.context.ordinal == context.ordinal:
+    if core.machine is None or event.context is None or event.context is context or event.assumed:
         return SUCCESS
     return INVALID_HANDLE
 

@@ -34,6 +34,13 @@ class Executor(Protocol):
     def unknown_is_pageable(self) -> bool:
         """Whether an address that lies in no allocation of the process is surely pageable memory of the host."""
 
+    @property
+    def refuses_freed_memory(self) -> bool:
+        """Whether copies and fills of memory that is gone are refused at the call, as a driver does (G-08, W-03, W-06).
+
+        Without it the work runs into it.
+        """
+
     # -- memory -----------------------------------------------------------------------------------
     def place(
         self,
@@ -128,6 +135,7 @@ class NothingRuns:
     """No device: addresses never come back, queries have no known answer. For reading source."""
 
     unknown_is_pageable = False
+    refuses_freed_memory = False
 
     def __init__(self) -> None:
         self._addresses = FreshAddresses()

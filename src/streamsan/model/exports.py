@@ -40,6 +40,8 @@ class Origin:
     address: int | None = None
     size: Value = None
     status: int = SUCCESS
+    identity: int = 0
+    """of an IPC handle: opening it again gives what was opened before"""
 
 
 @answers("cudaIpcGetMemHandle", "cuIpcGetMemHandle")
@@ -96,7 +98,8 @@ def origin(core: ModelCore, call: Call) -> Origin:
         foreign = _foreign(call, MEMORY)
         if export is None and foreign is not None:
             _say_not_shared(core, call)
-            return Origin(size=foreign["size"])
+            identity = foreign["identity"]
+            return Origin(size=foreign["size"], identity=identity if isinstance(identity, int) else 0)
     else:
         parameter = call.signature.first(Role.STRUCTURE)
         name = "" if parameter is None else parameter.name
@@ -106,7 +109,9 @@ def origin(core: ModelCore, call: Call) -> Origin:
         return Origin(status=INVALID_VALUE)
     if export.process is call.thread.process and call.api.memory is MemoryKind.IPC:
         return Origin(status=INVALID_CONTEXT)
-    return Origin(export.allocation.address, export.allocation.size)
+    number = call.value(Role.HANDLE, "ipc") if call.api.memory is MemoryKind.IPC else None
+    identity = number.value if isinstance(number, Handle) else 0
+    return Origin(export.allocation.address, export.allocation.size, identity=identity)
 
 
 def _exported(core: ModelCore, call: Call, kinds: frozenset[MemoryKind]) -> Outcome:

@@ -18,7 +18,7 @@ from streamsan.model.statuses import (
     SUCCESS,
 )
 from streamsan.model.values import Handle, HandleType, Value
-from streamsan.vocabulary import HandleKind, MemoryKind, OperationKind
+from streamsan.vocabulary import ContextKind, HandleKind, MemoryKind, OperationKind
 
 _FREE_OF_INIT = ("cuInit", "cuDriverGetVersion", "cuGetError", "cuGetProcAddress", "cuGetExportTable", "cuLogs")
 _NEEDS_CONTEXT = frozenset(
@@ -92,8 +92,14 @@ def refusal(core: ModelCore, call: Call) -> int:
         return status
     if call.api.effect in _WORKS_AFTER_ERRORS or not thread.stack:
         return _devices(core, call)
-    if not thread.stack[-1].alive and (not driver or _needs_context(call)):
+    top = thread.stack[-1]
+    # The runtime makes a primary context anew that was released.
+    if not top.alive and (_needs_context(call) if driver else top.kind is not ContextKind.PRIMARY):
         return CONTEXT_IS_DESTROYED
+    if not driver:
+        thread.lost_context = None  # the runtime makes the new one current
+    elif thread.lost_context is thread.stack[-1] and _needs_context(call):
+        return CONTEXT_IS_DESTROYED
     if driver and call.api.name.startswith(("cuDevice", "cuInit")):
         return _devices(core, call)
     return core.sticky_error(thread) or _devices(core, call)
@@ -151,6 +157,8 @@ def _handles(call: Call) -> int:
         if parameter.handle == "context" and value == 0 and call.api.effect is not Effect.CONTEXT_DESTROY:
             continue
         if parameter.handle == "pool" and isinstance(value, int) and value == 0:
+            return INVALID_VALUE
+        if parameter.handle == "context" and value == 0:
             return INVALID_VALUE
         found = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
         if not isinstance(found, _KINDS[parameter.handle]):

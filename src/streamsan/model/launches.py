@@ -12,7 +12,7 @@ from streamsan.model.launch_configuration import configuration_status
 from streamsan.model.managed import prefetch_status, remember_prefetch
 from streamsan.model.processes import acquire, release, start_thread
 from streamsan.model.state import HostThread, Stream
-from streamsan.model.statuses import INVALID_VALUE
+from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Pointer, Symbol, Value
 from streamsan.model.work import HostWork, KernelWork, NoWork, Work
@@ -89,8 +89,16 @@ def launch(core: ModelCore, call: Call) -> Outcome:
     stream = launch_stream(core, call)
     site = kernel_site(core, call.site, call.payload)
     arguments = call.kernel_arguments or ()
-    refused = configuration_status(core, call)
+    refused = configuration_status(core, call) or _context_status(core, call.payload, stream)
     return launch_kernel(core, call.thread, arguments, stream, site, call.api.name, call.payload, refused)
+
+
+def _context_status(core: ModelCore, payload: object, stream: Stream) -> int:
+    """Return what a launch of one context's kernel in a stream of another returns."""
+    context = getattr(payload, "context", None)
+    if core.machine is None or context is None or stream.context is None or stream.context is context:
+        return SUCCESS
+    return INVALID_HANDLE
 
 
 def launch_stream(core: ModelCore, call: Call) -> Stream:

@@ -12,12 +12,17 @@ from streamsan.model.handlers import handles
 from streamsan.model.others import stale_pool
 from streamsan.model.pools import note_pool_usage, stream_pool
 from streamsan.model.state import Allocation, Lifetime, Stream
-from streamsan.model.statuses import INVALID_VALUE, NOT_REGISTERED, OUT_OF_MEMORY, SUCCESS
+from streamsan.model.statuses import INVALID_VALUE, NOT_REGISTERED, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Pointer, Value
-from streamsan.model.vmm import further_mappings, unmapped
+from streamsan.model.vmm import further_mappings, unmap_status, unmapped
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
+
+_PAGEABLE = frozenset(
+    {MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC, MemoryKind.UNKNOWN, MemoryKind.POOL_BLOCK}
+)
+"""memory that is not CUDA's own"""
 
 
 @handles(Effect.ALLOC)
@@ -44,12 +49,20 @@ def alloc(core: ModelCore, call: Call) -> Outcome:
     source = origin(core, call)
     if status := status or source.status:
         return _refused(core, call, kind, stream, status)
+    opened = call.thread.process.imports.get(source.identity) if source.identity else None
+    if opened is not None and opened.lifetime is Lifetime.LIVE:
+        # "the reference count on the handle is incremented by 1 and the existing device pointer is returned"
+        opened.opens += 1
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        return Outcome(SUCCESS, _outputs(call, out, opened, extent))
     size = extent.size if source.size is None else source.size
     try:
         allocation = core.new_allocation(call.thread, size, kind, context, source.address, stream, pool)
     except OutOfMemoryError:
         return _refused(core, call, kind, stream, OUT_OF_MEMORY)
     allocation.layout, allocation.flags = extent.layout, call.number(Role.FLAGS) or 0
+    if source.identity:
+        call.thread.process.imports[source.identity] = allocation
     note_pool_usage(core, pool)
     core.say_allocation(
         call.thread, allocation, call.site, call.api.name, stream=stream.handle if stream is not None else 0
@@ -74,6 +87,12 @@ def free(core: ModelCore, call: Call) -> Outcome:
     status = _free_status(pointer, released, family, call.api.accepts)
     if stream is not None and status_of(stream):
         status = status_of(stream)
+    if family is FreeClass.UNMAP and core.machine is not None:
+        status = unmap_status(call, pointer)
+    if status == SUCCESS and family is FreeClass.IPC_CLOSE and released is not None and released.opens > 1:
+        released.opens -= 1
+        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        return Outcome(SUCCESS, {})
     flags = 0 if pointer.exact else SlotFlag.ASSUMED
     core.emit(
         OperationKind.FREE,
@@ -92,7 +111,7 @@ def free(core: ModelCore, call: Call) -> Outcome:
         flags=flags,
         status=status,
     )
-    if status == SUCCESS and released is not None:
+    if status == SUCCESS and released is not None and not released.is_reservation:
         _release(core, call, released, family, pointer)
         core.executor.free(call.thread, released, family, stream)
         for other in further_mappings(call, released) if family is FreeClass.UNMAP else ():
@@ -162,8 +181,9 @@ def _free_status(
     pointer: Pointer, allocation: Allocation | None, family: FreeClass, accepts: tuple[MemoryKind, ...]
 ) -> int:
     wrong = NOT_REGISTERED if family is FreeClass.UNREGISTER else INVALID_VALUE
-    if allocation is not None and allocation.kind is MemoryKind.REGISTERED and allocation.lifetime is Lifetime.LIVE:
-        wrong = INVALID_VALUE  # Q-02: an address inside a registration, not its start
+    if allocation is not None and allocation.kind not in _PAGEABLE and allocation.lifetime is Lifetime.LIVE:
+        # CUDA's own memory; Q-02: an address inside a registration, not its start
+        wrong = NOT_SUPPORTED if (family, allocation.kind) == (FreeClass.ASYNC, MemoryKind.MANAGED) else INVALID_VALUE
     if allocation is None:
         return wrong
     if allocation.lifetime is Lifetime.UNCLEAR:

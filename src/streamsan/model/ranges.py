@@ -1,7 +1,8 @@
 """Statuses of calls that name memory: NULL, ranges beyond an allocation, wrong pitches, wrong directions.
 
 Only where the machine is known: a reader of source must not take a path for impossible because of a number that it
-computed. Memory that was freed is not refused: the work runs into it, which is what is to be found.
+computed. Memory that was freed is refused only where a driver's own answers are simulated; else the work runs into it,
+which is what is to be found.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from streamsan.effects import Role
 from streamsan.model.call import Call
 from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.operands import CopyOperands, Operand, Shape, address_of, extent
-from streamsan.model.state import Lifetime
+from streamsan.model.state import Lifetime, Stream
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_DIRECTION, INVALID_PITCH, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Pointer, Value
 from streamsan.vocabulary import MemoryKind
@@ -22,7 +23,7 @@ DEVICE_ONLY = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind
                          MemoryKind.ARRAY, MemoryKind.MAPPED, MemoryKind.GRAPH, MemoryKind.DEVICE_SYMBOL})  # fmt: skip
 
 
-def copy_status(core: ModelCore, call: Call, operands: CopyOperands) -> int:
+def copy_status(core: ModelCore, call: Call, operands: CopyOperands, stream: Stream) -> int:
     """Return what a copy returns for its arguments."""
     if core.machine is None:
         return SUCCESS
@@ -37,16 +38,16 @@ def copy_status(core: ModelCore, call: Call, operands: CopyOperands) -> int:
     if operands.shape.empty:
         return SUCCESS
     for side in (operands.to, operands.source):
-        if status := _side_status(core, call, side, operands.shape, 1):
+        if status := _side_status(core, call, side, operands.shape, 1, stream):
             return status
     return _direction_status(core, call, operands, kind)
 
 
-def fill_status(core: ModelCore, call: Call, target: Operand, shape: Shape, element: int) -> int:
+def fill_status(core: ModelCore, call: Call, target: Operand, shape: Shape, element: int, stream: Stream) -> int:
     """Return what a fill returns for its arguments."""
     if core.machine is None or shape.empty:
         return SUCCESS
-    if status := _side_status(core, call, target, shape, element):
+    if status := _side_status(core, call, target, shape, element, stream):
         return status
     pointer = address_of(core, call, target)
     if pointer is None:
@@ -71,7 +72,7 @@ def range_status(core: ModelCore, call: Call, value: Value, size: Value) -> int:
     return SUCCESS
 
 
-def _side_status(core: ModelCore, call: Call, side: Operand, shape: Shape, element: int) -> int:
+def _side_status(core: ModelCore, call: Call, side: Operand, shape: Shape, element: int, stream: Stream) -> int:
     if side.value == 0 or (side.offset is not None and not 0 <= side.offset < LARGEST_SIZE):
         return INVALID_VALUE
     if shape.width is not None and shape.height is not None:
@@ -82,7 +83,23 @@ def _side_status(core: ModelCore, call: Call, side: Operand, shape: Shape, eleme
     pointer, size = address_of(core, call, side), extent(side, shape, element)
     if pointer is None or size is None:
         return SUCCESS
+    if core.executor.refuses_freed_memory and stream.capture is None and _is_gone(core, call, pointer):
+        return INVALID_VALUE
     return SUCCESS if _fits(core, call, pointer, size) else INVALID_VALUE
+
+
+def _is_gone(core: ModelCore, call: Call, pointer: Pointer) -> bool:
+    """Return whether the driver knows that there is no memory at an address (any more, or not yet: G-15).
+
+    So it is of a pool's memory from its free on, though kernels still reach it (W-10).
+    """
+    allocation = core.allocation_of(call.thread, pointer)
+    if allocation is None or not pointer.exact or allocation.lifetime in (Lifetime.LIVE, Lifetime.UNCLEAR):
+        return False
+    if allocation.lifetime is Lifetime.ASYNC_FREED and allocation.kind is not MemoryKind.STREAM_ORDERED:
+        return False  # nobody measured it
+    here = call.thread.process.ranges.find(pointer.address)
+    return here is None or here is allocation or here.lifetime is not Lifetime.LIVE
 
 
 def _direction_status(core: ModelCore, call: Call, operands: CopyOperands, kind: Value) -> int:
@@ -101,8 +118,8 @@ def _direction_status(core: ModelCore, call: Call, operands: CopyOperands, kind:
         allocation = core.allocation_of(call.thread, pointer)
         if word == "device" and _is_pageable(core, call, pointer):
             return INVALID_VALUE
-        if word == "host" and allocation is not None and allocation.kind in DEVICE_ONLY:
-            return INVALID_VALUE
+        if word == "host" and side is operands.to and allocation is not None and allocation.kind in DEVICE_ONLY:
+            return INVALID_VALUE  # of a source the driver takes what it is
     return SUCCESS
 
 

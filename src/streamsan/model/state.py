@@ -186,6 +186,8 @@ class Allocation:
     """VMM: devices -> cudaMemAccessFlags"""
     advice: dict[int, int] = field(default_factory=dict)
     """managed: cudaMemRangeAttribute -> value"""
+    opens: int = 1
+    """IPC: how often it was opened and not closed"""
     sync_memops: bool = False
     """CU_POINTER_ATTRIBUTE_SYNC_MEMOPS"""
 
@@ -228,6 +230,8 @@ class Process:
     devices: dict[Symbol, int] = field(default_factory=dict)
     """unknown devices -> their numbers in the trace"""
     graphs: GraphTable = field(default_factory=GraphTable)
+    imports: dict[int, Allocation] = field(default_factory=dict)
+    """IPC: identity of a handle -> the memory that was opened by it"""
     said: set[str] = field(default_factory=set)
     """what was reported as not modelled, so that it is said once"""
     mapped: dict[int, Allocation] = field(default_factory=dict)
@@ -278,5 +282,7 @@ class HostThread:
     finished: bool = False
     last_error: int = 0
     """of the runtime, for cudaGetLastError"""
+    lost_context: Context | None = None
+    """a primary context that was current here when another thread reset it: the driver's calls find it destroyed"""
     capture_mode: CaptureMode = CaptureMode.GLOBAL
     """cudaThreadExchangeStreamCaptureMode: which captures forbid this thread unsafe calls"""

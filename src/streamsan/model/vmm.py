@@ -11,7 +11,7 @@ from streamsan.model.handlers import handles
 from streamsan.model.machine import Machine
 from streamsan.model.makers import makes
 from streamsan.model.state import Allocation, Lifetime, Physical
-from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, OUT_OF_MEMORY, SUCCESS
+from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
 
@@ -93,6 +93,21 @@ def unmapped(core: ModelCore, call: Call, allocation: Allocation) -> None:
     if physical is not None:
         physical.mappings -= 1
         _drop(core, physical)
+
+
+def unmap_status(call: Call, pointer: Pointer) -> int:
+    """Return what an unmap of a range returns: it takes whole mappings, none at all too, of reserved addresses."""
+    size, process = call.number(Role.SIZE) or 0, call.thread.process
+    end = pointer.address + size
+    if size <= 0 or not any(
+        each.address <= pointer.address and end <= each.address + each.size for each in process.reservations.values()
+    ):
+        return INVALID_VALUE
+    touched = [
+        each for each in process.mapped.values() if each.address < end and pointer.address < each.address + each.size
+    ]
+    whole = all(pointer.address <= each.address and each.address + each.size <= end for each in touched)
+    return SUCCESS if whole else INVALID_VALUE
 
 
 def further_mappings(call: Call, first: Allocation) -> list[Allocation]:
@@ -202,7 +217,9 @@ def _map_status(core: ModelCore, call: Call, pointer: Pointer | None, physical: 
     size, offset = call.number(Role.SIZE), number(call, "offset")
     if physical is None or not physical.alive or pointer is None or not size or offset:
         return INVALID_VALUE
-    if size % GRANULARITY or pointer.address % GRANULARITY or size > physical.size:
+    if size % GRANULARITY or size > physical.size:
+        return NOT_SUPPORTED
+    if pointer.address % GRANULARITY:
         return INVALID_VALUE
     process = call.thread.process
     inside = any(

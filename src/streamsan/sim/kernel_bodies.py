@@ -119,6 +119,8 @@ class SimulatedKernel:
     guard: Callable[[Callable[[], None]], None]
     variables: Mapping[str, int] = field(default_factory=dict)
     """addresses of the program's device variables by name"""
+    context: object = None
+    """the context that the kernel was loaded into; None: a library's, which is of no context"""
 
     @property
     def name(self) -> str:

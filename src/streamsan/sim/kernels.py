@@ -185,7 +185,13 @@ class Kernels:
         if found.module.program.variables and self.body_of(found.kernel) is not None:
             self.place_variables(found.module)
         payload = SimulatedKernel(
-            found.kernel, tuple(arguments), dimensions, self.body_of, self._guard, _variables_of(found.module)
+            found.kernel,
+            tuple(arguments),
+            dimensions,
+            self.body_of,
+            self._guard,
+            _variables_of(found.module),
+            found.module.context,
         )
         return Launch(SUCCESS, tuple(_references(arguments)), payload, problem)
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from streamsan.effects import EFFECTS
 
@@ -57,15 +58,20 @@ class PythonSources:
     def _targets_of(self, file: str, lines: list[str]) -> dict[tuple[int, int], str]:
         found = self._targets.get(file)
         if found is None:
-            found = {}
-            text = "".join(lines)
-            if len(text) <= LARGEST:
-                # What is not Python as this interpreter reads it (a notebook cell, a template) has no names.
-                with suppress(SyntaxError, ValueError, RecursionError), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    found = dict(_named_calls(ast.parse(text)))
-            self._targets[file] = found
+            found = self._targets[file] = _targets_in("".join(lines))
         return found
+
+
+@lru_cache(maxsize=64)
+def _targets_in(text: str) -> dict[tuple[int, int], str]:
+    """Return the targets of a text's calls by their places. Kept: tests run one file on many devices."""
+    found: dict[tuple[int, int], str] = {}
+    if len(text) <= LARGEST:
+        # What is not Python as this interpreter reads it (a notebook cell, a template) has no names.
+        with suppress(SyntaxError, ValueError, RecursionError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = dict(_named_calls(ast.parse(text)))
+    return found
 
 
 def _characters(line: str, offset: int) -> int:

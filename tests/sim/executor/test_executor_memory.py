@@ -237,13 +237,16 @@ def test_an_illegal_access_is_sticky_and_drops_what_follows(schedule):
     assert machine.executor.query_stream(machine.thread, stream, UNKNOWN) == 0
 
 
-def test_an_error_stays_in_its_context():
+def test_an_error_ends_all_contexts():
+    # "Any further CUDA work will return the same error", until the process is started anew.
     machine, log = Machine(Schedule.EAGER), []
     other = machine.new_context()
     machine.kernel(machine.stream(), lambda memory: memory.view(64, 4))
     machine.note(machine.stream(context=other), log, "other")
-    assert log == ["other"]
-    assert machine.executor.sticky_error(other) == 0
+    assert log == []
+    assert machine.executor.sticky_error(other) == machine.executor.sticky_error(machine.context) == 700
+    machine.executor.end_context(machine.thread, other)
+    assert machine.executor.sticky_error(machine.context) in (46, 700)
 
 
 def test_an_exception_of_a_kernel_s_body_is_a_launch_failure():

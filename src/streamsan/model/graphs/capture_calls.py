@@ -130,8 +130,6 @@ def capture_end(core: ModelCore, call: Call) -> Outcome:
     if status == CAPTURE_UNMATCHED:
         invalidate([capture])  # C-16
         return Outcome(status, {})
-    if status == CAPTURE_WRONG_THREAD:
-        return Outcome(status, {})
     capturing.release(call.thread.process, capture)
     if status:
         call.thread.process.graphs.broken = True
@@ -154,7 +152,7 @@ def _end_status(call: Call, stream: Stream, capture: Capture) -> int:
     if stream is not capture.origin and not stream.assumed:
         return CAPTURE_UNMATCHED
     if capture.mode is not CaptureMode.RELAXED and call.thread.index != capture.thread:
-        return CAPTURE_WRONG_THREAD  # C-18
+        return CAPTURE_WRONG_THREAD  # C-18; the capture is over all the same
     if capture.invalid:
         return CAPTURE_INVALIDATED
     return SUCCESS if capture.unclear or _joined(capture) else CAPTURE_UNJOINED  # C-17

@@ -138,7 +138,9 @@ def _free(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outc
     value = call.value(Role.FREED)
     if value == 0:
         return done()
-    status, pointer, allocation = memory_nodes.free_target(core, call.thread, value, call.site, call.api.name)
+    status, pointer, allocation = memory_nodes.free_target(
+        core, call.thread, value, capture.graph, call.site, call.api.name
+    )
     if status:
         return Outcome(status, {})
     node = add(core, call.thread.process, capture, stream, call.site, call.api.name)

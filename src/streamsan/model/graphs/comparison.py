@@ -10,6 +10,7 @@ from streamsan.vocabulary import NodeKind
 
 TOPOLOGY_CHANGED = 2
 TYPE_CHANGED = 3
+PARAMETERS_CHANGED = 5
 """cudaGraphExecUpdateResult"""
 
 
@@ -38,4 +39,8 @@ def difference(executable: GraphExec, graph: Graph) -> Difference | None:
             return Difference(TOPOLOGY_CHANGED, new.node, before)
         if old.kind is not new.kind and NodeKind.OPAQUE not in (old.kind, new.kind):
             return Difference(TYPE_CHANGED, new.node)
+        known = old.allocation is not None and new.allocation is not None
+        if old.kind is NodeKind.FREE and known and old.allocation is not new.allocation:
+            # What a node frees cannot be changed (an H200 refuses it; which allocation there is may change, G-19).
+            return Difference(PARAMETERS_CHANGED, new.node)
     return None

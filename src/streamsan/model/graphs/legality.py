@@ -27,8 +27,8 @@ UNSAFE_EFFECTS = frozenset(
 )
 UNSAFE_MEMORY = frozenset(
     # cudaMalloc is the documentation's own example; the others and stream-ordered memory in a stream that does not
-    # capture behave alike (C-05, C-06). What was not measured (arrays, VMM, IPC) is not claimed.
-    {MemoryKind.PLAIN, MemoryKind.MANAGED, MemoryKind.PINNED, MemoryKind.STREAM_ORDERED}
+    # capture behave alike (C-05, C-06). VMM is not among them; what was not measured (IPC) is not claimed.
+    {MemoryKind.PLAIN, MemoryKind.MANAGED, MemoryKind.PINNED, MemoryKind.STREAM_ORDERED, MemoryKind.ARRAY}
 )
 UNSAFE_FREES = frozenset({FreeClass.DEVICE, FreeClass.PINNED, FreeClass.ASYNC})  # C-05, C-06
 UNSAFE_NAMES = frozenset(
@@ -36,6 +36,10 @@ UNSAFE_NAMES = frozenset(
     {
         "cudaMemPoolCreate",
         "cuMemPoolCreate",
+        "cudaMemPoolDestroy",
+        "cuMemPoolDestroy",
+        "cudaMemPoolGetAttribute",
+        "cuMemPoolGetAttribute",
         "cudaMemPoolTrimTo",
         "cuMemPoolTrimTo",
         "cudaDeviceSetLimit",

@@ -40,14 +40,17 @@ def own(process: Process, node: Node, allocation: Allocation) -> None:
 
 
 def free_target(
-    core: ModelCore, thread: HostThread, value: Value, site: int, api: str
+    core: ModelCore, thread: HostThread, value: Value, graph: Graph, site: int, api: str
 ) -> tuple[int, Pointer | None, Allocation | None]:
-    """Judge what a free node is given, and say so in the trace; return status, address and memory (None: unknown)."""
+    """Judge what a free node of a graph is given, and say so in the trace.
+
+    Return status, address and memory (None: unknown).
+    """
     pointer = core.pointer_of(thread, value, site, api)
     if pointer is None:
         return (INVALID_VALUE if value == 0 else SUCCESS), None, None
     allocation = core.allocation_of(thread, pointer)
-    status = _free_status(thread.process, pointer, allocation)
+    status = _free_status(thread.process, pointer, allocation, graph)
     generation = pointer.generation if allocation is None else allocation.generation
     core.emit(
         OperationKind.FREE,
@@ -61,7 +64,7 @@ def free_target(
     return status, pointer, allocation
 
 
-def _free_status(process: Process, pointer: Pointer, allocation: Allocation | None) -> int:
+def _free_status(process: Process, pointer: Pointer, allocation: Allocation | None, graph: Graph) -> int:
     if allocation is None:
         return INVALID_VALUE if pointer.exact else SUCCESS
     if allocation.assumed or allocation.kind is MemoryKind.UNKNOWN or not pointer.exact:
@@ -69,7 +72,8 @@ def _free_status(process: Process, pointer: Pointer, allocation: Allocation | No
     made = process.graphs.allocations.get(allocation.generation)
     if made is None or pointer.address != allocation.address:
         return INVALID_VALUE  # memory from outside (G-09), or not the start of it
-    return INVALID_VALUE if made.freed_by is not None else SUCCESS  # G-20: one free node in all graphs
+    # G-20: one free node in a graph, and none beside one in its own graph. Several others may each have one.
+    return INVALID_VALUE if graph in made.freed_in or made.node.graph in made.freed_in else SUCCESS
 
 
 def set_free(process: Process, node: Node, pointer: Pointer | None, allocation: Allocation | None) -> None:
@@ -79,8 +83,9 @@ def set_free(process: Process, node: Node, pointer: Pointer | None, allocation: 
     node.allocation = allocation
     size, generation = (0, pointer.generation) if allocation is None else (allocation.size, allocation.generation)
     node.references = (Reference(pointer.address, size, generation, AccessMode.WRITE),)
-    if allocation is not None and (made := process.graphs.allocations.get(allocation.generation)) is not None:
-        made.freed_by = node
+    made = None if allocation is None else process.graphs.allocations.get(allocation.generation)
+    if made is not None and node.graph is not None:
+        made.freed_in.append(node.graph)
 
 
 def has_memory_nodes(graph: Graph) -> bool:

@@ -211,7 +211,7 @@ def _add_allocation(core: ModelCore, call: Call, graph: Graph, dependencies: lis
 
 def _add_free(core: ModelCore, call: Call, graph: Graph, dependencies: list[Node]) -> Outcome:
     value = fields_of(call, descriptions.MEM_FREE).get("dptr")
-    status, pointer, allocation = memory_nodes.free_target(core, call.thread, value, call.site, call.api.name)
+    status, pointer, allocation = memory_nodes.free_target(core, call.thread, value, graph, call.site, call.api.name)
     if status:
         return refuse(core, call, graph) if pointer is None else Outcome(status, {})
     node = new_node(core, call.thread.process, graph, dependencies, call.site, call.api.name)

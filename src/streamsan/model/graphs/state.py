@@ -152,8 +152,8 @@ class MemoryNode:
     allocation: Allocation
     node: Node
     """its allocation node"""
-    freed_by: Node | None = None
-    """its one free node, in this graph or another"""
+    freed_in: list[Graph] = field(default_factory=list)
+    """graphs that free it: its own, or others"""
 
 
 @dataclass(slots=True)

@@ -65,12 +65,11 @@ def inspected(core: ModelCore, call: Call) -> tuple[Pointer | None, Allocation |
 def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give what lies at an address; memory that CUDA does not know is Unregistered, which is no error."""
     pointer, allocation = inspected(core, call)
-    if pointer is None:
+    if pointer is None and call.value(Role.INSPECTED) != 0:
         return Outcome(INVALID_VALUE, {})
-    if allocation is None:
-        return flat(
-            call, {"type": _UNREGISTERED, "device": _NO_DEVICE, "devicePointer": 0, "hostPointer": pointer.address}
-        )
+    if pointer is None or allocation is None:
+        address = 0 if pointer is None else pointer.address
+        return flat(call, {"type": _UNREGISTERED, "device": _NO_DEVICE, "devicePointer": 0, "hostPointer": address})
     kind = _HOST if allocation.kind in _HOST_KINDS else _MANAGED if allocation.kind is MemoryKind.MANAGED else _DEVICE
     return flat(
         call,

@@ -19,7 +19,7 @@ from streamsan.sim.executor.timelines import Timelines
 from streamsan.sim.executor.works import body_of, condition_of, label_of, staged_body
 from streamsan.sim.options import Driver, SimulationOptions
 from streamsan.sim.payloads import IllegalAddressError, LaunchFailedError
-from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
+from streamsan.vocabulary import ContextKind, FreeClass, MemoryKind, WaitClass
 
 if TYPE_CHECKING:
     from streamsan.model.graphs.state import GraphExec
@@ -28,11 +28,17 @@ if TYPE_CHECKING:
 
 SUCCESS = 0
 NOT_READY = 600
+DEVICES_UNAVAILABLE = 46
+"""after a reset that followed a sticky error: only a new process can use the device"""
+STAGED_BYTES = 2 << 20
+"""of pageable memory, up to which an asynchronous copy to a device returns at once (L-09)"""
 MOST_FAULTS = 100
 """messages kept"""
 
 _POOLED = frozenset({MemoryKind.STREAM_ORDERED, MemoryKind.POOL_IMPORT, MemoryKind.GRAPH})
 """Memory whose cudaFree does not wait (F-03)."""
+_WAITING = frozenset({FreeClass.DEVICE, FreeClass.ARRAY, FreeClass.PINNED, FreeClass.UNREGISTER, FreeClass.IPC_CLOSE})
+"""Frees that wait for the context that owns the memory."""
 _HOST_FREES = frozenset({FreeClass.HOST_HEAP, FreeClass.HOST_SCOPE, FreeClass.POOL_BLOCK, FreeClass.GRAPH_NODE})
 """Frees of memory that is not the device's to take back, or (a graph's node) not yet."""
 
@@ -51,11 +57,14 @@ class SimulatedDevice:
         self._policy = policy_of(options.schedule)
         self._waits = options.driver is Driver.H200
         """whether frees, resets and unregistrations wait as measured"""
+        self.refuses_freed_memory = self._waits
         self.memory = SimulatedMemory(Poison(seed))
         self.faults: list[str] = []
         """What work touched memory that was not there, one line each."""
         self.on_fault: Callable[[str, int], None] | None = None
         """Called with the line and the site of the call that issued the work."""
+        self._broken = 0
+        """the error that work met: "any further CUDA work will return the same error" (cudaErrorIllegalAddress)"""
         self._scheduler = Scheduler(self._policy, self._run)
         self._timelines = Timelines()
         self._storage = Storage(self.memory, self._policy, contract=not self._waits)
@@ -185,10 +194,9 @@ class SimulatedDevice:
 
     def _free_now(self, thread: HostThread, allocation: Allocation, block: Block, family: FreeClass) -> None:
         if self._waits:
-            if family in (FreeClass.PINNED, FreeClass.UNREGISTER):
-                self._wait_for_all()  # F-11, F-12
-            elif family in (FreeClass.DEVICE, FreeClass.ARRAY) and allocation.kind not in _POOLED:
-                # F-01, F-10; the pointer's own context, whichever is current (F-15)
+            pooled = allocation.kind in _POOLED
+            if family in _WAITING and not (pooled and family is FreeClass.DEVICE):
+                # F-01, F-10, F-11, F-12; the pointer's own context, whichever is current (F-15)
                 self._wait_for_context(allocation.context or (thread.stack[-1] if thread.stack else None))
         self._storage.discard(block)
 
@@ -223,9 +231,24 @@ class SimulatedDevice:
         else:
             body = body_of(self.memory, work, timeline.work.context)
         task = self._scheduler.follow(timeline, label_of(work), body, (), condition_of(self.memory, work))
-        if wait is WaitClass.COMPLETE or (wait is WaitClass.MAYBE_COMPLETE and not self._policy.chance(0.6)):
+        if wait is WaitClass.COMPLETE or self._copy_waits(work, wait, staged):
             self._scheduler.wait([task])
         self._scheduler.after_call()
+
+    def _copy_waits(self, work: Work, wait: WaitClass, staged: bool) -> bool:
+        """Decide whether a copy that need not be complete on return is."""
+        maybe = wait is WaitClass.MAYBE_COMPLETE
+        if self._waits and isinstance(work, CopyWork):
+            if staged:
+                return maybe and work.width * work.height * work.depth > STAGED_BYTES
+            managed = sum(map(self._is_managed, (work.to.address, work.source.address)))
+            if managed:
+                return maybe or managed == 1
+        return maybe and not self._policy.chance(0.6)
+
+    def _is_managed(self, address: int) -> bool:
+        block = self.memory.find(address)
+        return block is not None and block.kind is MemoryKind.MANAGED
 
     def run_now(self, thread: HostThread, work: Work) -> None:
         """Work that the host does itself during the call. What it cannot reach is a fault of no context."""
@@ -256,19 +279,19 @@ class SimulatedDevice:
     def synchronize_stream(self, thread: HostThread, stream: Stream) -> None:
         """The host waits for a stream, and what the default stream's rules put before its end."""
         self._scheduler.wait(self._timelines.of(thread, stream).awaited())
-        self._scheduler.after_call()
+        self._waited()
 
     def synchronize_event(self, thread: HostThread, event: Event) -> None:
         """The host waits for the event's latest record."""
         record = self._timelines.recorded(event)
         if record is not None:
             self._scheduler.wait([record.task])
-        self._scheduler.after_call()
+        self._waited()
 
     def synchronize_context(self, thread: HostThread, context: Context) -> None:
         """The host waits for a context."""
         self._wait_for_context(context)
-        self._scheduler.after_call()
+        self._waited()
 
     def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> Value:
         """Return 0 (complete) or 600 (not ready)."""
@@ -299,12 +322,17 @@ class SimulatedDevice:
     def end_context(self, thread: HostThread, context: Context) -> None:
         """A context was reset or destroyed: its memory is gone, and (contract) what was pending may never have run."""
         work = self._timelines.work(context)
-        if self._waits or not self._drops_pending():
+        if self._waits:
             with suppress(DeadlockError):
-                self._wait_for_context(context)  # R-01
+                self._wait_for_device(context.ordinal)  # R-01, L-22
+        elif not self._drops_pending():
+            with suppress(DeadlockError):
+                self._wait_for_context(context)
         self._scheduler.drop(work)
         self._storage.end_context(context)
         self._timelines.end(context)
+        if self._broken and context.kind is ContextKind.PRIMARY:
+            self._broken = DEVICES_UNAVAILABLE
         self._scheduler.after_call()
 
     def _drops_pending(self) -> bool:
@@ -343,24 +371,23 @@ class SimulatedDevice:
     def pool_usage(self, pool: OtherHandle) -> tuple[int, int]:
         """Return the bytes that a pool has reserved, and those of them in use."""
         found = self._storage.pool(pool, None)
-        return found.held, found.used
+        return found.reserved, found.asked
 
     def sticky_error(self, context: Context) -> int:
-        """Return the error that work of this context met (700, 719), 0 if none."""
-        return self._timelines.work(context).error
+        """Return the error that work met (700, 719), 0 if none: it ends the process's use of CUDA, in all contexts."""
+        return self._broken
 
     # -- running ----------------------------------------------------------------------------------
     def _run(self, task: Task, body: Body) -> None:
-        work = task.timeline.work
-        if work.error and not task.essential:
-            return  # after a sticky error nothing of its context runs
+        if self._broken and not task.essential:
+            return  # after a sticky error nothing runs
         try:
             body()
         except IllegalAddressError as error:
-            work.error = ILLEGAL_ADDRESS
+            self._broken = self._broken or ILLEGAL_ADDRESS
             self._note(f"{task.label}: {error} (error {ILLEGAL_ADDRESS})", task.site)
         except LaunchFailedError as error:
-            work.error = LAUNCH_FAILURE
+            self._broken = self._broken or LAUNCH_FAILURE
             self._note(f"{task.label} failed: {error} (error {LAUNCH_FAILURE})", task.site)
 
     def _note(self, message: str, site: int) -> None:
@@ -374,8 +401,15 @@ class SimulatedDevice:
         self._scheduler.after_call()
         return SUCCESS if complete else NOT_READY
 
+    def _waited(self) -> None:
+        """After a wait the driver gives back what pools hold above their thresholds; promised is that it will try."""
+        if self._waits:
+            self._storage.release_unused()
+        self._scheduler.after_call()
+
     def _wait_for_context(self, context: Context | None) -> None:
         self._scheduler.wait(self._timelines.work(context).tails())
 
-    def _wait_for_all(self) -> None:
-        self._scheduler.wait([task for work in self._timelines.works() for task in work.tails()])
+    def _wait_for_device(self, ordinal: int) -> None:
+        works = [work for work in self._timelines.works() if work.context is None or work.context.ordinal == ordinal]
+        self._scheduler.wait([task for work in works for task in work.tails()])

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 FOLLOW_EVENTS = 1
 OPPORTUNISTIC = 2
 INTERNAL_DEPENDENCIES = 3
+RELEASE_THRESHOLD = 4
 """Numbers of cudaMemPoolAttr."""
+_PIECE = 32 << 20
+"""Pools get memory from the device in pieces of this size (observed; it is not documented)."""
+_GAP = 512
+"""Bytes that a block is longer than what was asked for, rounded up."""
 _MOST_CANDIDATES = 64
 """of one size that are looked at: a cost limit, not a promise"""
 _MOST_WASTE = 8
@@ -133,6 +138,10 @@ class Pool:
     """what the model knows of it: attributes, which devices have access"""
     used: int = 0
     """bytes of live blocks"""
+    asked: int = 0
+    """bytes that the program has asked for and not freed, as the attributes count"""
+    _sizes: dict[int, int] = field(default_factory=dict)
+    """start of a live block -> bytes asked for"""
     _cached: dict[int, list[Cached]] = field(default_factory=dict)
 
     def allows(self, attribute: int) -> bool:
@@ -147,6 +156,12 @@ class Pool:
     def held(self) -> int:
         """Bytes reserved: in use, or freed and not trimmed."""
         return self.used + sum(extent * len(cached) for extent, cached in self._cached.items())
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that the pool has from the device, as the attributes count."""
+        blocks = len(self._sizes) + sum(map(len, self._cached.values()))
+        return -(-(self.held - _GAP * blocks) // _PIECE) * _PIECE
 
     def allocate(self, size: int, timeline: Timeline, context: Context | None) -> Given | None:
         """Return a block for an allocation in a stream; None: out of memory."""
@@ -165,12 +180,21 @@ class Pool:
         if not given.is_pending:
             block.size = size
         self.used += block.extent
+        self.asked += size
+        self._sizes[block.start] = size
         return given
 
     def release(self, block: Block, freed: Task | None, timeline: int, position: int) -> None:
         """Take a block back. It stays accessible until it is trimmed."""
         self.used -= block.extent
+        self.asked -= self._sizes.pop(block.start, 0)
         self._cached.setdefault(block.extent, []).append(Cached(block, freed, timeline, position))
+
+    def release_unused(self) -> None:
+        """Give back what is held above the release threshold, 0 if the program set none."""
+        threshold = 0 if self.handle is None else self.handle.attributes.get(RELEASE_THRESHOLD, 0)
+        if self._cached and self.held > threshold:
+            self.trim(threshold)
 
     def trim(self, keep: int) -> None:
         """Give back what is free, down to `keep` bytes held. A free that is pending is not waited for (A-08)."""
@@ -209,9 +233,11 @@ class Pool:
             return True
         if self.allows(FOLLOW_EVENTS) and timeline.has_seen(cached.timeline, cached.position):
             return True
-        # Opportunistic reuse is left to chance only where the contract is simulated: the driver always does it (A-03).
-        done = cached.freed.done and self.allows(OPPORTUNISTIC)
-        return done and (not self.contract or self.policy.chance(0.75))
+        # Opportunistic reuse is left to chance only where the contract is simulated: the driver always does it (A-03),
+        # also where the program forbids it, for what the host has waited for.
+        if not self.contract:
+            return cached.freed.done
+        return cached.freed.done and self.allows(OPPORTUNISTIC) and self.policy.chance(0.75)
 
     def _take(self, cached: Cached, extent: int) -> Given:
         block = cached.block

@@ -192,6 +192,11 @@ class Storage:
         pool.handle = known or pool.handle
         return pool
 
+    def release_unused(self) -> None:
+        """Give back what pools hold above their release thresholds."""
+        for pool in self._pools.values():
+            pool.release_unused()
+
     def memory_info(self, ordinal: int) -> tuple[int, int]:
         """Return the free and all bytes of a device."""
         heap = self._heap(ordinal)

@@ -62,8 +62,6 @@ class ContextWork:
 
     def __init__(self, context: Context | None) -> None:
         self.context = context
-        self.error = 0
-        """sticky"""
         self.legacy: Timeline | None = None
         self.active: dict[Timeline, None] = {}
         """timelines with work that is not done"""

@@ -1,0 +1,422 @@
+"""Calls while a stream captures: in each mode, by the capturing thread and by another one."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.lab import PAGE, Lab
+from conformance.registry import Case, Observation, Observations, family
+
+MODES = ("Global", "ThreadLocal", "Relaxed")
+
+
+SUCCESS, UNSUPPORTED, INVALIDATED = (
+    "cudaSuccess",
+    "cudaErrorStreamCaptureUnsupported",
+    "cudaErrorStreamCaptureInvalidated",
+)
+
+
+IMPLICIT, ISOLATION, CAPTURED = (
+    "cudaErrorStreamCaptureImplicit",
+    "cudaErrorStreamCaptureIsolation",
+    "cudaErrorCapturedEvent",
+)
+
+
+@dataclass(slots=True)
+class Bench:
+    """What a call may use. All was made before the capture began."""
+
+    lab: Lab
+    capturing: Any
+    other: Any
+    blocking: Any
+    captured: Any
+    """an event recorded in the capture"""
+    recorded: Any
+    """an event recorded outside"""
+    fresh: Any
+    """an event never recorded"""
+    plain: Any
+    victim: Any
+    pooled: Any
+    host_victim: Any
+    managed: Any
+    page: int
+    graph: Any
+    exec: Any
+    pool: Any
+    default_pool: Any
+
+    @property
+    def rt(self) -> Any:
+        """The runtime."""
+        return self.lab.rt
+
+    @property
+    def cu(self) -> Any:
+        """The driver."""
+        return self.lab.cu
+
+
+def _bench(lab: Lab, legacy: bool) -> Bench:
+    rt = lab.rt
+    other = lab.stream()
+    graph = lab.ok(rt.cudaGraphCreate(0))
+    lab.ok(rt.cudaGraphAddEmptyNode(graph, None, 0))
+    bench = Bench(
+        lab,
+        lab.stream(blocking=legacy),
+        other,
+        lab.stream(blocking=True),
+        lab.event(),
+        lab.event(other),
+        lab.event(),
+        lab.plain(PAGE),
+        lab.plain(PAGE),
+        lab.pooled(other, PAGE),
+        lab.pinned(PAGE),
+        lab.managed(PAGE),
+        int(lab.pageable(2 * PAGE).ctypes.data),
+        graph,
+        lab.instantiate(graph),
+        lab.pool(),
+        lab.ok(rt.cudaDeviceGetDefaultMemPool(0)),
+    )
+    lab.ok(rt.cudaDeviceSynchronize())
+    return bench
+
+
+Call = Callable[[Bench], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A call."""
+
+    name: str
+    call: Call
+    facts: tuple[str, ...] = ()
+    legacy: bool = False
+    """the capturing stream is a blocking one"""
+    outcome: tuple[str, ...] | str = ()
+    """("unsafe",): forbidden where unsafe calls are; (status,): everywhere that status and the capture ends well;
+    (status, "invalidated"): everywhere so"""
+
+
+def _location(b: Bench) -> Any:
+    location = b.rt.cudaMemLocation()
+    location.type, location.id = b.rt.cudaMemLocationType.cudaMemLocationTypeDevice, 0
+    return location
+
+
+def _host_function(b: Bench) -> Sequence[Any]:
+    return b.lab.host_function(b.capturing, lambda: None)  # type: ignore[no-any-return]
+
+
+def _callback(b: Bench) -> Sequence[Any]:
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    function = kind(lambda stream, status, data: None)
+    b.lab._kept.append(function)
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    return b.rt.cudaStreamAddCallback(b.capturing, b.rt.cudaStreamCallback_t(address), 0, 0)  # type: ignore[no-any-return]
+
+
+def _pool_create(b: Bench) -> Sequence[Any]:
+    properties = b.rt.cudaMemPoolProps()
+    properties.allocType = b.rt.cudaMemAllocationType.cudaMemAllocationTypePinned
+    properties.location.type = b.rt.cudaMemLocationType.cudaMemLocationTypeDevice
+    return b.rt.cudaMemPoolCreate(properties)  # type: ignore[no-any-return]
+
+
+UNSAFE = ("unsafe",)
+
+
+FINE = (SUCCESS,)
+
+
+REFUSED = (UNSUPPORTED, "invalidated")
+
+
+ROWS = (
+    Row(
+        "cudaStreamSynchronize(capturing)",
+        lambda b: b.rt.cudaStreamSynchronize(b.capturing),
+        ("C-01", "G-05"),
+        outcome=REFUSED,
+    ),
+    Row("cudaStreamQuery(capturing)", lambda b: b.rt.cudaStreamQuery(b.capturing), ("C-01",), outcome=REFUSED),
+    Row("cudaDeviceSynchronize", lambda b: b.rt.cudaDeviceSynchronize(), ("C-01",), outcome=REFUSED),
+    Row("cuCtxSynchronize", lambda b: b.cu.cuCtxSynchronize(), ("C-01",)),
+    Row(
+        "cudaEventSynchronize(captured)",
+        lambda b: b.rt.cudaEventSynchronize(b.captured),
+        ("C-02",),
+        outcome=(CAPTURED, "invalidated"),
+    ),
+    Row(
+        "cudaEventQuery(captured)",
+        lambda b: b.rt.cudaEventQuery(b.captured),
+        ("C-02",),
+        outcome=(CAPTURED, "invalidated"),
+    ),
+    Row("cudaEventElapsedTime(captured)", lambda b: b.rt.cudaEventElapsedTime(b.captured, b.captured), ("C-03",)),
+    Row("cudaStreamSynchronize(other)", lambda b: b.rt.cudaStreamSynchronize(b.other), ("C-04",), outcome=UNSAFE),
+    Row("cudaStreamQuery(other)", lambda b: b.rt.cudaStreamQuery(b.other), ("C-04",), outcome=UNSAFE),
+    Row("cudaEventSynchronize(other)", lambda b: b.rt.cudaEventSynchronize(b.recorded), ("C-04",), outcome=UNSAFE),
+    Row("cudaEventQuery(other)", lambda b: b.rt.cudaEventQuery(b.recorded), ("C-04",), outcome=UNSAFE),
+    Row("cudaMalloc", lambda b: b.rt.cudaMalloc(256), ("C-05", "G-06"), outcome=UNSAFE),
+    Row("cuMemAlloc", lambda b: b.cu.cuMemAlloc(256), ("C-05",)),
+    Row("cudaMallocPitch", lambda b: b.rt.cudaMallocPitch(64, 4), ("C-05",), outcome=UNSAFE),
+    Row(
+        "cudaMallocManaged", lambda b: b.rt.cudaMallocManaged(256, b.rt.cudaMemAttachGlobal), ("C-05",), outcome=UNSAFE
+    ),
+    Row("cudaMallocHost", lambda b: b.rt.cudaMallocHost(256), ("C-05",), outcome=UNSAFE),
+    Row("cudaFree", lambda b: b.rt.cudaFree(b.victim), ("C-05", "G-06"), outcome=UNSAFE),
+    Row("cuMemFree", lambda b: b.cu.cuMemFree(int(b.victim)), ("C-05",)),
+    Row("cudaFree(NULL)", lambda b: b.rt.cudaFree(0), ("C-05",), outcome=UNSAFE),
+    Row("cudaFree(pool memory)", lambda b: b.rt.cudaFree(b.pooled), ("C-05",), outcome=UNSAFE),
+    Row("cudaFreeHost", lambda b: b.rt.cudaFreeHost(b.host_victim), ("C-05",), outcome=UNSAFE),
+    Row("cudaHostRegister", lambda b: b.rt.cudaHostRegister(b.page, PAGE, 0), ("C-05",), outcome=UNSAFE),
+    Row("cudaMallocAsync(other)", lambda b: b.rt.cudaMallocAsync(256, b.other), ("C-06",), outcome=UNSAFE),
+    Row(
+        "cudaFreeAsync(pool memory, other)", lambda b: b.rt.cudaFreeAsync(b.pooled, b.other), ("C-06",), outcome=UNSAFE
+    ),
+    Row("cudaMemPoolCreate", _pool_create, ("C-06",), outcome=UNSAFE),
+    Row("cudaMemPoolTrimTo", lambda b: b.rt.cudaMemPoolTrimTo(b.default_pool, 0), ("C-06",), outcome=UNSAFE),
+    Row("cudaMemPoolDestroy", lambda b: b.rt.cudaMemPoolDestroy(b.pool)),
+    Row(
+        "cudaMemPoolGetAttribute",
+        lambda b: b.rt.cudaMemPoolGetAttribute(b.default_pool, b.rt.cudaMemPoolAttr.cudaMemPoolAttrUsedMemCurrent),
+    ),
+    Row("cudaGraphInstantiate", lambda b: b.rt.cudaGraphInstantiate(b.graph, 0), ("C-06",), outcome=UNSAFE),
+    Row(
+        "cudaDeviceSetLimit",
+        lambda b: b.rt.cudaDeviceSetLimit(b.rt.cudaLimit.cudaLimitPrintfFifoSize, 1 << 21),
+        ("C-06",),
+        outcome=UNSAFE,
+    ),
+    Row(
+        "cudaFreeAsync(pool memory, capturing)",
+        lambda b: b.rt.cudaFreeAsync(b.pooled, b.capturing),
+        ("C-07", "G-09"),
+        outcome=("cudaErrorInvalidValue",),
+    ),
+    Row(
+        "cudaFreeAsync(cudaMalloc memory, capturing)",
+        lambda b: b.rt.cudaFreeAsync(b.plain, b.capturing),
+        ("C-07", "G-09"),
+        outcome=("cudaErrorInvalidValue",),
+    ),
+    Row("cudaMallocAsync(capturing)", lambda b: b.rt.cudaMallocAsync(256, b.capturing)),
+    Row("cudaMemcpy pageable", lambda b: b.rt.cudaMemcpy(b.plain, b.page, 256, b.lab.h2d), ("C-08",), outcome=FINE),
+    Row(
+        "cudaMemcpy within the device",
+        lambda b: b.rt.cudaMemcpy(b.plain, b.victim, 64, b.lab.d2d),
+        ("C-08",),
+        outcome=FINE,
+    ),
+    Row("cudaMemset", lambda b: b.rt.cudaMemset(b.plain, 0, 256), ("C-08",), outcome=FINE),
+    Row("launch(legacy)", lambda b: b.lab.write_words(b.plain, 1, 0, 256), ("C-08",)),
+    Row("launch(legacy), blocking", lambda b: b.lab.write_words(b.plain, 1, 0, 256), ("C-09",), True),
+    Row(
+        "cudaMemsetAsync(legacy), blocking",
+        lambda b: b.rt.cudaMemsetAsync(b.plain, 0, 64, 0),
+        ("C-09",),
+        True,
+        (IMPLICIT, "invalidated"),
+    ),
+    Row(
+        "cudaMemcpy, blocking",
+        lambda b: b.rt.cudaMemcpy(b.plain, b.page, 256, b.lab.h2d),
+        ("C-09",),
+        True,
+        (IMPLICIT, "invalidated"),
+    ),
+    Row(
+        "cudaStreamSynchronize(legacy), blocking",
+        lambda b: b.rt.cudaStreamSynchronize(0),
+        ("C-09",),
+        True,
+        (IMPLICIT, "invalidated"),
+    ),
+    Row(
+        "cudaStreamQuery(legacy), blocking",
+        lambda b: b.rt.cudaStreamQuery(0),
+        ("C-09",),
+        True,
+        (IMPLICIT, "invalidated"),
+    ),
+    Row(
+        "cudaEventRecord(legacy), blocking",
+        lambda b: b.rt.cudaEventRecord(b.fresh, 0),
+        ("C-09",),
+        True,
+        (IMPLICIT, "invalidated"),
+    ),
+    Row(
+        "cudaStreamWaitEvent(legacy, captured), blocking",
+        lambda b: b.rt.cudaStreamWaitEvent(0, b.captured, 0),
+        ("C-09",),
+        True,
+        (IMPLICIT, "invalidated"),
+    ),
+    Row("launch(other blocking), blocking", lambda b: b.lab.write_words(b.plain, 1, b.blocking, 256), ("C-10",), True),
+    Row("cudaMemsetAsync(other)", lambda b: b.rt.cudaMemsetAsync(b.plain, 0, 256, b.other), ("C-10",), outcome=FINE),
+    Row(
+        "cudaMemcpyAsync(pageable, capturing)",
+        lambda b: b.rt.cudaMemcpyAsync(b.plain, b.page, 256, b.lab.h2d, b.capturing),
+        ("C-10",),
+        outcome=FINE,
+    ),
+    Row(
+        "cudaMemcpyAsync(to pageable, capturing)",
+        lambda b: b.rt.cudaMemcpyAsync(b.page, b.plain, 256, b.lab.d2h, b.capturing),
+        ("C-10",),
+        outcome=FINE,
+    ),
+    Row(
+        "cudaStreamWaitEvent(capturing, from outside)",
+        lambda b: b.rt.cudaStreamWaitEvent(b.capturing, b.recorded, 0),
+        ("C-11",),
+        outcome=(ISOLATION, "invalidated"),
+    ),
+    Row(
+        "cudaStreamWaitEvent(capturing, never recorded)",
+        lambda b: b.rt.cudaStreamWaitEvent(b.capturing, b.fresh, 0),
+        ("C-11",),
+        outcome=FINE,
+    ),
+    Row(
+        "cudaStreamWaitEvent(capturing, from outside, external)",
+        lambda b: b.rt.cudaStreamWaitEvent(b.capturing, b.recorded, b.rt.cudaEventWaitExternal),
+        ("C-11",),
+        outcome=FINE,
+    ),
+    Row(
+        "cudaEventRecordWithFlags(capturing, external)",
+        lambda b: b.rt.cudaEventRecordWithFlags(b.fresh, b.capturing, b.rt.cudaEventRecordExternal),
+    ),
+    Row(
+        "cudaStreamBeginCapture(capturing)",
+        lambda b: b.rt.cudaStreamBeginCapture(b.capturing, b.lab.capture_mode("Global")),
+        ("C-12",),
+        outcome=("cudaErrorIllegalState",),
+    ),
+    Row(
+        "cudaStreamEndCapture(other)",
+        lambda b: b.rt.cudaStreamEndCapture(b.other),
+        ("C-12",),
+        outcome=("cudaErrorIllegalState",),
+    ),
+    Row(
+        "cudaStreamBeginCapture(legacy)",
+        lambda b: b.rt.cudaStreamBeginCapture(0, b.lab.capture_mode("Global")),
+        ("C-13",),
+        outcome=(UNSUPPORTED,),
+    ),
+    Row("cudaGraphLaunch(capturing)", lambda b: b.rt.cudaGraphLaunch(b.exec, b.capturing), ("C-14",), outcome=REFUSED),
+    Row("cudaStreamAddCallback(capturing)", _callback, ("C-14",), outcome=REFUSED),
+    Row(
+        "cudaStreamAttachMemAsync(capturing)",
+        lambda b: b.rt.cudaStreamAttachMemAsync(b.capturing, b.managed, 0, b.rt.cudaMemAttachSingle),
+        ("C-14",),
+    ),
+    Row(
+        "cudaMemPrefetchAsync(managed, capturing)",
+        lambda b: b.rt.cudaMemPrefetchAsync(b.managed, 256, _location(b), 0, b.capturing),
+        ("C-14",),
+    ),
+    Row("cudaGraphLaunch(other)", lambda b: b.rt.cudaGraphLaunch(b.exec, b.other), ("C-15",), outcome=FINE),
+    Row("cudaGraphUpload(other)", lambda b: b.rt.cudaGraphUpload(b.exec, b.other), ("C-15",), outcome=FINE),
+    Row("cudaLaunchHostFunc(capturing)", _host_function, ("C-15",), outcome=FINE),
+    Row("cudaStreamCreate", lambda b: b.rt.cudaStreamCreate(), ("C-15",), outcome=FINE),
+    Row("cudaStreamDestroy(other)", lambda b: b.rt.cudaStreamDestroy(b.other)),
+    Row("cudaEventCreate", lambda b: b.rt.cudaEventCreate(), ("C-15",), outcome=FINE),
+    Row("cudaEventRecord(other)", lambda b: b.rt.cudaEventRecord(b.fresh, b.other)),
+    Row("cudaEventDestroy(captured)", lambda b: b.rt.cudaEventDestroy(b.captured), ("C-15",), outcome=FINE),
+    Row("cudaMemGetInfo", lambda b: b.rt.cudaMemGetInfo(), ("C-15",), outcome=FINE),
+    Row("cudaPointerGetAttributes", lambda b: b.rt.cudaPointerGetAttributes(b.plain), ("C-15",), outcome=FINE),
+    Row("cudaDeviceGraphMemTrim", lambda b: b.rt.cudaDeviceGraphMemTrim(0), ("C-15",), outcome=FINE),
+    Row("cudaStreamWaitEvent(other, captured)", lambda b: b.rt.cudaStreamWaitEvent(b.other, b.captured, 0)),
+    Row("cudaStreamIsCapturing(legacy)", lambda b: b.rt.cudaStreamIsCapturing(0)),
+    Row("cudaStreamIsCapturing(legacy), blocking", lambda b: b.rt.cudaStreamIsCapturing(0), legacy=True),
+    Row("cudaGetLastError", lambda b: b.rt.cudaGetLastError()),
+    Row("cudaSetDevice", lambda b: b.rt.cudaSetDevice(0)),
+    Row("cuModuleLoadData", lambda b: b.cu.cuModuleLoadData(b.lab._image)),
+    Row("cuStreamWriteValue32(capturing)", lambda b: b.cu.cuStreamWriteValue32(int(b.capturing), int(b.plain), 1, 0)),
+    Row("cuMemAddressReserve", lambda b: b.cu.cuMemAddressReserve(2 << 20, 0, 0, 0)),
+    Row(
+        "cudaMallocArray",
+        lambda b: b.rt.cudaMallocArray(
+            b.lab.ok(b.rt.cudaCreateChannelDesc(32, 0, 0, 0, b.rt.cudaChannelFormatKind.cudaChannelFormatKindUnsigned)),
+            64,
+            4,
+            0,
+        ),
+    ),
+)
+
+
+def _expected(row: Row) -> dict[str, Observation]:
+    if not row.outcome:
+        return {}
+    expected: dict[str, Observation] = {}
+    for mode in MODES:
+        for thread in ("same", "other"):
+            if row.outcome == UNSAFE:
+                forbidden = mode == "Global" or (mode == "ThreadLocal" and thread == "same")
+                outcome = [UNSUPPORTED, INVALIDATED] if forbidden else [SUCCESS, SUCCESS]
+            else:
+                outcome = [row.outcome[0], INVALIDATED if len(row.outcome) > 1 else SUCCESS]
+            expected[f"{mode}, {thread} thread"] = outcome
+    return expected
+
+
+def _call(lab: Lab, row: Row) -> Observations:
+    """Observe of each mode and thread: the status of the call, then that of the capture's end."""
+    rt = lab.rt
+    observed: Observations = {}
+    lab.kernel("write_words")
+    for mode in MODES:
+        for thread in ("same", "other"):
+            bench = _bench(lab, row.legacy)
+            lab.begin_capture(bench.capturing, mode)
+            lab.ok(rt.cudaMemsetAsync(bench.plain, 1, PAGE, bench.capturing))
+            lab.ok(rt.cudaEventRecord(bench.captured, bench.capturing))
+
+            def call(bench: Bench = bench) -> str:
+                status = lab.status(row.call(bench))
+                rt.cudaGetLastError()
+                return status
+
+            try:
+                status = call() if thread == "same" else lab.on_thread(call)
+            finally:
+                end = lab.status(rt.cudaStreamEndCapture(bench.capturing))
+            rt.cudaGetLastError()
+            rt.cudaDeviceSynchronize()
+            for stream in (bench.capturing, bench.blocking):
+                lab.ok(rt.cudaStreamDestroy(stream))
+            observed[f"{mode}, {thread} thread"] = [status, end]
+    return observed
+
+
+family(
+    (
+        Case(
+            f"capture/{row.name}",
+            f"{row.name} while a {'blocking' if row.legacy else 'non-blocking'} stream captures",
+            (*row.facts, "capture-modes"),
+            lambda lab: {},
+            _expected(row),
+        ),
+        _call,
+        (row,),
+    )
+    for row in ROWS
+)

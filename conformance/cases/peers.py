@@ -1,0 +1,305 @@
+"""Two devices: access, copies, frees on one while the other writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.lab import SIZE, Lab
+from conformance.registry import Observations, case
+
+
+def _on(lab: Lab, device: int) -> None:
+    lab.ok(lab.rt.cudaSetDevice(device))
+    lab.ok(lab.rt.cudaFree(0))
+
+
+def _peer_memory(lab: Lab, *, enabled: bool = True) -> Any:
+    """Return memory of device 1; device 0 is current, and may access it if `enabled`."""
+    rt = lab.rt
+    _on(lab, 1)
+    memory = lab.plain(byte=1)
+    lab.kernel("spin")
+    _on(lab, 0)
+    if enabled:
+        rt.cudaDeviceEnablePeerAccess(1, 0)
+        rt.cudaGetLastError()
+    return memory
+
+
+@case(
+    "peer/statuses",
+    "peer access: may it, enabled, enabled twice, of itself, disabled, disabled twice",
+    ["peers"],
+    devices=2,
+    fresh=True,
+)
+def statuses(lab: Lab) -> Observations:
+    rt = lab.rt
+    _on(lab, 1)
+    _on(lab, 0)
+    return {
+        "can": int(lab.ok(rt.cudaDeviceCanAccessPeer(0, 1))),
+        "can itself": int(lab.ok(rt.cudaDeviceCanAccessPeer(0, 0))),
+        "enable": lab.status(rt.cudaDeviceEnablePeerAccess(1, 0)),
+        "enable again": lab.status(rt.cudaDeviceEnablePeerAccess(1, 0)),
+        "enable itself": lab.status(rt.cudaDeviceEnablePeerAccess(0, 0)),
+        "disable": lab.status(rt.cudaDeviceDisablePeerAccess(1)),
+        "disable again": lab.status(rt.cudaDeviceDisablePeerAccess(1)),
+        "with flags": lab.status(rt.cudaDeviceEnablePeerAccess(1, 1)),
+    }
+
+
+@case(
+    "peer/free-under-writer",
+    "cudaFree of device 1's memory while a kernel of device 0 is about to write to it",
+    ["peers", "F-01", "implicit-free"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def free_under_writer(lab: Lab) -> Observations:
+    memory = _peer_memory(lab)
+    stream = lab.stream()
+    pending = lab.busy(stream)
+    lab.ok(lab.write_words(memory, 5, stream))
+    observed = lab.waited(pending, lambda: lab.rt.cudaFree(memory))
+    observed["writer"] = lab.status(lab.rt.cudaStreamSynchronize(stream))
+    return observed
+
+
+@case(
+    "peer/free-under-other-device",
+    "cudaFree of device 1's memory while an unrelated kernel of device 0 runs, device 0 current",
+    ["peers", "F-15", "implicit-free"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def free_under_other(lab: Lab) -> Observations:
+    memory = _peer_memory(lab, enabled=False)
+    pending = lab.busy(lab.stream())
+    return lab.waited(pending, lambda: lab.rt.cudaFree(memory))
+
+
+@case(
+    "peer/free-own-device-busy",
+    "cudaFree of device 1's memory while a kernel of device 1 runs, device 0 current",
+    ["peers", "F-15", "implicit-free"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def free_own_busy(lab: Lab) -> Observations:
+    memory = _peer_memory(lab, enabled=False)
+    _on(lab, 1)
+    pending = lab.busy(lab.stream())
+    lab.ok(lab.rt.cudaSetDevice(0))
+    return lab.waited(pending, lambda: lab.rt.cudaFree(memory))
+
+
+@case(
+    "peer/pinned-free",
+    "cudaFreeHost while a kernel of the other device runs",
+    ["peers", "F-11", "implicit-free"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def pinned_free(lab: Lab) -> Observations:
+    _peer_memory(lab, enabled=False)
+    host = lab.pinned()
+    _on(lab, 1)
+    pending = lab.busy(lab.stream())
+    lab.ok(lab.rt.cudaSetDevice(0))
+    return lab.waited(pending, lambda: lab.rt.cudaFreeHost(host))
+
+
+@case(
+    "peer/managed-free",
+    "cudaFree of managed memory while a kernel of the other device runs",
+    ["peers", "F-10", "implicit-free"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def managed_free(lab: Lab) -> Observations:
+    _peer_memory(lab, enabled=False)
+    memory = lab.managed()
+    _on(lab, 1)
+    pending = lab.busy(lab.stream())
+    lab.ok(lab.rt.cudaSetDevice(0))
+    return lab.waited(pending, lambda: lab.rt.cudaFree(memory))
+
+
+@case(
+    "peer/kernel-without-access",
+    "a kernel of device 0 writes to device 1's memory without peer access",
+    ["peers"],
+    devices=2,
+    fresh=True,
+)
+def without_access(lab: Lab) -> Observations:
+    memory = _peer_memory(lab, enabled=False)
+    stream = lab.stream()
+    return {
+        "launch": lab.status(lab.write_words(memory, 5, stream)),
+        "wait": lab.status(lab.rt.cudaStreamSynchronize(stream)),
+    }
+
+
+@case(
+    "peer/kernel-with-access",
+    "a kernel of device 0 writes to device 1's memory with peer access",
+    ["peers"],
+    devices=2,
+    fresh=True,
+)
+def with_access(lab: Lab) -> Observations:
+    memory = _peer_memory(lab)
+    stream = lab.stream()
+    lab.ok(lab.write_words(memory, 0x05050505, stream))
+    return {"wait": lab.status(lab.rt.cudaStreamSynchronize(stream)), "wrong": lab.wrong(memory, 5)}
+
+
+@case(
+    "peer/copy",
+    "cudaMemcpyPeer, cudaMemcpy and cudaMemcpyPeerAsync between devices while a kernel of the source device runs",
+    ["peers", "copy-return"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def copy(lab: Lab) -> Observations:
+    rt, far = lab.rt, _peer_memory(lab)
+    near, stream = lab.plain(byte=5), lab.stream(blocking=True)
+    lab.ok(rt.cudaMemcpyPeer(far, 1, near, 0, SIZE))
+    lab.ok(rt.cudaDeviceSynchronize())
+    observed: Observations = {}
+    for name, call in (
+        ("cudaMemcpyPeer", lambda: rt.cudaMemcpyPeer(far, 1, near, 0, SIZE)),
+        ("cudaMemcpy", lambda: rt.cudaMemcpy(far, near, SIZE, lab.default)),
+        ("cudaMemcpyPeerAsync", lambda: rt.cudaMemcpyPeerAsync(far, 1, near, 0, SIZE, stream)),
+    ):
+        pending = lab.busy(stream)
+        _, observed[name] = lab.timed(pending, call)
+        lab.ok(rt.cudaDeviceSynchronize())
+    observed["wrong"] = lab.wrong(far, 5)
+    return observed
+
+
+@case(
+    "peer/copy-destination-busy",
+    "cudaMemcpyPeer from device 0 to device 1 while a kernel of device 1's blocking stream runs",
+    ["peers", "copy-return"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def copy_destination_busy(lab: Lab) -> Observations:
+    rt, far = lab.rt, _peer_memory(lab)
+    near = lab.plain(byte=5)
+    lab.ok(rt.cudaMemcpyPeer(far, 1, near, 0, SIZE))
+    _on(lab, 1)
+    lab.ok(rt.cudaDeviceSynchronize())
+    pending = lab.busy(lab.stream(blocking=True))
+    lab.ok(rt.cudaSetDevice(0))
+    return lab.waited(pending, lambda: rt.cudaMemcpyPeer(far, 1, near, 0, SIZE))
+
+
+@case(
+    "peer/event-across",
+    "a stream of device 0 waits for an event of device 1; an event of device 0 recorded in a stream of device 1",
+    ["peers", "events"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def event_across(lab: Lab) -> Observations:
+    rt = lab.rt
+    _peer_memory(lab, enabled=False)
+    own = lab.event()
+    _on(lab, 1)
+    far = lab.stream()
+    pending = lab.busy(far)
+    event = lab.event(far)
+    lab.ok(rt.cudaSetDevice(0))
+    near = lab.stream()
+    lab.ok(rt.cudaStreamWaitEvent(near, event, 0))
+    _, waited = lab.timed(pending, lambda: rt.cudaStreamSynchronize(near))
+    return {"waited": waited, "record elsewhere": lab.status(rt.cudaEventRecord(own, far))}
+
+
+@case(
+    "peer/stream-of-other-device",
+    "a launch of device 0's module and a fill in a stream of device 1",
+    ["peers", "wrong-handles"],
+    devices=2,
+    fresh=True,
+)
+def stream_of_other(lab: Lab) -> Observations:
+    rt = lab.rt
+    memory = lab.plain()
+    _on(lab, 1)
+    far = lab.stream()
+    _on(lab, 0)
+    lab.kernel("write_words")
+    return {
+        "launch": lab.status(lab.write_words(memory, 1, far)),
+        "fill": lab.status(rt.cudaMemsetAsync(memory, 1, SIZE, far)),
+        "synchronize": lab.status(rt.cudaStreamSynchronize(far)),
+    }
+
+
+@case(
+    "peer/pool-access",
+    "memory of device 0's pool written by a kernel of device 1: without access, then with cudaMemPoolSetAccess",
+    ["peers"],
+    devices=2,
+    fresh=True,
+)
+def pool_access(lab: Lab) -> Observations:
+    rt = lab.rt
+    pool = lab.pool()
+    memory = lab.from_pool(pool, 0)
+    lab.ok(rt.cudaDeviceSynchronize())
+    access = rt.cudaMemAccessDesc()
+    access.location.type = rt.cudaMemLocationType.cudaMemLocationTypeDevice
+    access.location.id = 1
+    access.flags = rt.cudaMemAccessFlags.cudaMemAccessFlagsProtReadWrite
+    allowed = lab.status(rt.cudaMemPoolSetAccess(pool, [access], 1))
+    _on(lab, 1)
+    stream = lab.stream()
+    launched = lab.status(lab.write_words(memory, 0x05050505, stream))
+    return {"access": allowed, "launch": launched, "wait": lab.status(rt.cudaStreamSynchronize(stream))}
+
+
+@case(
+    "peer/reset-of-other",
+    "cudaDeviceReset of device 1 while a kernel of device 0 runs: does it wait",
+    ["peers", "R-01", "reset-pending"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def reset_of_other(lab: Lab) -> Observations:
+    rt = lab.rt
+    _peer_memory(lab, enabled=False)
+    pending = lab.busy(lab.stream(), 16)
+    lab.ok(rt.cudaSetDevice(1))
+    return lab.waited(pending, lambda: rt.cudaDeviceReset())
+
+
+@case(
+    "peer/synchronize-other",
+    "cudaDeviceSynchronize with device 1 current while a kernel of device 0 runs",
+    ["peers"],
+    devices=2,
+    timed=True,
+    fresh=True,
+)
+def synchronize_other(lab: Lab) -> Observations:
+    rt = lab.rt
+    _peer_memory(lab, enabled=False)
+    pending = lab.busy(lab.stream())
+    lab.ok(rt.cudaSetDevice(1))
+    return lab.waited(pending, lambda: rt.cudaDeviceSynchronize())

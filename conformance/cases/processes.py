@@ -1,0 +1,117 @@
+"""Forks, and ends of processes with work pending."""
+
+from __future__ import annotations
+
+from conformance.cases.resets import SUCCESS
+from conformance.companion import Companion
+from conformance.lab import Lab
+from conformance.registry import Observations, case
+
+
+# -- fork and exit ------------------------------------------------------------------------------------------
+@case(
+    "fork/after-initialisation",
+    "fork after CUDA was initialised: free, set device, allocate in the child; the parent goes on",
+    ["W-07", "I-02"],
+    fresh=True,
+    expected={
+        "child": ["cudaErrorInitializationError"] * 3,
+        "parent": SUCCESS,
+    },
+)
+def fork_after(lab: Lab) -> Observations:
+    rt, memory = lab.rt, lab.plain()
+
+    def child(parent: Companion) -> int:
+        statuses = [lab.status(rt.cudaFree(memory)), lab.status(rt.cudaSetDevice(0)), lab.status(rt.cudaMalloc(64))]
+        parent.send(statuses)
+        return 0
+
+    companion = lab.fork(child)
+    statuses = companion.receive()
+    return {"child": statuses, "child ended": companion.ended(), "parent": lab.status(rt.cudaFree(memory))}
+
+
+@case(
+    "fork/before-initialisation",
+    "fork before CUDA is initialised: both processes use it",
+    ["W-07"],
+    bare=True,
+)
+def fork_before(lab: Lab) -> Observations:
+    def child(parent: Companion) -> int:
+        lab.start()
+        parent.send(lab.wrong(lab.plain(byte=5), 5))
+        return 0
+
+    companion = lab.fork(child)
+    lab.start()
+    own = lab.wrong(lab.plain(byte=6), 6)
+    return {"child": companion.receive(), "child ended": companion.ended(), "parent": own}
+
+
+def _ends(lab: Lab, how: str) -> Observations:
+    """A process ends with work and memory pending; another one learns how, and uses the device afterwards."""
+
+    def child(parent: Companion) -> int:
+        lab.start()
+        stream = lab.stream()
+        memory = lab.pooled(stream)
+        lab.plain()
+        lab.busy(stream)
+        lab.ok(lab.rt.cudaFreeAsync(memory, stream))
+        parent.send("issued")
+        if how == "exception":
+            raise RuntimeError("the program fails")
+        return 0
+
+    companion = lab.fork(child)
+    said = companion.receive()
+    ended = companion.ended()
+    lab.start()
+    return {"said": said, "ended": ended, "device afterwards": lab.wrong(lab.plain(byte=5), 5)}
+
+
+@case(
+    "exit/pending-work",
+    "a process ends (_exit) with a kernel, a free and memory pending",
+    ["exit"],
+    bare=True,
+)
+def exit_pending(lab: Lab) -> Observations:
+    return _ends(lab, "normal")
+
+
+@case(
+    "exit/handler-frees",
+    "an exit handler of the program frees memory and synchronises, a kernel pending",
+    ["exit", "I-03"],
+    bare=True,
+)
+def exit_handler(lab: Lab) -> Observations:
+    def child(parent: Companion) -> int:
+        import atexit
+
+        lab.start()
+        stream, plain = lab.stream(), lab.plain()
+        pooled = lab.pooled(stream)
+        lab.busy(stream)
+
+        def at_exit() -> None:
+            rt = lab.rt
+            parent.send(
+                [
+                    lab.status(rt.cudaFreeAsync(pooled, stream)),
+                    lab.status(rt.cudaFree(plain)),
+                    lab.status(rt.cudaStreamSynchronize(stream)),
+                    lab.status(rt.cudaDeviceReset()),
+                ]
+            )
+
+        atexit.register(at_exit)
+        atexit._run_exitfuncs()
+        return 0
+
+    companion = lab.fork(child)
+    statuses = companion.receive()
+    return {"statuses": statuses, "ended": companion.ended()}

@@ -1,0 +1,139 @@
+"""What two runs observed, side by side, and which differences are known, with their reasons."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from conformance.registry import Case, Observation, Observations, all_cases
+from conformance.results import Results
+from conformance.worker import UNCLEAR
+
+KNOWN = Path(__file__).resolve().parent / "known_differences.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Differences that are meant, or that nobody can mend."""
+
+    driver: str
+    """of the simulated device, "any" for both"""
+    cases: tuple[str, ...]
+    """patterns of names"""
+    observations: tuple[str, ...]
+    """patterns of names; ("*",) where none are given"""
+    reason: str
+
+    def covers(self, driver: str, case: str, observation: str) -> bool:
+        """Return whether a difference is among these."""
+        return (
+            self.driver in ("any", driver)
+            and any(fnmatchcase(case, pattern) for pattern in self.cases)
+            and any(fnmatchcase(observation, pattern) for pattern in self.observations)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One observation that differs."""
+
+    case: str
+    observation: str
+    recorded: Observation | None
+    simulated: Observation | None
+    reason: str = ""
+    """why it is known, "" if it is not"""
+
+    def __str__(self) -> str:
+        said = f"{self.case}: {self.observation}: recorded {_shown(self.recorded)}, simulated {_shown(self.simulated)}"
+        return f"{said} (known: {self.reason})" if self.reason else said
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs."""
+
+    compared: int
+    """cases that both have, with a clear answer"""
+    agreeing: int
+    differences: tuple[Difference, ...]
+    not_compared: tuple[str, ...]
+    """cases that were asked for and have no recorded answer, or no clear one"""
+    undefined: int = 0
+    """cases that are not compared because what happens is undefined"""
+
+    @property
+    def unexplained(self) -> tuple[Difference, ...]:
+        """Differences that nobody has given a reason for."""
+        return tuple(difference for difference in self.differences if not difference.reason)
+
+
+def known_differences(path: Path = KNOWN) -> list[Known]:
+    """Read the list. Raises OSError, ValueError, KeyError: it is part of the sources."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [
+        Known(row["driver"], tuple(row["cases"]), tuple(row.get("observations", ["*"])), row["reason"])
+        for row in content.get("difference", [])
+    ]
+
+
+def compare(
+    recorded: Mapping[str, Observations],
+    simulated: Mapping[str, Observations],
+    driver: str,
+    known: Iterable[Known],
+    undefined: Collection[str] = (),
+) -> Comparison:
+    """Compare the cases that were simulated with what was recorded of them, but for those that are undefined."""
+    rows = list(known)
+    differences: list[Difference] = []
+    missing: list[str] = []
+    compared = agreeing = 0
+    for name, here in simulated.items():
+        there = recorded.get(name)
+        if name in undefined:
+            continue
+        if there is None or UNCLEAR in there:
+            missing.append(name)
+            continue
+        compared += 1
+        found = list(_differences(name, there, here, driver, rows))
+        agreeing += not found
+        differences += found
+    left_out = sum(name in undefined and name in recorded for name in simulated)
+    return Comparison(compared, agreeing, tuple(differences), tuple(missing), left_out)
+
+
+def against_facts(cases: Iterable[Case], simulated: Mapping[str, Observations], driver: str) -> Comparison:
+    """Compare with what docs/facts.md says, for the observations that a row is about."""
+    expected = {case.name: dict(case.expected) for case in cases if case.expected and case.name in simulated}
+    here = {
+        name: {
+            key: value for key, value in simulated[name].items() if key in row or row.keys() - simulated[name].keys()
+        }
+        for name, row in expected.items()
+    }
+    return compare(expected, here, driver, known_differences())
+
+
+def _differences(
+    name: str, there: Observations, here: Observations, driver: str, rows: list[Known]
+) -> Iterable[Difference]:
+    for key in sorted({*there, *here}):
+        recorded, simulated = there.get(key), here.get(key)
+        if recorded != simulated or type(recorded) is not type(simulated):
+            reason = next((row.reason for row in rows if row.covers(driver, name, key)), "")
+            yield Difference(name, key, recorded, simulated, reason)
+
+
+def _shown(value: Observation | None) -> str:
+    return "nothing" if value is None else f"{value}"
+
+
+def of_results(recorded: Results, simulated: Mapping[str, Observations], driver: str) -> Comparison:
+    """Compare with a file of results."""
+    undefined = {name for name, case in all_cases().items() if case.undefined}
+    return compare(recorded.cases, simulated, driver, known_differences(), undefined)

@@ -1,0 +1,106 @@
+"""Cases run in processes of their own: on the simulated device, and what a crash or a hang of one is."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from conformance.observer import GpuObserver, Pending, UnclearError
+from conformance.registry import Case, Observations, all_cases
+
+from conformance import comparison, results, runner, worker
+
+RECORDED = Path(__file__).resolve().parents[2] / "conformance" / "results"
+QUICK = ("free/reuse", "stream/", "event/", "wrong-free/", "graph/", "context/", "reset/", "fork/", "ipc/", "vmm/")
+"""families of which all cases run here; of the others every fifth does, and the command runs all"""
+
+
+def quick_cases() -> list[Case]:
+    cases = all_cases().items()
+    return [case for place, (name, case) in enumerate(cases) if name.startswith(QUICK) or place % 5 == 0]
+
+
+def run(cases: list[Case], plan: runner.Plan, work: object = worker.main) -> dict[str, Observations]:
+    found: dict[str, Observations] = {}
+    runner.run(cases, plan, found.__setitem__, work)  # type: ignore[arg-type]
+    return found
+
+
+def test_the_simulated_device_does_what_was_measured() -> None:
+    cases = quick_cases()
+    found = run(cases, runner.Plan("sim", jobs=2))
+    assert set(found) == {case.name for case in cases}
+    assert [name for name, observed in found.items() if worker.FAILED in observed] == []
+    facts = comparison.against_facts(cases, found, "h200")
+    assert [str(difference) for difference in facts.unexplained] == []
+    assert facts.compared >= 50
+    for path in sorted(RECORDED.glob("*.json")):
+        compared = comparison.of_results(results.read(str(path)), found, "h200")
+        assert [str(difference) for difference in compared.unexplained] == [], path.name
+
+
+def fake_case(name: str, fresh: bool = False) -> Case:
+    return Case(name, "a case of this test", ("F-01",), lambda lab: {}, fresh=fresh)
+
+
+def pretend(job: worker.Job) -> None:
+    """Be a process that crashes in one case, hangs in another, and ends early after a third."""
+    os.setsid()
+    with open(job.path, "a", encoding="utf-8") as output:
+        for name in job.names:
+            output.write(json.dumps({"begin": name}) + "\n")
+            output.flush()
+            if name.endswith("crashes"):
+                os.abort()
+            if name.endswith("leaves"):
+                os._exit(3)
+            if name.endswith("hangs"):
+                time.sleep(600)
+            unclear = name.endswith("unclear") and len(job.lengths) > 1
+            observed = {worker.UNCLEAR: True} if unclear else {"length": job.lengths[0]}
+            output.write(json.dumps({"end": name, "observed": observed}) + "\n")
+            output.flush()
+            if name.endswith("last"):
+                break
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_goes_wrong_in_one_case_is_its_observation(fresh: bool) -> None:
+    names = ["a", "crashes", "b", "leaves", "c", "hangs", "d", "last", "e"]
+    found = run([fake_case(name, fresh) for name in names], runner.Plan("sim", jobs=1, patience=1.0), pretend)
+    assert found == {
+        **{name: {"length": 40} for name in ("a", "b", "c", "d", "last", "e")},
+        "crashes": {"crashed": "SIGABRT"},
+        "leaves": {"crashed": "exit 3"},
+        "hangs": {"timed out": True},
+    }
+
+
+def test_an_unclear_case_is_run_again_with_longer_kernels() -> None:
+    assert run([fake_case("unclear", fresh=True)], runner.Plan("sim", jobs=1), pretend) == {"unclear": {"length": 640}}
+
+
+@pytest.mark.parametrize(
+    ("took", "is_done", "waited"),
+    [(0.040, True, True), (0.030, True, True), (0.001, False, False), (0.030, False, False), (0.5, False, False)],
+)
+def test_a_wait_is_judged_by_ratio(took: float, is_done: bool, waited: bool) -> None:
+    import numpy as np
+
+    pending = Pending(np.array([is_done], np.uint32), 0, launched=10.0, seconds=0.040)
+    assert GpuObserver().waited(pending, 10.001, 10.001 + took) is waited
+
+
+@pytest.mark.parametrize(
+    ("began", "took", "is_done"),
+    [(10.001, 0.005, True), (10.001, 0.2, True), (10.039, 0.001, True), (10.5, 0.0, False)],
+)
+def test_a_duration_that_tells_nothing_is_unclear(began: float, took: float, is_done: bool) -> None:
+    import numpy as np
+
+    pending = Pending(np.array([is_done], np.uint32), 0, launched=10.0, seconds=0.040)
+    with pytest.raises(UnclearError):
+        GpuObserver().waited(pending, began, began + took)
