@@ -152,6 +152,8 @@ def test_ctrl_c_is_the_programs(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Where the tests run in the background of a shell it is ignored, and no program could take it up again.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
