@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 from conformance.companion import Companion
@@ -35,6 +36,20 @@ def _exporter(lab: Lab, parent: Companion, *, byte: int = 5) -> Any:
     return memory
 
 
+def _importer(lab: Lab, child: Callable[[Companion], int]) -> tuple[Companion, str]:
+    """Start the exporter, and be the importer: return it and what it sends first."""
+    companion = lab.fork(child)
+    content = companion.receive()
+    lab.start()
+    return companion, content
+
+
+def _imported(lab: Lab, child: Callable[[Companion], int]) -> tuple[Companion, Any]:
+    """Start the exporter and open its memory: return both."""
+    companion, content = _importer(lab, child)
+    return companion, lab.ok(_open(lab, content))
+
+
 @case(
     "ipc/words",
     "imported memory: are the exporter's words there, are the importer's seen",
@@ -48,10 +63,7 @@ def words(lab: Lab) -> Observations:
         parent.send(lab.wrong(memory, 6))
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
-    memory = lab.ok(_open(lab, content))
+    companion, memory = _imported(lab, child)
     wrong = lab.wrong(memory, 5)
     lab.filled(memory, 6)
     companion.send("written")
@@ -76,10 +88,8 @@ def wrong_frees(lab: Lab) -> Observations:
         parent.receive()
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
-    rt, memory = lab.rt, lab.ok(_open(lab, content))
+    companion, memory = _imported(lab, child)
+    rt = lab.rt
     observed: Observations = {
         "cudaFree": lab.status(rt.cudaFree(memory)),
         "cudaFreeAsync": lab.status(rt.cudaFreeAsync(memory, lab.stream())),
@@ -103,9 +113,7 @@ def close_pending(lab: Lab) -> Observations:
         parent.receive()
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
+    companion, content = _importer(lab, child)
     rt, stream, memory = lab.rt, lab.stream(), lab.ok(_open(lab, content))
     pending = lab.busy(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 1, SIZE, stream))
@@ -130,10 +138,8 @@ def exporter_frees(lab: Lab) -> Observations:
         parent.receive()
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
-    rt, memory = lab.rt, lab.ok(_open(lab, content))
+    companion, memory = _imported(lab, child)
+    rt = lab.rt
     companion.send("open")
     freed = companion.receive()
     observed: Observations = {
@@ -162,9 +168,7 @@ def exporter_frees_busy(lab: Lab) -> Observations:
         parent.receive()
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
+    companion, content = _importer(lab, child)
     stream, memory = lab.stream(), lab.ok(_open(lab, content))
     pending = lab.busy(stream, 2)
     lab.ok(lab.rt.cudaMemsetAsync(memory, 1, SIZE, stream))
@@ -192,10 +196,8 @@ def exporter_exits(lab: Lab) -> Observations:
         parent.receive()
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
-    rt, memory = lab.rt, lab.ok(_open(lab, content))
+    companion, memory = _imported(lab, child)
+    rt = lab.rt
     companion.send("end")
     ended = companion.ended()
     observed: Observations = {"exporter ended": ended, "fill": lab.status(rt.cudaMemset(memory, 6, SIZE))}
@@ -219,9 +221,7 @@ def open_after_exit(lab: Lab) -> Observations:
         parent.receive()
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
+    companion, content = _importer(lab, child)
     companion.send("free")
     companion.receive()
     freed = lab.status(_open(lab, content))
@@ -259,9 +259,7 @@ def opened_twice(lab: Lab) -> Observations:
         parent.receive()
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
+    companion, content = _importer(lab, child)
     rt = lab.rt
     first, second = _open(lab, content), _open(lab, content)
     observed: Observations = {"first": lab.status(first), "second": lab.status(second)}
@@ -294,9 +292,7 @@ def event(lab: Lab) -> Observations:
         parent.send(pending.done)
         return 0
 
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
+    companion, content = _importer(lab, child)
     rt = lab.rt
     opened = lab.ok(rt.cudaIpcOpenEventHandle(_handle(rt.cudaIpcEventHandle_t, content)))
     companion.send("record")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.lab import SIZE, Lab
@@ -24,6 +25,14 @@ def _peer_memory(lab: Lab, *, enabled: bool = True) -> Any:
         rt.cudaDeviceEnablePeerAccess(1, 0)
         rt.cudaGetLastError()
     return memory
+
+
+def _while_device_1_works(lab: Lab, call: Callable[[], Sequence[Any]]) -> Observations:
+    """Make a call with device 0 current while a kernel of device 1 is pending."""
+    _on(lab, 1)
+    pending = lab.busy(lab.stream())
+    lab.ok(lab.rt.cudaSetDevice(0))
+    return lab.waited(pending, call)
 
 
 @case(
@@ -91,10 +100,7 @@ def free_under_other(lab: Lab) -> Observations:
 )
 def free_own_busy(lab: Lab) -> Observations:
     memory = _peer_memory(lab, enabled=False)
-    _on(lab, 1)
-    pending = lab.busy(lab.stream())
-    lab.ok(lab.rt.cudaSetDevice(0))
-    return lab.waited(pending, lambda: lab.rt.cudaFree(memory))
+    return _while_device_1_works(lab, lambda: lab.rt.cudaFree(memory))
 
 
 @case(
@@ -108,10 +114,7 @@ def free_own_busy(lab: Lab) -> Observations:
 def pinned_free(lab: Lab) -> Observations:
     _peer_memory(lab, enabled=False)
     host = lab.pinned()
-    _on(lab, 1)
-    pending = lab.busy(lab.stream())
-    lab.ok(lab.rt.cudaSetDevice(0))
-    return lab.waited(pending, lambda: lab.rt.cudaFreeHost(host))
+    return _while_device_1_works(lab, lambda: lab.rt.cudaFreeHost(host))
 
 
 @case(
@@ -125,10 +128,7 @@ def pinned_free(lab: Lab) -> Observations:
 def managed_free(lab: Lab) -> Observations:
     _peer_memory(lab, enabled=False)
     memory = lab.managed()
-    _on(lab, 1)
-    pending = lab.busy(lab.stream())
-    lab.ok(lab.rt.cudaSetDevice(0))
-    return lab.waited(pending, lambda: lab.rt.cudaFree(memory))
+    return _while_device_1_works(lab, lambda: lab.rt.cudaFree(memory))
 
 
 @case(

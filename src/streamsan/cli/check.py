@@ -16,7 +16,7 @@ from streamsan.cli.defects import defect
 from streamsan.cli.inputs import Input, expand
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.progress import progress
-from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_problems
+from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_each, say_problems
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 
@@ -61,11 +61,11 @@ def check(
         if diff:
             changes = fixing.show(edited, reporting.notes)
             wrong = [*unreadable, *edited.unreadable, *edited.failed]
-            _say_all(wrong)
+            say_each(wrong)
             return 2 if wrong else 1 if changes and not exit_zero else 0
         unreadable += [*edited.failed, *fixing.write(edited, reporting.notes)]
         if edited.needs_source:
-            _say_all([*unreadable, *edited.unreadable])
+            say_each([*unreadable, *edited.unreadable])
             return 2
     results, failed, problems = _check_all(inputs, options)
     unreadable += failed
@@ -81,11 +81,6 @@ def _sought(inputs: Sequence[Input], options: SourceOptions, reporting: ReportOp
         if show is not None:
             show("seeking edits", 0, len(inputs))
         return fixing.seek(inputs, options, reporting)
-
-
-def _say_all(problems: Sequence[Problem]) -> None:
-    for problem in problems:
-        click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
 
 
 def _print(report: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -97,7 +97,12 @@ class ReportOptions:
 
 def say_problems(report: Report) -> None:
     """Write what went wrong, and so limits a report, to standard error, a line each."""
-    for problem in (each for each in report.problems if not each.remark):
+    say_each(problem for problem in report.problems if not problem.remark)
+
+
+def say_each(problems: Iterable[Problem]) -> None:
+    """Write problems to standard error, a line each."""
+    for problem in problems:
         click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
 
 

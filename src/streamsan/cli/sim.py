@@ -28,7 +28,6 @@ from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 from streamsan.sim.family import collect
 from streamsan.sim.options import Driver, SimulationOptions
-from streamsan.sim.replay.findings import with_replays
 from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings, schedule_of
 from streamsan.sim.shim_path import SHIM
 from streamsan.trace import Trace, TraceError
@@ -198,6 +197,9 @@ class Reporter:
         """Write the report. Returns whether there are findings, and whether it was not written."""
         report = self.options.report(results, problems)
         if self.witness:
+            # Imported late: only a replay waits for what performs it.
+            from streamsan.sim.replay.findings import with_replays
+
             report = replace(report, findings=tuple(with_replays(report.findings)))
         say_problems(report)
         return has_findings(report), not deliver(report, self.options, self.file)

@@ -26,6 +26,7 @@ from streamsan.order.removal import operation_starts
 from streamsan.rules.case import Case
 from streamsan.trace import Trace
 from streamsan.vocabulary import FactVariant
+from streamsan.worlds import REDUNDANT
 
 WHOLE = 8_000
 """Of longer traces only the beginning is analysed again, as far as the finding's operations and some more."""
@@ -37,7 +38,6 @@ MOST_SLOTS = 1_000_000
 """slots that are analysed again for the fixes of one input, in all"""
 MOST_FINDINGS = 16
 """findings of one input whose fixes are tried, the gravest first: each takes an analysis of all the others"""
-REDUNDANT = "SS504"
 
 
 def with_verified_fixes(

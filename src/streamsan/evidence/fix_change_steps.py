@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from streamsan.evidence.fix_order_steps import wait_by_event
 from streamsan.evidence.fix_recycling import later_freed
 from streamsan.evidence.fix_steps import USES, Calls, behind, pairs, touches
 from streamsan.evidence.fix_trace import EditableTrace, Edits
@@ -140,17 +141,7 @@ class NarrowerWait:
                     call = edits.call(target, OperationKind.STREAM_SYNCHRONIZE, wait_site, stream=stream)
                     edits.put_before(target, [call])
                     continue
-                event = edits.event()
-                begin = [
-                    edits.call(source, OperationKind.EVENT_CREATE, record_site, object=event),
-                    edits.call(source, OperationKind.EVENT_RECORD, record_site, object=event, stream=stream),
-                ]
-                edits.put_behind(source, begin)
-                end = [
-                    edits.call(target, OperationKind.EVENT_SYNCHRONIZE, wait_site, object=event),
-                    edits.call(target, OperationKind.EVENT_DESTROY, wait_site, object=event),
-                ]
-                edits.put_before(target, end)
+                wait_by_event(edits, source, target, record_site, wait_site)
         return bool(waits)
 
     def words(self, case: Case) -> str:

@@ -132,17 +132,7 @@ class HostWaitsForEvent:
             stream = int(slots["stream"][source])
             if not stream:
                 return False
-            event = edits.event()
-            begin = [
-                edits.call(source, OperationKind.EVENT_CREATE, record_site, object=event),
-                edits.call(source, OperationKind.EVENT_RECORD, record_site, object=event, stream=stream),
-            ]
-            edits.put_behind(source, begin)
-            end = [
-                edits.call(target, OperationKind.EVENT_SYNCHRONIZE, wait_site, object=event),
-                edits.call(target, OperationKind.EVENT_DESTROY, wait_site, object=event),
-            ]
-            edits.put_before(target, end)
+            wait_by_event(edits, source, target, record_site, wait_site)
             done = True
         return done
 
@@ -219,6 +209,22 @@ class EdgeBetween:
         if not line or not other:
             return "add an edge between the two nodes"
         return f"make the node of line {line} ({case.does(self.later)}) depend on the node of line {other}"
+
+
+def wait_by_event(edits: Edits, source: int, target: int, record_site: int, wait_site: int) -> None:
+    """Record an event right behind the row `source`, in its stream, and let the host wait for it before `target`."""
+    stream = int(edits.trace.slots["stream"][source])
+    event = edits.event()
+    begin = [
+        edits.call(source, OperationKind.EVENT_CREATE, record_site, object=event),
+        edits.call(source, OperationKind.EVENT_RECORD, record_site, object=event, stream=stream),
+    ]
+    edits.put_behind(source, begin)
+    end = [
+        edits.call(target, OperationKind.EVENT_SYNCHRONIZE, wait_site, object=event),
+        edits.call(target, OperationKind.EVENT_DESTROY, wait_site, object=event),
+    ]
+    edits.put_before(target, end)
 
 
 def streams_awaited(trace: EditableTrace, step: Step) -> int:

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from streamsan.findings import Edit, Finding, Severity
+from streamsan.worlds import NOT_UNDERSTOOD, REDUNDANT
 
-REDUNDANT = "SS504"
-NOT_UNDERSTOOD = "SS603"
 _NUMBER = re.compile(r"\d+")
 
 

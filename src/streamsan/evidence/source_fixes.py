@@ -24,7 +24,7 @@ from streamsan.evidence.fix_order_steps import HostWaitsForAll, HostWaitsForEven
 from streamsan.evidence.fix_reasons import NOT_KNOWN
 from streamsan.evidence.fix_steps import Step
 from streamsan.evidence.fix_trace import EditableTrace, Edits
-from streamsan.evidence.source_compare import REDUNDANT, compared, is_spared, key_of, place_before
+from streamsan.evidence.source_compare import compared, is_spared, key_of, place_before
 from streamsan.evidence.source_edits import Variant, Writer
 from streamsan.evidence.verification import Verification
 from streamsan.findings import Edit, Finding
@@ -33,6 +33,7 @@ from streamsan.rules import RULES
 from streamsan.rules.case import Case
 from streamsan.trace import Trace
 from streamsan.vocabulary import FactVariant
+from streamsan.worlds import REDUNDANT
 
 NOT_WRITTEN = "the text has no place for an edit that would do"
 OF_WAITS = ("SS503", REDUNDANT)

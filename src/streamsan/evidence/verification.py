@@ -15,8 +15,7 @@ from streamsan.order.wide_waits import wide_waits
 from streamsan.rules import RULES
 from streamsan.rules.case import Case
 from streamsan.rules.precedence import first_of_each_cause, without_consequences
-
-REDUNDANT = "SS504"
+from streamsan.worlds import REDUNDANT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamsan.order._engine import Engine
-from streamsan.order.engine import BEGINS_AT, RECORDING, Slots, asking_apis
+from streamsan.order.engine import RECORDING, Slots, asking_apis, begins_at
 from streamsan.order.facts import operation_kind
 from streamsan.order.removal import operation_starts
 from streamsan.trace import Trace
@@ -125,14 +125,13 @@ def order_before(trace: Trace, sequences: Collection[int]) -> Order:
     if not sequences:
         return Order()
     recording = trace.origin == RECORDING
-    begins_at = trace.metadata.get(BEGINS_AT, 0) if recording else 0
     engine = Engine(
         [thread.process for thread in trace.threads],
         False,
         asking_apis(trace.apis),
         [],
         recording,
-        begins_at if isinstance(begins_at, int) and 0 <= begins_at < 1 << 64 else 0,
+        begins_at(trace),
     )
     engine.watch(sorted(sequences))
     syncs: list[Slots] = []

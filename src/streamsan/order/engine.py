@@ -216,16 +216,21 @@ class SitedTrace(TraceLike, Sited, Protocol):
         """What else its file says of it."""
 
 
+def begins_at(trace: SitedTrace) -> int:
+    """Return the number of a recording's first operation that does not restate another; 0 for other traces."""
+    number = trace.metadata.get(BEGINS_AT, 0) if trace.origin == RECORDING else 0
+    return number if isinstance(number, int) and 0 <= number < 1 << 64 else 0
+
+
 def analyse(trace: SitedTrace) -> Analysis:
     """Find what in a trace breaks a rule's condition, aggregated by places. Never fails on a trace's content."""
     recording = trace.origin == RECORDING
-    begins_at = trace.metadata.get(BEGINS_AT, 0) if recording else 0
     analysis = run(
         trace.threads,
         trace.chunks(),
         apis=trace.apis,
         recording=recording,
-        begins_at=begins_at if isinstance(begins_at, int) and 0 <= begins_at < 1 << 64 else 0,
+        begins_at=begins_at(trace),
     )
     said = without_kept_pools(worth_saying(analysis.facts, trace.origin), trace.apis)
     facts = by_place(trace, said, analysis.needed_waits)

@@ -21,6 +21,7 @@ from streamsan.cuda_source.syntax.tree import (
 )
 from streamsan.cuda_source.syntax.walk import nodes
 from streamsan.effects.roles import Role
+from streamsan.effects.signature import Signature
 from streamsan.effects.table import EFFECTS
 from streamsan.trace import Site, Trace
 
@@ -118,13 +119,16 @@ def stream_argument(call: Expression) -> tuple[bool, Expression | None]:
     return True, call.arguments[position] if position < len(call.arguments) else None
 
 
+def _signature(call: Expression) -> Signature | None:
+    """Return the published signature that a call of the API is written by."""
+    name = api_name(call)
+    api = EFFECTS.find(name) if name is not None else None
+    return api.bind(len(call.arguments)) if api is not None and isinstance(call, Call) else None
+
+
 def argument_position(call: Expression, role: Role, handle: str = "") -> int | None:
     """Return where a call of the API takes its argument of a role."""
-    name = api_name(call)
-    if name is None or not isinstance(call, Call):
-        return None
-    api = EFFECTS.find(name)
-    signature = api.bind(len(call.arguments)) if api is not None else None
+    signature = _signature(call)
     if signature is None:
         return None
     parameter = signature.first(role, handle)
@@ -133,11 +137,7 @@ def argument_position(call: Expression, role: Role, handle: str = "") -> int | N
 
 def named_position(call: Expression, *names: str) -> int | None:
     """Return where a call of the API takes the parameter of one of these names."""
-    name = api_name(call)
-    if name is None or not isinstance(call, Call):
-        return None
-    api = EFFECTS.find(name)
-    signature = api.bind(len(call.arguments)) if api is not None else None
+    signature = _signature(call)
     if signature is None:
         return None
     lowered = {each.lower() for each in names}
