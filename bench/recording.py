@@ -15,8 +15,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import truediv
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "recorder"
@@ -81,20 +81,24 @@ def compute_sanitizer() -> list[str]:
     return [found, "--tool", "memcheck", "--track-stream-ordered-races", "all"] if found else []
 
 
-def empty_subscriber(folder: Path) -> str:
-    """Compile the subscriber whose callbacks do nothing; return its path."""
-    empty = folder / "empty.so"
-    if empty.exists():
-        return str(empty)
+def build_with_cupti(library: Path, source: str, *options: str) -> None:
+    """Compile a library of this folder that uses CUPTI's headers."""
     cuda = Path(shutil.which("nvcc") or "").resolve().parents[1]
     includes = [str(path) for path in (cuda / "include", cuda / "extras/CUPTI/include") if path.is_dir()]
     libraries = [str(path) for path in (cuda / "lib64", cuda / "extras/CUPTI/lib64") if path.is_dir()]
     subprocess.run(
-        ["c++", "-O2", "-shared", "-fPIC", *(f"-I{path}" for path in includes), "-o", str(empty)]
-        + [str(HERE / "empty_subscriber.cpp"), *(f"-L{path}" for path in libraries), "-lcupti"]
+        ["c++", "-O2", "-shared", "-fPIC", *(f"-I{path}" for path in includes), "-o", str(library)]
+        + [str(HERE / source), *(f"-L{path}" for path in libraries), *options]
         + [f"-Wl,-rpath,{path}" for path in libraries],
         check=True,
     )
+
+
+def empty_subscriber(folder: Path) -> str:
+    """Compile the subscriber whose callbacks do nothing; return its path."""
+    empty = folder / "empty.so"
+    if not empty.exists():
+        build_with_cupti(empty, "empty_subscriber.cpp", "-lcupti")
     return str(empty)
 
 
@@ -171,42 +175,87 @@ class Served:
         return line.strip()
 
 
+class Switch:
+    """A file whose first byte says whether the recorder is called (recorder/switched_cupti.cpp)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.turn(True)
+
+    def turn(self, on: bool) -> None:
+        """Turn it on or off for the steps that follow."""
+        self.path.write_bytes(b"\1" if on else b"\0")
+
+
+def switched(way: Way, folder: Path, switch: Switch) -> Way:
+    """A way whose recorder can be switched off while the process runs."""
+    library = folder / "libcupti.so.stand-in"
+    if not library.exists():
+        build_with_cupti(library, "switched_cupti.cpp", "-ldl")
+    return replace(way, environment={"STREAMSAN_BENCH_CUPTI": str(library), "STREAMSAN_BENCH_SWITCH": str(switch.path)})
+
+
+STEPS, TURNS = 50, 40
+
+
+def neighbours(one: Callable[[], float], other: Callable[[], float]) -> tuple[list[float], float]:
+    """Take turns; return what `one` gave, and the median of the ratios of `other` to it."""
+    ones, ratios = [], []
+    for turn in range(TURNS):
+        if turn % 2:
+            second, first = other(), one()
+        else:
+            first, second = one(), other()
+        ones.append(first)
+        ratios.append(second / first)
+    return ones, statistics.median(ratios)
+
+
 def mlp(folder: Path, rounds: int, others: bool) -> None:
     """A PyTorch training step, with call sites.
 
-    One process differs from the next by more than what recording costs, and one second from another. So a process of
-    each way lives at the same time, and they take turns, some dozen steps each; what counts is the median of the
-    ratios of neighbours, over several such groups of processes.
+    One process differs from the next by more than what recording costs. So the recorder is switched on and off within
+    one process, every some dozen steps, and what counts is the median of the ratios of neighbours. What CUPTI itself
+    costs is there in both; a subscriber that does nothing, beside a plain process, tells it. Each over several groups
+    of processes.
     """
     command = [sys.executable, str(HERE / "mlp.py")]
-    ways = [
-        Way("plain"),
-        Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)}),
+    switch = Switch(folder / "switch")
+    plain_way = Way("plain")
+    empty_way = Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)})
+    recording = [
         Way("streamsan run --no-sites", [*recorded(folder, "--no-sites")[:-1], "-o", str(folder / "bare.sst"), "--"]),
         Way("streamsan run", recorded(folder)),
     ]
-    steps, turns = 50, 40
     plain: list[float] = []
-    ratios: dict[str, list[float]] = {way.name: [] for way in ways}
+    ratios: dict[str, list[float]] = {way.name: [] for way in (empty_way, *recording)}
     for _ in range(rounds):
+        switch.turn(True)
+        ways = [plain_way, empty_way, *(switched(way, folder, switch) for way in recording)]
         group = [Served([*command, "serve"], way) for way in ways]
         for process in group:
             process.wait()
-        taken: dict[str, list[float]] = {way.name: [] for way in ways}
-        for turn in range(turns):
-            for process in group[turn % len(group) :] + group[: turn % len(group)]:
-                taken[process.name].append(process.milliseconds(steps))
+        times, ratio = neighbours(partial(group[0].milliseconds, STEPS), partial(group[1].milliseconds, STEPS))
+        plain += times
+        ratios[group[1].name].append(ratio)
+        for process in group[2:]:
+
+            def steps(on: bool, process: Served = process) -> float:
+                switch.turn(on)
+                return process.milliseconds(STEPS)
+
+            ratios[process.name].append(neighbours(partial(steps, False), partial(steps, True))[1])
         for process in group:
             process.end()
-        plain += taken["plain"]
-        for name, times in taken.items():
-            ratios[name].append(statistics.median(map(truediv, times, taken["plain"])))
-    print(f"\nPyTorch MLP training step ({rounds} groups of processes, {turns} turns of {steps} steps each)")
+    print(f"\nPyTorch MLP training step ({rounds} groups of processes, {TURNS} turns of {STEPS} steps each)")
     print(f"  {'plain':<42} {statistics.median(plain):9.3f} ms per step")
-    for way in ways[1:]:
-        of_way = ratios[way.name]
+    for name, of_way in ratios.items():
+        against = "against plain" if name == empty_way.name else "on against off, in one process"
         spread = f"{min(of_way):.3f} to {max(of_way):.3f}"
-        print(f"  {way.name:<42} {statistics.median(of_way):19.3f}x   ({spread})", flush=True)
+        print(f"  {name:<42} {statistics.median(of_way):19.3f}x   ({spread}; {against})", flush=True)
+    for way in recording:
+        whole = statistics.median(ratios[empty_way.name]) * statistics.median(ratios[way.name])
+        print(f"  {way.name + ' and CUPTI, against plain':<42} {whole:19.3f}x", flush=True)
     if not others:
         return
     slow = [Way("plain"), Way("PyTorch's CUDA Sanitizer", environment={"TORCH_CUDA_SANITIZER": "1"}, rounds=1)]

@@ -1,15 +1,20 @@
 """A small PyTorch training step, bound by its launches. Prints the milliseconds of a step, a median.
 
 `mlp.py STEPS ROUNDS` runs by itself. `mlp.py serve` says "ready" and then runs, for each number it reads from its
-input, that many steps and prints the milliseconds of one: so two processes can run in turns.
+input, that many steps and prints the milliseconds of one: so processes can run in turns. STREAMSAN_BENCH_CUPTI names a
+library that stands in for CUPTI; it is to be found before the recorder looks for the real one.
 """
 
+import ctypes
+import os
 import statistics
 import sys
 import time
 
 import torch
 
+if stand_in := os.environ.get("STREAMSAN_BENCH_CUPTI"):
+    ctypes.CDLL(stand_in)
 torch.manual_seed(0)
 layers: list[torch.nn.Module] = []
 for _ in range(4):

@@ -1,16 +1,19 @@
-// Recognises a Python stack by comparing it, frame by frame, with one that was seen at the same place.
+// Recognises a Python stack by what its frames hold, compared with one that was seen at the same place.
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 
 #include "recorder/sites/memo_table.hpp"
 #include "recorder/sites/memory_reading.hpp"
 #include "recorder/sites/python_stack.hpp"
+#include "recorder/sites/words_hash.hpp"
 
 namespace streamsan::recorder::call_sites {
 
-/// Stacks of one thread and their sites. A frame is read only after its address was found in the frame before it, a code
-/// object only after all frames were found as they were: then it is alive.
+/// Stacks of one thread and their sites. A code object is read only after all frames were found as they were: frames that are
+/// still being made, or are no function's, have none.
 class PythonMemo {
 public:
     static constexpr std::uint32_t no_site = 0xffffffff;
@@ -21,33 +24,27 @@ public:
         const MemoTable::Key key = key_of(layout, innermost, label);
         for (std::uint32_t candidates = table_.candidates(key); candidates != 0; candidates &= candidates - 1) {
             const auto& known = table_.record<Known>(key, candidates);
-            const Frame* const frames = known.frames();
             if (known.label != label) continue;
-            // Frames lie scattered, and each tells where the next one is: all are asked for at once.
-            for (unsigned index = 0; index < known.count; ++index) {
-                const std::uint64_t frame = frames[index].address;
-                __builtin_prefetch(reinterpret_cast<const void*>(frame + layout.frame_previous));
-                __builtin_prefetch(reinterpret_cast<const void*>(frame + layout.frame_instruction));
-                const std::uint64_t code = frames[index].code_word & layout.code_mask;
-                __builtin_prefetch(reinterpret_cast<const void*>(code + layout.code_file));
-                __builtin_prefetch(reinterpret_cast<const void*>(code + layout.code_first_line));
-            }
+            std::array<std::uint64_t, frames_at_most> codes;
+            WordsHash frames;
             std::uint64_t frame = innermost;
-            std::uint64_t different = 0;
             unsigned index = 0;
-            for (; index < known.count && frame == frames[index].address; ++index) {
-                const Frame& then = frames[index];
-                different |= load<std::uint64_t>(frame + layout.frame_code) ^ then.code_word;
-                different |= load<std::uint64_t>(frame + layout.frame_instruction) ^ then.instruction_word;
+            for (; index < known.count && frame != 0; ++index) {
+                const auto code_word = load<std::uint64_t>(frame + layout.frame_code);
+                add_frame(frames, index, frame, code_word, load<std::uint64_t>(frame + layout.frame_instruction));
+                codes[index] = code_word & layout.code_mask;
+                // Code objects lie scattered: all are asked for before the first is looked at.
+                if ((known.functions >> index & 1) != 0) {
+                    __builtin_prefetch(reinterpret_cast<const void*>(codes[index] + layout.code_file));
+                    __builtin_prefetch(reinterpret_cast<const void*>(codes[index] + layout.code_first_line));
+                }
                 frame = load<std::uint64_t>(frame + layout.frame_previous);
             }
-            if (index != known.count || different != 0 || (frame == 0) != (known.whole != 0)) continue;
-            for (index = 0; index < known.count; ++index) {
-                const Frame& then = frames[index];
-                if ((known.functions >> index & 1) != 0)
-                    different |= code_identity(layout, then.code_word & layout.code_mask) ^ then.identity;
-            }
-            if (different == 0) return known.site;
+            if (index != known.count || frames.value() != known.frames || (frame == 0) != known.whole) continue;
+            WordsHash identities;
+            for (index = 0; index < known.count; ++index)
+                if ((known.functions >> index & 1) != 0) identities.add(index, code_identity(layout, codes[index]));
+            if (identities.value() == known.identities) return known.site;
         }
         return no_site;
     }
@@ -57,40 +54,46 @@ public:
                   std::uint32_t site) noexcept {
         if (count == 0 || count > frames_at_most) return;
         const MemoTable::Key key = key_of(layout, frames[0].address, label);
-        auto& known = *new (table_.add(key, sizeof(Known) + count * sizeof(Frame))) Known;
+        auto& known = *new (table_.add(key, sizeof(Known))) Known;
         known.label = label;
         known.site = site;
         known.count = static_cast<std::uint16_t>(count);
-        known.whole = load<std::uint64_t>(frames[count - 1].address + layout.frame_previous) == 0 ? 1 : 0;
+        known.whole = load<std::uint64_t>(frames[count - 1].address + layout.frame_previous) == 0;
         known.functions = 0;
+        WordsHash places;
+        WordsHash identities;
         for (unsigned index = 0; index < count; ++index) {
             const PythonFrame& frame = frames[index];
-            if (frame.code != 0) known.functions |= 1U << index;
-            known.frames()[index] = {frame.address, frame.code_word, frame.instruction_word, frame.identity};
+            add_frame(places, index, frame.address, frame.code_word, frame.instruction_word);
+            if (frame.code == 0) continue;
+            known.functions |= 1U << index;
+            identities.add(index, frame.identity);
         }
+        known.frames = places.value();
+        known.identities = identities.value();
     }
 
     void clear() noexcept { table_.clear(); }
 
 private:
-    struct Frame {
-        std::uint64_t address;
-        std::uint64_t code_word;
-        std::uint64_t instruction_word;
-        std::uint64_t identity;
-    };
-    /// Behind it lie its frames.
-    struct alignas(8) Known {
+    /// Hashes, not the frames: then a record is one cache line, however deep the stack.
+    struct Known {
+        std::uint64_t frames;      ///< where they lie, and the instructions that they are at
+        std::uint64_t identities;  ///< of their code objects
         std::uint32_t label;
         std::uint32_t site;
+        std::uint32_t functions;   ///< which frames are functions', as bits: those have an identity
         std::uint16_t count;
-        std::uint16_t whole;      ///< there are no frames beyond these
-        std::uint32_t functions;  ///< which frames are functions', as bits: those have an identity
-
-        [[nodiscard]] Frame* frames() noexcept { return reinterpret_cast<Frame*>(this + 1); }
-        [[nodiscard]] const Frame* frames() const noexcept { return reinterpret_cast<const Frame*>(this + 1); }
+        bool whole;                ///< there are no frames beyond these
     };
     static_assert(frames_at_most <= 32);
+
+    static void add_frame(WordsHash& hash, unsigned index, std::uint64_t frame, std::uint64_t code_word,
+                          std::uint64_t instruction_word) noexcept {
+        hash.add(3 * std::size_t{index}, frame);
+        hash.add(3 * std::size_t{index} + 1, code_word);
+        hash.add(3 * std::size_t{index} + 2, instruction_word);
+    }
 
     /// By the innermost frames' places: what a program does in a loop differs there.
     static MemoTable::Key key_of(const PythonLayout& layout, std::uint64_t frame, std::uint32_t label) noexcept {

@@ -1,19 +1,24 @@
 // Recognises a stack without unwinding it.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <utility>
 
 #include "recorder/sites/memo_table.hpp"
 #include "recorder/sites/memory_reading.hpp"
+#include "recorder/sites/words_hash.hpp"
 
 namespace streamsan::recorder::call_sites {
 
 /// The words of a thread's stack that a walk depended on: return addresses, and saved rbp where a frame is found by it.
 /// When all of them hold what they held then, and rsp at the start is the same (rbp too, where a frame was found by it), the
 /// walk would go the same way: each frame's rule depends on its return address, and where the next one lies on the rule and
-/// these words only. Reading them is many times faster than the walk, for no load waits for another.
+/// these words only. Reading them is many times faster than the walk, for no load waits for another. What they held is kept as
+/// a hash: the record of a deep stack is then a few lines, where the words themselves would push a dozen of the program's lines
+/// out of the cache.
 class StackMemo {
 public:
     static constexpr std::uint32_t no_site = 0xffffffff;
@@ -45,20 +50,29 @@ public:
     void remember(std::uint64_t rsp, std::uint64_t rbp, std::uint32_t label, std::uint32_t site) noexcept {
         if (!complete_ || count_ == 0) return;
         complete_ = false;
-        for (std::size_t index = 0; index < count_; ++index)
-            if (walked_[index].address - rsp > furthest) return;
+        std::uint64_t furthest = 0;
+        for (std::size_t index = 0; index < count_; ++index) furthest = std::max(furthest, walked_[index].address - rsp);
+        if (furthest > furthest_at_all) return;
         if (first_visible_ < count_) std::swap(walked_[0], walked_[first_visible_]);
-        auto& known = *new (table_.add(MemoTable::key(rsp, label), Known::size(count_))) Known;
+        const bool wide = furthest / word > std::numeric_limits<std::uint16_t>::max();
+        const std::size_t size = sizeof(Known) + count_ * (wide ? sizeof(std::uint32_t) : sizeof(std::uint16_t));
+        auto& known = *new (table_.add(MemoTable::key(rsp, label), size)) Known;
         known.rsp = rsp;
         known.rbp = rbp;
+        known.first = walked_[0].value;
         known.label = label;
         known.site = site;
-        known.count = static_cast<std::uint32_t>(count_);
-        known.needs_rbp = needs_rbp_ ? 1 : 0;
+        known.count = static_cast<std::uint16_t>(count_);
+        known.needs_rbp = needs_rbp_;
+        known.wide = wide;
+        WordsHash hash;
         for (std::size_t index = 0; index < count_; ++index) {
-            known.values()[index] = walked_[index].value;
-            known.distances()[index] = static_cast<std::uint32_t>(walked_[index].address - rsp);
+            hash.add(index, walked_[index].value);
+            const std::uint64_t distance = (walked_[index].address - rsp) / word;
+            if (wide) known.distances<std::uint32_t>()[index] = static_cast<std::uint32_t>(distance);
+            else known.distances<std::uint16_t>()[index] = static_cast<std::uint16_t>(distance);
         }
+        known.hash = hash.value();
     }
 
     /// Reads words of the calling thread's stack at addresses above `rsp` only.
@@ -67,14 +81,8 @@ public:
         const MemoTable::Key key = MemoTable::key(rsp, label);
         for (std::uint32_t candidates = table_.candidates(key); candidates != 0; candidates &= candidates - 1) {
             const auto& known = table_.record<Known>(key, candidates);
-            if (known.rsp != rsp || known.label != label || (known.needs_rbp != 0 && known.rbp != rbp)) continue;
-            const std::uint64_t* const values = known.values();
-            const std::uint32_t* const distances = known.distances();
-            if (load<std::uint64_t>(rsp + distances[0]) != values[0]) continue;
-            std::uint64_t different = 0;
-            for (std::size_t index = 1; index < known.count; ++index)
-                different |= load<std::uint64_t>(rsp + distances[index]) ^ values[index];
-            if (different == 0) return known.site;
+            if (known.rsp != rsp || known.label != label || (known.needs_rbp && known.rbp != rbp)) continue;
+            if (known.wide ? known.is_here<std::uint32_t>() : known.is_here<std::uint16_t>()) return known.site;
         }
         return no_site;
     }
@@ -86,26 +94,35 @@ public:
 
 private:
     static constexpr std::size_t words_at_most = 96;
-    static constexpr std::uint64_t furthest = 0xffffffff;
+    static constexpr std::uint64_t word = 8;
+    static constexpr std::uint64_t furthest_at_all = 0xffffffff;
     struct Word {
         std::uint64_t address;
         std::uint64_t value;
     };
-    /// Behind it lie what the words hold, and their distances from rsp.
+    /// Behind it lie the words' distances from rsp, in words: of 32 bits where a frame is as large as that.
     struct Known {
         std::uint64_t rsp;
         std::uint64_t rbp;
+        std::uint64_t hash;   ///< of what the words hold
+        std::uint64_t first;  ///< what the first of them holds: most other stacks differ there
         std::uint32_t label;
         std::uint32_t site;
-        std::uint32_t count;
-        std::uint32_t needs_rbp;
+        std::uint16_t count;
+        bool needs_rbp;
+        bool wide;
 
-        [[nodiscard]] static std::size_t size(std::size_t count) noexcept { return sizeof(Known) + count * 12; }
-        [[nodiscard]] std::uint64_t* values() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
-        [[nodiscard]] std::uint32_t* distances() noexcept { return reinterpret_cast<std::uint32_t*>(values() + count); }
-        [[nodiscard]] const std::uint64_t* values() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
-        [[nodiscard]] const std::uint32_t* distances() const noexcept {
-            return reinterpret_cast<const std::uint32_t*>(values() + count);
+        template <class Distance> [[nodiscard]] Distance* distances() noexcept {
+            return reinterpret_cast<Distance*>(this + 1);
+        }
+        template <class Distance>
+        [[nodiscard]] __attribute__((no_sanitize("address", "thread"))) bool is_here() const noexcept {
+            const auto* const distances = reinterpret_cast<const Distance*>(this + 1);
+            if (load<std::uint64_t>(rsp + distances[0] * word) != first) return false;
+            WordsHash now;
+            for (std::size_t index = 0; index < count; ++index)
+                now.add(index, load<std::uint64_t>(rsp + distances[index] * word));
+            return now.value() == hash;
         }
     };
 
