@@ -163,6 +163,11 @@ class Served:
         self._process.stdin.flush()
         return float(self._answer())
 
+    def switch(self, on: bool) -> None:
+        """Have the steps that follow recorded, or not."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("on\n" if on else "off\n")
+
     def end(self) -> None:
         """End the process."""
         self._process.communicate()
@@ -175,24 +180,12 @@ class Served:
         return line.strip()
 
 
-class Switch:
-    """A file whose first byte says whether the recorder is called (recorder/switched_cupti.cpp)."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.turn(True)
-
-    def turn(self, on: bool) -> None:
-        """Turn it on or off for the steps that follow."""
-        self.path.write_bytes(b"\1" if on else b"\0")
-
-
-def switched(way: Way, folder: Path, switch: Switch) -> Way:
-    """A way whose recorder can be switched off while the process runs."""
+def switched(way: Way, folder: Path) -> Way:
+    """A way that can be switched on and off while the process runs (recorder/switched_cupti.cpp)."""
     library = folder / "libcupti.so.stand-in"
     if not library.exists():
-        build_with_cupti(library, "switched_cupti.cpp", "-ldl")
-    return replace(way, environment={"STREAMSAN_BENCH_CUPTI": str(library), "STREAMSAN_BENCH_SWITCH": str(switch.path)})
+        build_with_cupti(library, "switched_cupti.cpp", "-std=c++17", "-ldl")
+    return replace(way, environment={"STREAMSAN_BENCH_CUPTI": str(library)})
 
 
 STEPS, TURNS = 50, 40
@@ -215,12 +208,11 @@ def mlp(folder: Path, rounds: int, others: bool) -> None:
     """A PyTorch training step, with call sites.
 
     One process differs from the next by more than what recording costs. So the recorder is switched on and off within
-    one process, every some dozen steps, and what counts is the median of the ratios of neighbours. What CUPTI itself
-    costs is there in both; a subscriber that does nothing, beside a plain process, tells it. Each over several groups
-    of processes.
+    one process, every some dozen steps, CUPTI's callbacks with it, and what counts is the median of the ratios of
+    neighbours, over several processes. A subscriber that does nothing, beside a plain process, tells what is left of
+    CUPTI when it is off, as exactly as that can be told.
     """
     command = [sys.executable, str(HERE / "mlp.py")]
-    switch = Switch(folder / "switch")
     plain_way = Way("plain")
     empty_way = Way("a subscriber that does nothing", environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)})
     recording = [
@@ -230,8 +222,7 @@ def mlp(folder: Path, rounds: int, others: bool) -> None:
     plain: list[float] = []
     ratios: dict[str, list[float]] = {way.name: [] for way in (empty_way, *recording)}
     for _ in range(rounds):
-        switch.turn(True)
-        ways = [plain_way, empty_way, *(switched(way, folder, switch) for way in recording)]
+        ways = [plain_way, empty_way, *(switched(way, folder) for way in recording)]
         group = [Served([*command, "serve"], way) for way in ways]
         for process in group:
             process.wait()
@@ -241,7 +232,7 @@ def mlp(folder: Path, rounds: int, others: bool) -> None:
         for process in group[2:]:
 
             def steps(on: bool, process: Served = process) -> float:
-                switch.turn(on)
+                process.switch(on)
                 return process.milliseconds(STEPS)
 
             ratios[process.name].append(neighbours(partial(steps, False), partial(steps, True))[1])
@@ -253,9 +244,6 @@ def mlp(folder: Path, rounds: int, others: bool) -> None:
         against = "against plain" if name == empty_way.name else "on against off, in one process"
         spread = f"{min(of_way):.3f} to {max(of_way):.3f}"
         print(f"  {name:<42} {statistics.median(of_way):19.3f}x   ({spread}; {against})", flush=True)
-    for way in recording:
-        whole = statistics.median(ratios[empty_way.name]) * statistics.median(ratios[way.name])
-        print(f"  {way.name + ' and CUPTI, against plain':<42} {whole:19.3f}x", flush=True)
     if not others:
         return
     slow = [Way("plain"), Way("PyTorch's CUDA Sanitizer", environment={"TORCH_CUDA_SANITIZER": "1"}, rounds=1)]

@@ -1,8 +1,8 @@
 """A small PyTorch training step, bound by its launches. Prints the milliseconds of a step, a median.
 
 `mlp.py STEPS ROUNDS` runs by itself. `mlp.py serve` says "ready" and then runs, for each number it reads from its
-input, that many steps and prints the milliseconds of one: so processes can run in turns. STREAMSAN_BENCH_CUPTI names a
-library that stands in for CUPTI; it is to be found before the recorder looks for the real one.
+input, that many steps and prints the milliseconds of one: so processes can run in turns. With STREAMSAN_BENCH_CUPTI, a
+library that stands in for CUPTI, it also reads `on` and `off`.
 """
 
 import ctypes
@@ -13,8 +13,8 @@ import time
 
 import torch
 
-if stand_in := os.environ.get("STREAMSAN_BENCH_CUPTI"):
-    ctypes.CDLL(stand_in)
+# Loaded before the recorder looks for CUPTI.
+stand_in = ctypes.CDLL(path) if (path := os.environ.get("STREAMSAN_BENCH_CUPTI")) else None
 torch.manual_seed(0)
 layers: list[torch.nn.Module] = []
 for _ in range(4):
@@ -48,6 +48,11 @@ for _ in range(30):
 if sys.argv[1:] == ["serve"]:
     print("ready", flush=True)
     for line in sys.stdin:
+        if line.strip() in ("on", "off") and stand_in is not None:
+            torch.cuda.synchronize()
+            if stand_in.streamsan_bench_switch(int(line.strip() == "on")) == 0:
+                sys.exit("nothing is recorded: there is nothing to switch")
+            continue
         milliseconds(3)  # what the other process has pushed out of the caches
         print(f"{milliseconds(int(line)):.4f}", flush=True)
 else:
