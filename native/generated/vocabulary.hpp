@@ -106,7 +106,8 @@ enum class WaitClass : std::uint8_t {
     BEFORE = 1,  // the host waits for the stream's earlier work before this operation; the operation itself may still run (pageable host-to-device copy: staged)
     COMPLETE = 2,  // the operation is complete when the call returns
     MAYBE_COMPLETE = 3,  // may be complete on return: never rely on it, never call it wrong for pageable host memory (async pageable copies)
-    PROGRAMMATIC = 4,  // of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence)
+    PROGRAMMATIC = 4,  // of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence), but waits for it before it uses memory, or nobody knows whether it does
+    AT_ONCE = 5,  // of a launch: programmatic as well, and what the kernel does first does not wait for the one before it: uses of memory by references without BEHIND, or the trigger that lets the next kernel begin
 };
 
 /// The byte `detail` of STREAM_CREATE.
@@ -198,6 +199,7 @@ enum class SlotFlag : std::uint8_t {
     CONDITIONAL = 16,  // issued under a branch that could not be decided
     OUTSIDE = 32,  // issued outside main: static constructor, destructor, exit handler
     TOUCHES = 64,  // of a reference: it surely touches the first byte (a kernel whose body was read), though its extent is not known
+    BEHIND = 4,  // of a further reference of an AT_ONCE launch: it is used only after the kernel has waited for the one before it
     ATOMIC = 128,  // of a kernel's reference: all of its accesses are atomic
     STRIDED = 128,  // of a copy's or a fill's reference: its rows leave gaps, not every byte of the range is touched; the first is
 };
@@ -267,6 +269,7 @@ enum class FactVariant : std::uint8_t {
     TOO_WIDE = 60,  // SS503: a narrower wait would do
     CHURN = 61,  // SS502: allocated and freed again and again at the same places
     UNCHECKED = 62,  // SS601: a call failed, and the program went on
+    CONFLICT_OVERTAKES = 63,  // SS109: a kernel that may begin before the kernel before it on the stream has ended, and does not wait
 };
 
 /// detail of CALL.

@@ -103,7 +103,7 @@ NB_MODULE(_engine, module) {
                 engine.feed(data, slots);
             },
             nb::arg("slots"))
-        .def("watch", &Engine::watch, nb::arg("sequences"))
+        .def("watch", &Engine::watch, nb::arg("sequences"), nb::arg("early") = std::vector<std::uint64_t>{})
         .def("before", &before_tuple, nb::arg("sequence"))
         .def(
             "has_met", [](const Engine& engine, std::uint64_t sequence) { return engine.watched().has_seen(sequence); },

@@ -87,17 +87,17 @@ Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operati
     return fact;
 }
 
-void Engine::judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Access& later) {
-    const Clock& clock = timeline(stream).clock;
+void Engine::judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock, const Access& later) {
     const bool reads = later.operation.reads_only();
     const auto open = [&](const Placed& use) {
-        return use.epoch.slot != stream.timeline && !(reads && use.operation.reads_only()) && !clock.knows(use.epoch, contract);
+        const bool own = use.operation.sequence == later.operation.sequence;  // a kernel's other references are no other use
+        return !own && !(reads && use.operation.reads_only()) && !clock.knows(use.epoch, contract);
     };
     bool any = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) any |= open(allocation.uses[i]);
     if (!any) return;
     const auto judge = [&](const Placed& use, std::uint64_t begin, std::uint64_t end) {
-        if (open(use)) judge_conflict(process, allocation, stream, later, {use.operation, begin, end}, use.epoch);
+        if (open(use)) judge_conflict(process, allocation, stream, clock, later, {use.operation, begin, end}, use.epoch);
     };
     process.allocations.each_use(allocation, judge);
     process.allocations.each_earlier(allocation, judge);
@@ -105,24 +105,25 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         if (clock.knows(exec.last.epoch, contract)) return;
         for (const BakedAccess& each : baked.accesses) {
-            if (!each.host) judge_conflict(process, allocation, stream, later, launched(each.access, exec.last.operation), exec.last.epoch);
+            if (!each.host) judge_conflict(process, allocation, stream, clock, later, launched(each.access, exec.last.operation), exec.last.epoch);
         }
     });
 }
 
-void Engine::judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Access& later,
-                            const Access& earlier, Epoch earlier_at) {
+void Engine::judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
+                            const Access& later, const Access& earlier, Epoch earlier_at) {
     if (process.value_ordered || allocation.marks.use_reported) return;
     if (outside_conflicts(allocation, later.operation) || outside_conflicts(allocation, earlier.operation)) return;
-    const Clock& clock = timeline(stream).clock;
-    if (earlier_at.slot == stream.timeline || verdict(clock, earlier_at) != Verdict::unordered) return;
+    if (verdict(clock, earlier_at) != Verdict::unordered) return;
     Conflict found = conflict_on(allocation, later, earlier);
     // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only read.
     const bool one_reads = later.operation.reads_only() || earlier.operation.reads_only();
     if (found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier)) found = Conflict::possible;
     if (found == Conflict::absent) return;
     Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
-    fact.may_be_equal = equal_streams(&stream, earlier.operation.stream_name) || maybe_awaited(process, earlier.operation);
+    // All that its stream has behind it is known, only not to what the kernel does without waiting.
+    if (timeline(stream).clock.knows(earlier_at, contract)) fact.variant = FactVariant::CONFLICT_OVERTAKES;
+    else fact.may_be_equal = equal_streams(&stream, earlier.operation.stream_name) || maybe_awaited(process, earlier.operation, &stream);
     // A host function may have told another thread that the work before it is done.
     fact.assumed |= stream.assumed || names_[earlier.operation.stream_name].assumed || process.host_function > earlier.operation.sequence;
     report(fact);

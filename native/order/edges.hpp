@@ -28,6 +28,8 @@ enum class EdgeKind : std::uint8_t {
     event_to_launch,        ///< an event node that waits, before the launch
     launch_to_event,        ///< a launch, before those that wait for what its nodes record
     node_to_node,           ///< in a graph's body
+    kernel_start,           ///< what is before a kernel's begin, before that of a programmatic one behind it
+    early_to_stream,        ///< what a kernel does without waiting, before what is behind it on its stream
     run_order,              ///< in a recording, calls of one thread before later ones of another
     unseen_teller,          ///< in a recording, who may have told everybody
     opaque,                 ///< code that nobody can see, before what follows it
@@ -41,7 +43,7 @@ enum class EdgeKind : std::uint8_t {
 constexpr std::array<std::string_view, static_cast<std::size_t>(EdgeKind::count)> edge_names = {
     "issue", "creation", "legacy_after_blocking", "legacy_after_destroyed", "blocking_after_legacy", "event_to_stream", "event_to_host",
     "stream_to_host", "legacy_to_host", "context_to_host", "destroyed_to_host", "stream_to_body", "body_to_told", "body_to_stream",
-    "release", "launch_to_launch", "event_to_launch", "launch_to_event", "node_to_node", "run_order", "unseen_teller",
+    "release", "launch_to_launch", "event_to_launch", "launch_to_event", "node_to_node", "kernel_start", "early_to_stream", "run_order", "unseen_teller",
     "opaque", "unknown_event", "destroyed_event", "fork", "observed_wait"};
 static_assert(!edge_names.back().empty(), "each kind has a name");
 

@@ -18,6 +18,9 @@ bool is_continuation(std::uint8_t kind) {
 constexpr auto doubtful_bits =
     static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::ASSUMED) | static_cast<std::uint8_t>(SlotFlag::CONDITIONAL));
 
+/// Of a further reference. In a slot of its own the bit is that of a call that never returned.
+constexpr auto behind_bit = static_cast<std::uint8_t>(SlotFlag::BEHIND);
+
 /// Kinds whose address, size, object and access bits are their first memory reference.
 bool names_memory(OperationKind kind) {
     using enum OperationKind;
@@ -138,12 +141,12 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
         if (more.first_address != 0 && more.count >= 1) {
             references_.push_back({more.first_address, more.first_size, more.first_generation,
                                    static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & doubtful_bits) != 0,
-                                   static_cast<std::uint8_t>(more.first_mode & reference_bits)});
+                                   static_cast<std::uint8_t>(more.first_mode & reference_bits), (more.first_mode & behind_bit) != 0});
         }
         if (more.second_address != 0 && more.count >= 2) {
             references_.push_back({more.second_address, more.second_size, more.second_generation,
                                    static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & doubtful_bits) != 0,
-                                   static_cast<std::uint8_t>(more.second_mode & reference_bits)});
+                                   static_cast<std::uint8_t>(more.second_mode & reference_bits), (more.second_mode & behind_bit) != 0});
         }
     }
 }

@@ -74,7 +74,7 @@ public:
     };
     [[nodiscard]] const std::vector<Explanation>& explanations() const { return explanations_; }
     /// Asked before the first slot, for operations by sequence number; see Watch.
-    void watch(const std::vector<std::uint64_t>& sequences) { watch_.ask(sequences); }
+    void watch(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early) { watch_.ask(sequences, early); }
     [[nodiscard]] const Watch& watched() const { return watch_; }
 
 private:
@@ -114,13 +114,19 @@ private:
 
     // teardown.cpp: other threads' calls at a reset
     void note_times(const Slot& slot, Thread& thread) const;
+    /// Keeps the thread's last call, which was in another context than its next one.
+    [[gnu::noinline]] void leave_context(const Thread& thread, const Process& process, std::uint16_t index);
     [[nodiscard]] bool in_context(const Thread& thread, std::uint32_t context) const;
-    void begin_teardown(const Slot& slot, const Thread& thread, std::uint32_t context, const Operation& operation, bool said);
+    void begin_teardown(const Slot& slot, Thread& thread, std::uint32_t context, const Operation& operation, bool said);
     void witness_teardown(Teardown& teardown, Thread& other, const Operation& call);
+    /// Of a source: a call in a context of which no order says that it comes after the context's end, which another thread made.
+    void judge_late_call(const Thread& thread, Process& process, const Operation& operation);
     /// Whether a call fails because another thread took its context away, which was said there.
     bool follows_from_teardown(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
 
     // streams.cpp: timelines, contexts, streams
+    /// Hard bound: further streams share one timeline, the last.
+    static constexpr std::size_t most_timelines = 8192;
     std::uint32_t new_timeline(const Timeline* creator);
     std::uint32_t context_of(Thread& thread, Process& process);
     std::uint32_t context_by_handle(Process& process, std::uint64_t handle);
@@ -140,11 +146,14 @@ private:
     void stream_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void end_stream(std::uint32_t index, const Operation& operation);
-    /// Orders the next operation of the stream after its issuer, the legacy stream's rules, bodies, opaque calls.
-    void enter(Stream& stream, Thread& thread, std::uint32_t thread_index);
+    /// Orders the next operation of the stream after its issuer, the legacy stream's rules, bodies, opaque calls. Returns what
+    /// kernel is right before it, where nothing else is between.
+    LastKernel enter(Stream& stream, Thread& thread, std::uint32_t thread_index);
     void leave(Stream& stream);
     /// All that is on the stream, the bodies of its host functions included.
-    Change learn_all(Stream& stream, Timeline& waiter, EdgeKind kind);
+    Change learn_all(Stream& stream, Timeline& waiter, EdgeKind kind, Lanes relations);
+    /// How sure it is that the stream and the legacy default stream wait for each other: one of an unknown kind may not be blocking.
+    static Lanes blocking_edge(const Stream& stream) { return stream.kind == StreamKind::UNKNOWN ? run_edge : contract_edge; }
     Change learn_bodies(const Stream& stream, Timeline& waiter, Lanes relations = contract_edge);
     void catch_up(Stream& stream, const Process& process);
     [[nodiscard]] bool stale(const Stream& stream) const {
@@ -179,20 +188,26 @@ private:
     }
     Clock everything();
 
+    // programmatic.cpp: kernels that begin before the one before them has ended
+    /// What the kernel does without waiting, and where that is; `work` is where all else that it does is.
+    void begin_at_once(Process& process, Thread& thread, Stream& stream, LastKernel before, const Placed& work);
+
     // work.cpp: device work and host accesses
     void work(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     /// Under its sync key a host function's body knows what the stream has done before, and those it tells believe it over.
     void reach_function(std::uint64_t key, Timeline& stream);
     void pass_function(std::uint64_t key, Timeline& stream, Epoch function);
-    /// A use by `stream` (null: by the host thread itself, complete when its call returns).
+    /// A use by `stream` (null: by the host thread itself, complete when its call returns), which knows what `own` does.
     /// `settled`: programs rely on it to be complete when its call returns, though that is not promised.
-    void use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed, bool settled);
+    void use(Process& process, Thread& thread, const Stream* stream, const Timeline& own, const Reference& reference, Placed placed,
+             bool settled);
     void use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use);
     void use_stale(std::uint32_t index, const Placed& use);
     /// A call that failed: that it was given memory that is gone is a mistake all the same.
     void judge_refused_use(Process& process, Thread& thread, const Operation& operation);
     /// Of a use that no promised order puts after the allocation: whether it is not known to be unordered either.
-    bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use);
+    bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
+                           const Placed& use);
     /// Keeps a use of device memory; `clock` is what its stream knows.
     void keep_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
     /// In requirements mode: whatever comes later is asked for its order against every stream's latest use.
@@ -228,6 +243,8 @@ private:
     void context_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void context_current(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void context_end(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    /// Whether the memory lives, and dies with the context.
+    [[nodiscard]] static bool goes_with_context(const Allocation& allocation, std::uint32_t context);
     void end_memory(Process& process, std::uint32_t context, const Placed& by_host);
     void handle_use(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     static std::uint64_t handle_key(const Slot& slot);
@@ -243,8 +260,9 @@ private:
     void require_escape(Process& process, const Thread& thread, std::uint64_t sequence);
 
     // conflicts.cpp: uses against uses
-    void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Access& later);
-    void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Access& later,
+    /// `clock` is what the later use knows.
+    void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock, const Access& later);
+    void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock, const Access& later,
                         const Access& earlier, Epoch earlier_at);
     /// What two accesses to an allocation are to each other, for memory of its kind.
     static Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
@@ -372,7 +390,12 @@ private:
     // verdicts
     [[nodiscard]] static Verdict verdict(const Clock& clock, Epoch earlier);
     [[nodiscard]] bool equal_streams(const Stream* left, std::uint32_t right_name) const;
-    [[nodiscard]] bool maybe_awaited(const Process& process, const Operation& use) const;
+    /// Whether a wait for a stream of an unknown caller may have covered the use, as far as the next operation is concerned: one
+    /// on `stream`, or one of the host.
+    [[nodiscard]] bool maybe_awaited(const Process& process, const Operation& use, const Stream* stream = nullptr) const;
+    void note_unknown(Process& process, const Stream& stream, const Operation& operation) const {
+        if (stream.assumed && !recording_) process.unknown_work = operation.sequence;
+    }
     [[nodiscard]] AllocationFact describe(const Allocation& allocation) const;
     void report(const Fact& fact) { facts_.add(fact); }
     void require(Unmet::Sort sort, std::uint64_t earlier, std::uint64_t later) {

@@ -44,9 +44,16 @@ bool Engine::equal_streams(const Stream* left, std::uint32_t right_name) const {
     return (left->assumed && (right.assumed || is_default(right.kind))) || (right.assumed && is_default(left->kind));
 }
 
-bool Engine::maybe_awaited(const Process& process, const Operation& use) const {
+bool Engine::maybe_awaited(const Process& process, const Operation& use, const Stream* stream) const {
     if (recording_) return false;
     const StreamName& name = names_[use.stream_name];
+    // A stream of an unknown caller may be the legacy default stream: work on it, and a wait for it, covers the blocking streams.
+    if (!name.assumed && name.kind != StreamKind::NON_BLOCKING && use.stream_name != 0) {
+        const bool blocking = stream != nullptr && stream->kind != StreamKind::NON_BLOCKING;
+        if ((blocking ? process.unknown_work : process.unknown_awaited) > use.sequence) return true;
+        const auto later = [&use](const AmbiguousWait& wait) { return wait.assumed && wait.sequence > use.sequence; };
+        if (later(process.ambiguous) || later(process.other_ambiguous)) return true;
+    }
     if (!name.assumed && name.kind != StreamKind::LEGACY && name.kind != StreamKind::PER_THREAD) return false;
     const AmbiguousWait& wait = process.ambiguous.handle != name.handle ? process.ambiguous : process.other_ambiguous;
     return wait.handle != 0 && wait.sequence > use.sequence && (name.assumed || wait.assumed);
@@ -93,7 +100,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
         require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
         // Code that was given the memory may have done anything with it: nothing is known of its uses.
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
-        const bool equal = equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation);
+        const bool equal = equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation, stream);
         const bool stray = recording_ && use.operation.assumed();  // no use for sure: the others speak without it
         Found& found = order == Verdict::unseen     ? unseen
                        : order == Verdict::observed ? (stray ? stray_observed : observed)

@@ -25,6 +25,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     if (stream_index == none) return;
     Stream& stream = *streams_[stream_index];
     operation.stream_name = stream.name;
+    note_unknown(process, stream, operation);
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
     if (exec != nullptr) {
@@ -101,6 +102,7 @@ void Engine::reach_tellers(Process& process, const GraphExec& exec, Timeline& ow
 
 void Engine::join_event(Process& process, Timeline& own, std::uint64_t handle) {
     const std::uint32_t at = process.events.find(handle);
+    if (at == none) own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));  // unknown code made it
     if (at == none || !events_[at]->alive) return;
     const Event& event = *events_[at];
     if (event.recorded) {
@@ -157,7 +159,7 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
         bool ordered = true;
         if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed && !baked.ordered) {
             const Access use = launched(baked.surest().access, operation);
-            ordered = timeline(stream).clock.knows(allocation.made_at, contract) || check_after_alloc(process, allocation, stream, {use.operation, {}});
+            ordered = timeline(stream).clock.knows(allocation.made_at, contract) || check_after_alloc(process, allocation, stream, timeline(stream).clock, {use.operation, {}});
             baked.ordered = true;  // later launches are after this one
         }
         if (!ordered) continue;
@@ -165,7 +167,7 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
             if (each.host) continue;
             const Access use = launched(each.access, operation);
             const auto judge = [&](const Placed& earlier, std::uint64_t begin, std::uint64_t end) {
-                judge_conflict(process, allocation, stream, use, {earlier.operation, begin, end}, earlier.epoch);
+                judge_conflict(process, allocation, stream, timeline(stream).clock, use, {earlier.operation, begin, end}, earlier.epoch);
             };
             process.allocations.each_use(allocation, judge);
             process.allocations.each_earlier(allocation, judge);
@@ -185,7 +187,7 @@ void Engine::look_at_neighbours(Process& process, GraphExec& exec, Stream& strea
         if (mine.made == 0 || mine.made != other.baked[each.theirs].made || other.launches <= other.baked[each.theirs].since) continue;
         const Allocation& allocation = process.allocations[mine.allocation];
         if (allocation.made.sequence != mine.made || !allocation.live()) continue;
-        judge_conflict(process, allocation, stream, launched(each.my_access, operation), launched(each.their_access, other.last.operation),
+        judge_conflict(process, allocation, stream, timeline(stream).clock, launched(each.my_access, operation), launched(each.their_access, other.last.operation),
                        other.last.epoch);
     }
 }

@@ -169,7 +169,7 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
     fact.allocation = describe(allocation);
     fact.unseen = order == Verdict::unseen;
     fact.assumed = fact.unseen || operation.assumed() || (stream != nullptr && stream->assumed) || names_[exec->last.operation.stream_name].assumed;
-    fact.may_be_equal = equal_streams(stream, exec->last.operation.stream_name) || maybe_awaited(process, exec->last.operation);
+    fact.may_be_equal = equal_streams(stream, exec->last.operation.stream_name) || maybe_awaited(process, exec->last.operation, stream);
     report(fact);
     return true;
 }
@@ -209,7 +209,7 @@ void Engine::take_back_memory(Process& process, GraphExec& exec, const Stream& s
             fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
             fact.allocation = describe(allocation);
             fact.assumed = operation.assumed() || use.operation.assumed() || stream.assumed || names_[use.operation.stream_name].assumed;
-            fact.may_be_equal = equal_streams(&stream, use.operation.stream_name) || maybe_awaited(process, use.operation);
+            fact.may_be_equal = equal_streams(&stream, use.operation.stream_name) || maybe_awaited(process, use.operation, &stream);
             report(fact);
         });
     }

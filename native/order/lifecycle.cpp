@@ -2,6 +2,11 @@
 #include "engine.hpp"
 
 namespace streamsan::order {
+namespace {
+
+constexpr std::int16_t not_ready = 600;
+
+}  // namespace
 
 void Engine::context_create(const Slot& slot, Thread&, Process& process, const Operation& operation) {
     const auto kind = slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED) ? ContextKind::CREATED : ContextKind::PRIMARY;
@@ -45,7 +50,7 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
     if (dead_context(context, operation)) return;
     const bool said = process.broken || judge_teardown(thread, index, operation, false);
     process.broken = false;
-    if (recording_) begin_teardown(slot, thread, index, operation, said);
+    begin_teardown(slot, thread, index, operation, said);
     observe_context(thread, slot.thread, index);  // this driver waits; the documentation says "immediately"
     const Placed by_host{operation, timeline(thread).advance()};
     context.ended = operation;
@@ -71,22 +76,25 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
     }
 }
 
+bool Engine::goes_with_context(const Allocation& allocation, std::uint32_t context) {
+    if (!allocation.live() || allocation.context != context) return false;
+    switch (allocation.kind) {
+        case MemoryKind::PLAIN:
+        case MemoryKind::ARRAY:
+        case MemoryKind::MANAGED:
+        case MemoryKind::PINNED:
+        case MemoryKind::IPC:
+        case MemoryKind::REGISTERED: return true;
+        default: return false;  // stream-ordered memory survives, host memory is not the context's
+    }
+}
+
 void Engine::end_memory(Process& process, std::uint32_t context, const Placed& by_host) {
     process.allocations.each([&](std::uint32_t index, Allocation& allocation) {
-        if (!allocation.live() || allocation.context != context) return;
-        switch (allocation.kind) {
-            case MemoryKind::PLAIN:
-            case MemoryKind::ARRAY:
-            case MemoryKind::MANAGED:
-            case MemoryKind::PINNED:
-                report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
-                if (allocation.marks.baked) end_baked(process, index, by_host.operation, true);
-                process.allocations.retire(index, ended_by_reset, by_host, {});
-                break;
-            case MemoryKind::IPC:
-            case MemoryKind::REGISTERED: process.allocations.retire(index, ended_by_reset, by_host, {}); break;
-            default: break;  // stream-ordered memory survives, host memory is not the context's
-        }
+        if (!goes_with_context(allocation, context)) return;
+        report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
+        if (allocation.marks.baked) end_baked(process, index, by_host.operation, true);
+        process.allocations.retire(index, ended_by_reset, by_host, {});
     });
 }
 
@@ -140,7 +148,8 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
     using enum OperationKind;
     switch (operation.kind) {
         case EVENT_DESTROY: case EVENT_RECORD: case EVENT_QUERY: case EVENT_ELAPSED:
-            if (process.events.find(slot.object) != none) event_of(slot.object, process, thread, operation);
+            // That work is not done yet is an answer: the event is there.
+            if (operation.status == not_ready || process.events.find(slot.object) != none) event_of(slot.object, process, thread, operation);
             break;
         case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE:
             if (process.events.find(slot.object) != none && event_of(slot.object, process, thread, operation) == none) {
@@ -165,7 +174,8 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
         }
         default: break;
     }
-    if (slot.stream > per_thread_handle && process.streams.find(slot.stream) != none) stream_of(slot.stream, thread, process, operation);
+    const bool answers = operation.kind == STREAM_QUERY && operation.status == not_ready;
+    if (slot.stream > per_thread_handle && (answers || process.streams.find(slot.stream) != none)) stream_of(slot.stream, thread, process, operation);
 }
 
 bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const Operation& operation, bool at_exit) {
@@ -180,7 +190,8 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
         // What only an undocumented wait has finished was said at that wait (SS107); here it would be said again.
         if (known.knows(pending.epoch, all)) return;
         fact.with(role, pending.operation);
-        fact.assumed = fact.assumed && (names_[pending.operation.stream_name].assumed || pending.operation.assumed());
+        fact.assumed = fact.assumed && (names_[pending.operation.stream_name].assumed || pending.operation.assumed() ||
+                                        maybe_awaited(*processes_[thread.process], pending.operation));
     };
     for (const std::uint32_t index : context.streams) {
         const Stream& stream = *streams_[index];
@@ -191,20 +202,34 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
         if (leftover.has_work) look(leftover.work, RelatedRole::USE, work);
         if (leftover.has_free) look(leftover.free, RelatedRole::FREE, frees);
     }
+    if (work.related_count == 0 && !at_exit) {
+        // Its memory may be in use on streams of other contexts (W-05).
+        Process& process = *processes_[thread.process];
+        process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
+            if (!goes_with_context(allocation, context_index)) return;
+            each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) { look(use, RelatedRole::USE, work); });
+        });
+    }
     if (work.related_count > 0) {
         report(work);
         return true;
     }
     if (at_exit) return false;
+    const auto may_run = [&](Epoch call, const Operation& by) {
+        if (known.knows(call, credited)) return false;
+        Fact fact(106, FactVariant::OTHER_THREAD, operation);
+        fact.with(RelatedRole::USE, by);
+        report(fact);
+        return true;
+    };
     for (const Thread& other : threads_) {
         if (recording_) break;  // its times tell; see teardown.cpp
         if (&other == &thread || other.process != thread.process || other.call_tick == 0 || other.timeline == none) continue;
         const bool here = other.call_context == context_index || (other.call_context == none && processes_[other.process]->default_context == context_index);
-        if (!here || known.knows({other.timeline, other.call_tick}, credited)) continue;
-        Fact fact(106, FactVariant::OTHER_THREAD, operation);
-        fact.with(RelatedRole::USE, other.last_call);
-        report(fact);
-        return true;
+        if (here && may_run({other.timeline, other.call_tick}, other.last_call)) return true;
+    }
+    for (const FormerUse& use : context.former_uses) {
+        if (&threads_[use.thread] != &thread && may_run(use.at, use.call)) return true;
     }
     if (frees.related_count > 0) report(frees);
     return false;

@@ -64,6 +64,7 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         if (index == none) return;
         Stream& stream = *streams_[index];
         operation.stream_name = stream.name;
+        note_unknown(process, stream, operation);
         enter(stream, thread, slot.thread);
         made_at = timeline(stream).advance();
         leave(stream);
@@ -129,6 +130,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         if (stream_index == none) return;
         Stream& stream = *streams_[stream_index];
         operation.stream_name = stream.name;
+        note_unknown(process, stream, operation);
         const Placed by_host{operation, host.advance()};
         enter(stream, thread, slot.thread);
         judge_order(process, allocation, family, timeline(stream).clock, &stream, operation);

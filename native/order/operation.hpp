@@ -16,6 +16,7 @@ struct Reference {
     AccessMode mode;
     bool assumed;  ///< the access may not happen
     std::uint8_t flags;  ///< TOUCHES, and ATOMIC or STRIDED
+    bool behind = false;  ///< of a kernel that begins at once: used after it has waited
 };
 
 constexpr std::uint8_t mode_bits = 3;

@@ -25,6 +25,7 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
     if (slot.status == 0 || slot.status == status_unknown) process.initialised = true;
     // The thread's own clock is not advanced for every call: only what hands the thread's history on needs to see it.
     const Timeline& own = timeline(thread);
+    if (thread.call_context != thread.context && thread.call_tick != 0 && !recording_) leave_context(thread, process, operation.thread);
     thread.call_tick = own.released ? own.tick + (own.tick < last_tick ? 1 : 0) : own.tick;
     thread.call_context = thread.context;
     thread.last_call = operation;

@@ -47,6 +47,13 @@ struct Leftover {
     bool has_free;
 };
 
+/// The last call of a thread in a context that is not its current one any more.
+struct FormerUse {
+    std::uint32_t thread = none;
+    Epoch at;
+    Operation call;
+};
+
 struct Context {
     std::uint64_t handle = 0;
     ContextKind kind = ContextKind::PRIMARY;
@@ -63,6 +70,14 @@ struct Context {
     Clock unjoined_destroyed;                 ///< the same, of streams that were destroyed meanwhile
     Clock destroyed;                          ///< what destroyed streams knew
     std::vector<Leftover> leftovers;
+    std::vector<FormerUse> former_uses;
+};
+
+/// What a stream was given last, if that was a kernel: a programmatic one behind it need not wait for its end.
+enum class LastKernel : std::uint8_t {
+    nothing,
+    ordinary,  ///< it began when all before it had ended
+    at_once,   ///< it need not have waited itself: see Engine::begin_at_once
 };
 
 /// A host function whose body may still publish what it did.
@@ -84,6 +99,9 @@ struct Stream {
     bool unjoined = false;     ///< it is in its context's list of the same name
     bool has_work = false;
     bool has_free = false;
+    LastKernel last_kernel = LastKernel::nothing;
+    Tick kernel_from = 0;                     ///< of an ordinary last kernel: the tick of what was before it
+    std::uint32_t early = none;               ///< timeline of what kernels do without waiting; none before the first such kernel
     std::uint32_t issuer = none;              ///< thread whose knowledge it has ...
     std::uint32_t issuer_version = 0;         ///< ... as of this version
     std::uint32_t legacy_version = 0;
@@ -136,9 +154,10 @@ struct AmbiguousWait {
     std::uint64_t sequence = 0;
 };
 
-/// A reset, or the destruction of a context, in a recording: other threads' calls may show that they still used it.
+/// A reset, or the destruction of a context: other threads' calls may show that they still use it.
 struct Teardown {
     Operation operation;
+    Epoch at;
     std::uint32_t context = none;
     std::uint64_t begins = 0;  ///< nanoseconds; 0: not known
     std::uint64_t ends = 0;    ///< it had surely not returned before
@@ -181,9 +200,12 @@ struct Process {
     Operation trim;                           ///< the latest return of unused graph memory
     std::uint64_t host_function = 0;          ///< sequence of the latest one: who knows whom its body told
     bool broken = false;                      ///< its context met an error that stays: nothing succeeds any more
-    std::vector<Teardown> teardowns;          ///< the latest ones; of a recording
+    std::vector<Teardown> teardowns;          ///< the latest ones
     Operation ending;                         ///< of a recording: its normal exit, judged when all has been seen
     std::uint32_t ending_thread = none;
+    bool unknown_streams = false;             ///< some are of an unknown kind
+    std::uint64_t unknown_work = 0;           ///< sequence of the latest operation on a stream of an unknown caller ...
+    std::uint64_t unknown_awaited = 0;        ///< ... and of that when the host waited last
     bool value_ordered = false;               ///< streams wait for values in memory: that orders work in ways nobody sees
 };
 

@@ -9,8 +9,6 @@ namespace {
 /// Beyond this many timelines, those of destroyed streams are reused even if not everyone is known to be past them: memory
 /// stays bounded, at the price of order that is assumed (and so of silence, never of a false finding).
 constexpr std::size_t many_timelines = 2048;
-/// Hard bound: further streams share one timeline.
-constexpr std::size_t most_timelines = 8192;
 
 }  // namespace
 
@@ -131,6 +129,7 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
         leave(stream);
     }
     if (kind == StreamKind::LEGACY) stream.legacy_version = 1;  // differs from what any other stream has met
+    process.unknown_streams |= kind == StreamKind::UNKNOWN;
     contexts_[context]->streams.push_back(index);
     return index;
 }
@@ -222,7 +221,7 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
     own.released = true;
     context.destroyed.join(own.clock, contract_edge);
     if (stream.unjoined) {
-        context.unjoined_destroyed.join(own.clock, contract_edge);
+        context.unjoined_destroyed.join(own.clock, blocking_edge(stream));
         context.unjoined.erase(std::remove(context.unjoined.begin(), context.unjoined.end(), index), context.unjoined.end());
         stream.unjoined = false;
     }
@@ -232,11 +231,13 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
         context.leftovers.push_back({stream.work, stream.free, stream.has_work, stream.has_free});
     }
     if (stream.timeline != most_timelines - 1) retired_.push_back({stream.timeline, own.tick});
+    if (stream.early != none) retired_.push_back({stream.early, timeline(stream.early).tick});
 }
 
 void Engine::catch_up(Stream& stream, const Process& process) {
     if (stream.opaque_version == process.opaque_version) return;
     stream.opaque_version = process.opaque_version;
+    stream.last_kernel = LastKernel::nothing;
     timeline(stream).learn(process.opaque, edges_.in(EdgeKind::opaque, opaque_edge));
     // The unknown code may have issued work here: a wait for the stream has something to wait for again.
     timeline(stream).advance();
@@ -244,11 +245,13 @@ void Engine::catch_up(Stream& stream, const Process& process) {
     leave(stream);
 }
 
-void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
+LastKernel Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
     Timeline& own = timeline(stream);
     Timeline& host = timeline(thread);
     Context& context = *contexts_[stream.context];
     catch_up(stream, *processes_[thread.process]);
+    LastKernel before = stream.last_kernel;
+    stream.last_kernel = LastKernel::nothing;
     // The issue edge. When the host learned nothing new, only its own component can have moved.
     host.released = true;
     if (stream.issuer == thread_index && stream.issuer_version == host.version) {
@@ -263,8 +266,10 @@ void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
         stream.issuer_version = host.version;
     }
     if (stream.kind == StreamKind::LEGACY) {
+        // What the legacy stream's rules put between two kernels is itself behind the first of them.
+        if (!context.unjoined.empty() || !context.unjoined_destroyed.empty()) before = LastKernel::nothing;
         for (const std::uint32_t other : context.unjoined) {
-            learn_all(*streams_[other], own, EdgeKind::legacy_after_blocking);
+            learn_all(*streams_[other], own, EdgeKind::legacy_after_blocking, blocking_edge(*streams_[other]));
             streams_[other]->unjoined = false;
         }
         context.unjoined.clear();
@@ -277,15 +282,17 @@ void Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
         Stream& legacy = *streams_[context.legacy];
         if (stream.legacy_version != legacy.legacy_version) {
             stream.legacy_version = legacy.legacy_version;
-            learn_all(legacy, own, EdgeKind::blocking_after_legacy);
+            before = LastKernel::nothing;
+            learn_all(legacy, own, EdgeKind::blocking_after_legacy, blocking_edge(stream));
         }
     }
     if (!stream.bodies.empty()) learn_bodies(stream, own);
+    return before;
 }
 
-Change Engine::learn_all(Stream& stream, Timeline& waiter, EdgeKind kind) {
-    Change change = waiter.learn(timeline(stream), edges_.in(kind, contract_edge));
-    if (!stream.bodies.empty() && edges_.has(kind)) change += learn_bodies(stream, waiter);
+Change Engine::learn_all(Stream& stream, Timeline& waiter, EdgeKind kind, Lanes relations) {
+    Change change = waiter.learn(timeline(stream), edges_.in(kind, relations));
+    if (!stream.bodies.empty() && edges_.has(kind)) change += learn_bodies(stream, waiter, relations);
     return change;
 }
 
@@ -305,6 +312,7 @@ void Engine::leave(Stream& stream) {
 }
 
 void Engine::note_ambiguous(Process& process, const Stream& stream, const Operation& operation) {
+    note_unknown(process, stream, operation);
     if (!stream.assumed && stream.kind != StreamKind::LEGACY && stream.kind != StreamKind::PER_THREAD) return;
     if (process.ambiguous.handle != stream.handle) process.other_ambiguous = process.ambiguous;
     process.ambiguous = {stream.handle, stream.assumed, operation.sequence};

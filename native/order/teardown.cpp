@@ -1,4 +1,4 @@
-// Resets and destructions of contexts against other threads' calls (SS106), as a recording shows them.
+// Resets and destructions of contexts against other threads' calls (SS106): a recording tells by times, a source by its order.
 #include <algorithm>
 
 #include "engine.hpp"
@@ -30,17 +30,28 @@ void Engine::note_times(const Slot& slot, Thread& thread) const {
     thread.call_ends = uses_device(static_cast<OperationKind>(slot.kind)) ? surely_runs_until(slot.time, slot.duration, slot.status != status_unknown) : 0;
 }
 
+void Engine::leave_context(const Thread& thread, const Process& process, std::uint16_t index) {
+    const std::uint32_t left = thread.call_context == none ? process.default_context : thread.call_context;
+    if (left == none) return;
+    std::vector<FormerUse>& uses = contexts_[left]->former_uses;
+    const auto mine = std::find_if(uses.begin(), uses.end(), [&](const FormerUse& each) { return each.thread == index; });
+    const FormerUse use{index, {thread.timeline, thread.call_tick}, thread.last_call};
+    if (mine == uses.end()) uses.push_back(use);
+    else *mine = use;
+}
+
 bool Engine::in_context(const Thread& thread, std::uint32_t context) const {
     const std::uint32_t current = thread.call_tick == 0 ? thread.context : thread.call_context;
     return current == context || (current == none && processes_[thread.process]->default_context == context);
 }
 
-void Engine::begin_teardown(const Slot& slot, const Thread& thread, std::uint32_t context, const Operation& operation, bool said) {
+void Engine::begin_teardown(const Slot& slot, Thread& thread, std::uint32_t context, const Operation& operation, bool said) {
     constexpr std::size_t most_teardowns = 16;
     Process& process = *processes_[thread.process];
     if (process.teardowns.size() >= most_teardowns) process.teardowns.erase(process.teardowns.begin());
     const std::uint64_t ends = surely_runs_until(slot.time, slot.duration, slot.status != status_unknown);
-    process.teardowns.push_back({operation, context, slot.time, ends, said});
+    process.teardowns.push_back({operation, timeline(thread).advance(), context, slot.time, ends, said});
+    if (!recording_) return;
     for (Thread& other : threads_) {
         if (&other == &thread || other.process != thread.process || other.call_tick == 0 || !in_context(other, context)) continue;
         // Its latest call had not returned when this one began.
@@ -57,7 +68,25 @@ void Engine::witness_teardown(Teardown& teardown, Thread& other, const Operation
     report(fact);
 }
 
+void Engine::judge_late_call(const Thread& thread, Process& process, const Operation& operation) {
+    if (!uses_device(operation.kind)) return;
+    const std::uint32_t current = thread.context == none ? process.default_context : thread.context;
+    for (Teardown& each : process.teardowns) {
+        if (each.said || each.operation.thread == operation.thread || each.context != current) continue;
+        if (timeline(thread).clock.knows(each.at, credited)) continue;
+        each.said = true;
+        Fact fact(106, FactVariant::OTHER_THREAD, each.operation);
+        fact.with(RelatedRole::USE, operation);
+        fact.assumed = operation.assumed();
+        report(fact);
+    }
+}
+
 bool Engine::follows_from_teardown(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+    if (!recording_) {
+        judge_late_call(thread, process, operation);
+        return false;
+    }
     const bool failed = slot.status != 0 && slot.status != status_unknown;
     for (Teardown& each : process.teardowns) {
         if (each.operation.thread == slot.thread || !in_context(thread, each.context)) continue;

@@ -107,7 +107,8 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
     if (event.recorded) {
         const Stream& source = *streams_[event.source];
         const bool same = event.source == waiter && event.record.sequence > stream.made.sequence;
-        const bool certain = same || (event.created && !source.assumed && event.opaque_version == process.opaque_version);
+        const bool other_name = source.blocking && process.unknown_work != 0;
+        const bool certain = same || (event.created && !source.assumed && !stream.assumed && !other_name && event.opaque_version == process.opaque_version);
         needed = own.learn(event.clock, edges_.in(EdgeKind::event_to_stream, contract_edge)).contract || event.inside_launch || !certain;
         own.learn(event.at, edges_.in(EdgeKind::event_to_stream, event.inside_launch ? run_edge : contract_edge));
     } else if (event.created) {
@@ -130,9 +131,10 @@ void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, c
     const bool made = slot.stream > per_thread_handle;
     const std::uint32_t index = made ? process.streams.find(slot.stream) : stream_of(slot.stream, thread, process, operation);
     if (index == none || stale(*streams_[index])) return;
+    // Nothing is put on the stream: whoever waits for it is not after this call.
     Stream& stream = *streams_[index];
-    enter(stream, thread, slot.thread);
     timeline(stream).learn(event.clock, edges_.in(EdgeKind::destroyed_event, run_edge));
+    if (stream.kind == StreamKind::LEGACY) ++stream.legacy_version;
     leave(stream);
 }
 
@@ -142,9 +144,12 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     if (index == none || (query && slot.status != 0)) return;
     Event& event = *events_[index];
     Timeline& host = timeline(thread);
+    process.unknown_awaited = process.unknown_work;
     bool needed = true;
     if (event.recorded) {
-        const bool certain = event.created && !streams_[event.source]->assumed && event.opaque_version == process.opaque_version;
+        const Stream& source = *streams_[event.source];
+        const bool other_name = source.blocking && process.unknown_work != 0;
+        const bool certain = event.created && !source.assumed && !other_name && event.opaque_version == process.opaque_version;
         const bool pending = !host.clock.knows(event.at, contract);
         needed = host.learn(event.clock, edges_.in(EdgeKind::event_to_host, contract_edge)).contract || pending || !certain;
         host.learn(event.at, edges_.in(EdgeKind::event_to_host, event.inside_launch ? run_edge : contract_edge));
@@ -174,11 +179,13 @@ Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& pr
     // The legacy stream's queue holds waits for the blocking streams, and theirs for it: without changing either.
     const Context& context = *contexts_[stream.context];
     if (stream.kind == StreamKind::LEGACY) {
-        for (const std::uint32_t other : context.unjoined) change += learn_all(*streams_[other], host, EdgeKind::legacy_to_host);
+        for (const std::uint32_t other : context.unjoined) {
+            change += learn_all(*streams_[other], host, EdgeKind::legacy_to_host, blocking_edge(*streams_[other]));
+        }
         change += host.learn(context.unjoined_destroyed, edges_.in(EdgeKind::legacy_to_host, contract_edge));
     } else if (stream.blocking && context.legacy != none) {
         Stream& legacy = *streams_[context.legacy];
-        if (stream.legacy_version != legacy.legacy_version) change += learn_all(legacy, host, EdgeKind::legacy_to_host);
+        if (stream.legacy_version != legacy.legacy_version) change += learn_all(legacy, host, EdgeKind::legacy_to_host, blocking_edge(stream));
     }
     if (!stream.bodies.empty()) change += learn_bodies(stream, host);
     return change;
@@ -191,12 +198,16 @@ void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Ope
     operation.stream_name = stream.name;
     const Change change = wait_for_stream(timeline(thread), stream, process);
     note_ambiguous(process, stream, operation);
+    process.unknown_awaited = process.unknown_work;
     // Two unknown streams may be one: what was issued on the other may be what this wait is for. And code that nobody can
     // see may have issued work to any stream.
     const std::uint32_t covered = std::max(stream.awaited_opaque, contexts_[stream.context]->awaited_opaque);
     const bool unseen = covered != process.opaque_version;
     stream.awaited_opaque = process.opaque_version;
-    if (!query) note_wait(operation, change.contract || stream.assumed || unseen, nullptr);
+    // And a stream of an unknown caller may be this thread's default stream, or the legacy one, which a blocking stream comes after.
+    const bool other_name = stream.kind != StreamKind::NON_BLOCKING && process.unknown_work != 0;
+    const bool brings = change.contract || (change.any && process.unknown_streams);
+    if (!query) note_wait(operation, brings || stream.assumed || unseen || other_name, nullptr);
 }
 
 Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
@@ -248,6 +259,7 @@ void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, co
         context.legacy = new_stream(process, index, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
     }
     const Change change = wait_for_context(thread, slot.thread, index);
+    process.unknown_awaited = process.unknown_work;
     const bool unseen = context.awaited_opaque != process.opaque_version;  // it may have left work anywhere
     context.awaited_opaque = process.opaque_version;
     note_wait(operation, change.contract || unseen, nullptr);

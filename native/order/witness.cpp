@@ -23,8 +23,10 @@ bool runs_on_stream(OperationKind kind) {
 
 }  // namespace
 
-void Watch::ask(const std::vector<std::uint64_t>& sequences) {
+void Watch::ask(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early) {
     active_ = !sequences.empty();
+    early_.clear();
+    for (const std::uint64_t sequence : early) early_.set(sequence, 0);
     is_cut_ = false;
     asked_.clear();
     answers_.clear();
@@ -116,8 +118,11 @@ void Engine::note_watched(const Slot& slot, const Thread& thread) {
     const std::uint32_t index = failed || !runs_on_stream(kind) ? none : stream_at(slot, thread, process);
     const Timeline& own = index == none ? host : *timelines_[streams_[index]->timeline];
     if (index != none) point.work = {own.slot, own.tick};
+    const Clock* known = &own.clock;
+    const bool at_once = kind == LAUNCH && index != none && streams_[index]->last_kernel == LastKernel::at_once;
+    if (at_once && watch_.asks_early(slot.sequence)) known = &timelines_[streams_[index]->early]->clock;
     watch_.note(point);
-    if (watch_.asks(slot.sequence)) watch_.note_asked(point, own.clock);
+    if (watch_.asks(slot.sequence)) watch_.note_asked(point, *known);
 }
 
 std::uint32_t Engine::stream_at(const Slot& slot, const Thread& thread, const Process& process) const {

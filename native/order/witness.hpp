@@ -22,8 +22,10 @@ struct WatchPoint {
 /// engine's own clocks, with the order in which a recording's calls came: an execution that nobody could see is no proof.
 class Watch {
 public:
-    /// Operations by sequence number; whatever was kept before is dropped.
-    void ask(const std::vector<std::uint64_t>& sequences);
+    /// Operations by sequence number; whatever was kept before is dropped. Of those in `early`, kernels that begin at once,
+    /// it is asked what is before that which they do without waiting.
+    void ask(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early);
+    [[nodiscard]] bool asks_early(std::uint64_t sequence) const { return early_.find(sequence) != none; }
     [[nodiscard]] bool active() const { return active_; }
     [[nodiscard]] bool asks(std::uint64_t sequence) const { return asked_.find(sequence) != none; }
 
@@ -63,6 +65,7 @@ private:
     bool active_ = false;
     bool is_cut_ = false;
     FlatMap asked_;
+    FlatMap early_;
     std::vector<Asked> answers_;
     std::vector<WatchPoint> points_;
 };

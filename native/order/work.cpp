@@ -9,7 +9,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     if (slot.stream == 0) {
         const Epoch here = host.advance();  // done by the host itself, such as a host-to-host copy
         for (const Reference& reference : references_) {
-            use(process, thread, nullptr, reference, {operation, here}, false);
+            use(process, thread, nullptr, host, reference, {operation, here}, false);
             const std::uint32_t at = process.allocations.containing(reference.address);
             if (at == none || !process.allocations[at].live()) continue;
             const Allocation& allocation = process.allocations[at];
@@ -23,8 +23,12 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     Stream& stream = *streams_[index];
     operation.stream_name = stream.name;
     if (wait == WaitClass::BEFORE) wait_for_stream(host, stream, process);
-    enter(stream, thread, slot.thread);
+    note_unknown(process, stream, operation);
+    const LastKernel before = enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
+    const Tick ahead = own.tick;
+    // A programmatic kernel behind this one may know what is before it, and not the kernel: that is a point of its own.
+    own.released |= operation.kind == OperationKind::LAUNCH;
     const bool has_body = operation.kind == OperationKind::HOST_FUNCTION && slot.object != 0;
     if (has_body) reach_function(key_name(process, slot.object), own);
     const Placed placed{operation, own.advance()};
@@ -32,13 +36,21 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     // Programs rely on a synchronous copy to be complete, though the transfer from a staging buffer may still run.
     const bool settled = wait == WaitClass::BEFORE ||
                          (wait == WaitClass::MAYBE_COMPLETE && (stream.kind == StreamKind::LEGACY || stream.kind == StreamKind::PER_THREAD));
+    const bool at_once = operation.kind == OperationKind::LAUNCH && wait == WaitClass::AT_ONCE && before != LastKernel::nothing;
+    if (at_once) {
+        begin_at_once(process, thread, stream, before, placed);
+    } else if (operation.kind == OperationKind::LAUNCH) {
+        stream.last_kernel = LastKernel::ordinary;
+        stream.kernel_from = ahead;
+    }
     for (const Reference& reference : references_) {
+        if (at_once && !reference.behind) continue;
         // A staged copy has read its pageable source when it returns.
         const bool staged = wait == WaitClass::BEFORE && [&] {
             const std::uint32_t at = process.allocations.containing(reference.address);
             return at != none && pageable(process.allocations[at].kind);
         }();
-        use(process, thread, staged ? nullptr : &stream, reference, placed, settled);
+        use(process, thread, staged ? nullptr : &stream, own, reference, placed, settled);
     }
     stream.work = placed;
     stream.has_work = true;
@@ -64,6 +76,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     }
     leave(stream);
     if (wait == WaitClass::COMPLETE) wait_for_stream(host, stream, process);
+    if (wait == WaitClass::COMPLETE || wait == WaitClass::BEFORE) process.unknown_awaited = process.unknown_work;
 }
 
 void Engine::reach_function(std::uint64_t key, Timeline& stream) {
@@ -81,7 +94,8 @@ void Engine::pass_function(std::uint64_t key, Timeline& stream, Epoch function) 
     stream.released = true;
 }
 
-void Engine::use(Process& process, Thread& thread, const Stream* stream, const Reference& reference, Placed placed, bool settled) {
+void Engine::use(Process& process, Thread& thread, const Stream* stream, const Timeline& own, const Reference& reference, Placed placed,
+                 bool settled) {
     const std::uint32_t index = process.allocations.containing(reference.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
@@ -92,7 +106,7 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
         return;
     }
     if (allocation.kind == MemoryKind::GRAPH) {
-        const Clock& clock = stream == nullptr ? timeline(thread).clock : timeline(*stream).clock;
+        const Clock& clock = stream == nullptr ? timeline(thread).clock : own.clock;
         if (!admit_graph_memory(process, index, clock, stream, placed.operation, FactVariant::GRAPH_USE)) return;
         if (stream != nullptr && allocation.live()) note_outside_use(process, index);
     }
@@ -102,21 +116,20 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const R
     }
     // What the host did itself is over when its call returns: its own later frees are behind it.
     if (stream == nullptr) return;
-    const Timeline& own = timeline(*stream);
     const bool ordered = allocation.kind != MemoryKind::STREAM_ORDERED || allocation.marks.assumed ||
                          own.clock.knows(allocation.made_at, contract) ||
-                         check_after_alloc(process, allocation, *stream, placed);
+                         check_after_alloc(process, allocation, *stream, own.clock, placed);
     Access access{placed.operation, reference.address, 0};
     if (exact_extent(placed.operation.kind)) access.reach(reference.size);
-    // Nearly always all that is kept is of this stream.
-    bool others = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
+    // Nearly always all that is kept is of this stream. But kernels that begin at once share a timeline, and know nothing of each other.
+    bool others = own.slot != stream->timeline || allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) others |= allocation.uses[i].epoch.slot != own.slot;
-    if (ordered && others) judge_conflicts(process, allocation, *stream, access);
+    if (ordered && others) judge_conflicts(process, allocation, *stream, own.clock, access);
     if (allocation.marks.baked) note_baked_use(process, index);
     if (requirements_) {
         each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
             const bool conflict = !(placed.operation.reads_only() && earlier.operation.reads_only());
-            if (conflict && !own.clock.knows(earlier.epoch, contract)) {
+            if (conflict && earlier.operation.sequence != placed.operation.sequence && !own.clock.knows(earlier.epoch, contract)) {
                 require(Unmet::Sort::use_use, earlier.operation.sequence, placed.operation.sequence);
             }
         });
@@ -205,8 +218,8 @@ void Engine::judge_refused_use(Process& process, Thread& thread, const Operation
     }
 }
 
-bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Placed& use) {
-    const Clock& clock = timeline(stream).clock;
+bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
+                               const Placed& use) {
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
     const Verdict order = verdict(clock, allocation.made_at);
     if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return true;
@@ -215,7 +228,7 @@ bool Engine::check_after_alloc(const Process& process, const Allocation& allocat
     fact.allocation = describe(allocation);
     fact.unseen = order == Verdict::unseen;
     fact.assumed = fact.unseen || use.operation.assumed() || stream.assumed || names_[allocation.made.stream_name].assumed;
-    fact.may_be_equal = equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made);
+    fact.may_be_equal = equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made, &stream);
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
     report(fact);
     return false;

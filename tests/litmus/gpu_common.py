@@ -12,10 +12,10 @@ def check(result):
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def load_kernel(source, name):
-    """Compile CUDA C++ and return one of its kernels."""
+def load_kernel(source, name, *options):
+    """Compile CUDA C++, with options for the compiler, and return one of its kernels."""
     program = check(nvrtc.nvrtcCreateProgram(source.encode(), b"kernels.cu", 0, [], []))
-    check(nvrtc.nvrtcCompileProgram(program, 0, []))
+    check(nvrtc.nvrtcCompileProgram(program, len(options), list(options)))
     size = check(nvrtc.nvrtcGetPTXSize(program))
     ptx = b" " * size
     check(nvrtc.nvrtcGetPTX(program, ptx))

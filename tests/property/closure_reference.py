@@ -99,6 +99,8 @@ class Reference:
         self.opaque_nodes: list[int] = []
         self.awaited_opaque: dict[int, int] = {}
         """context to how many opaque calls came before the last wait for all of it"""
+        self.unknown_work = False
+        """a stream of an unknown caller was given something"""
         self.checks: list[tuple[str, int, object]] = []
         for sequence, op in enumerate(program, 1):
             getattr(self, "do_" + op.name)(op, sequence)
@@ -163,6 +165,7 @@ class Reference:
             stream = self.streams[op.stream] = self.add_stream(op.stream, "unknown", context)
         else:
             stream = self.streams[op.stream]
+        self.unknown_work |= stream.assumed and not self.recording
         return stream
 
     def meet_opaque(self, stream: Stream) -> None:
@@ -180,7 +183,9 @@ class Reference:
         else:
             legacy = self.default.get((stream.context, 0))
             others = [legacy] if stream.blocking and legacy is not None else []
-        return [edge for other in others for edge in [(other.last, CONTRACT), *self.bodies(other)]]
+        # A stream of an unknown kind may not be a blocking one: that it is, is believed.
+        edges = [(other.assumed, edge) for other in others for edge in [(other.last, CONTRACT), *self.bodies(other)]]
+        return [(node, RUN if doubt or stream.assumed else strength) for doubt, (node, strength) in edges]
 
     def bodies(self, stream: Stream) -> list[tuple[int | None, int]]:
         return [edge for key in stream.keys for edge in self.keys.get(key, [])]
@@ -297,7 +302,13 @@ class Reference:
         if event.record is not None and event.source is waiter:
             return True
         unchanged = event.created and event.opaque == len(self.opaque_nodes)
-        return unchanged and (event.source is None or not event.source.assumed)
+        if waiter is not None and waiter.assumed and event.source is not None:
+            return False
+        return unchanged and (event.source is None or not self.may_hold_unknown(event.source, event.source.blocking))
+
+    def may_hold_unknown(self, stream: Stream, comes_after_legacy: bool) -> bool:
+        """Whether a stream of an unknown caller was given something that this one may hold, or come after."""
+        return stream.assumed or (comes_after_legacy and self.unknown_work)
 
     def do_wait(self, op: Op, sequence: int) -> None:
         stream = self.stream(op)
@@ -326,8 +337,9 @@ class Reference:
         before = self.host(op)
         awaited = self.node((before, CONTRACT), *self.awaited(stream))
         self.host(op, (awaited, CONTRACT))
-        if not stream.assumed and self.nothing_unseen(stream):
-            self.checks.append(("idle_host", sequence, (before, awaited)))
+        if not self.may_hold_unknown(stream, stream.kind != "non_blocking") and self.nothing_unseen(stream):
+            unknown = any(each.assumed for each in self.every)
+            self.checks.append(("idle_in_all" if unknown else "idle_host", sequence, (before, awaited)))
         stream.awaited_opaque = len(self.opaque_nodes)
 
     def do_query(self, op: Op, sequence: int) -> None:
@@ -450,10 +462,12 @@ class Reference:
     def check_idle_host(self, sequence: int, what: object) -> None:
         self.idle(sequence, what, self.real | self.records)
 
-    def idle(self, sequence: int, what: object, work: set[int]) -> None:
+    def check_idle_in_all(self, sequence: int, what: object) -> None:
+        self.idle(sequence, what, self.real | self.records, (CONTRACT, RUN, OPAQUE, OBSERVED))
+
+    def idle(self, sequence: int, what: object, work: set[int], relations: tuple[int, ...] = (CONTRACT,)) -> None:
         before, after = what  # type: ignore[misc]
-        known, joined = self.ancestors[CONTRACT][before], self.ancestors[CONTRACT][after]
-        if not (joined - known) & work:
+        if all(not (self.ancestors[each][after] - self.ancestors[each][before]) & work for each in relations):
             self.dominated.add(sequence)
 
 

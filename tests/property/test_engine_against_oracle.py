@@ -48,6 +48,11 @@ def test_engine_decides_as_all_executions_do_at_random(seed: int) -> None:
     assert 100 < tally.wrong < 900
 
 
+def test_engine_is_sure_only_of_what_is_so_whatever_unknown_callers_do() -> None:
+    tally = run_part(3, 0, 250, 0, unknown=True)
+    assert tally.disagreements == []
+
+
 def test_the_fast_search_says_what_every_state_says() -> None:
     chooser = random.Random(1)
     for _ in range(200):

@@ -274,3 +274,125 @@ def test_a_free_that_waits_waits_for_bodies_too() -> None:
     lines.add(Kind.FREE, detail=FreeClass.DEVICE, references=(Reference(B),))
     late = lines.launch(S1, A)
     assert lines.agreed() == ({(101, late)}, set())
+
+
+def test_a_call_that_may_come_while_another_thread_resets_the_device() -> None:
+    # It was issued after the reset, in the trace, but no order says so: it was not seen.
+    for joined in (False, True):
+        lines = Lines(threads=2)
+        lines.start(1)
+        reset = lines.add(Kind.DEVICE_RESET, 1, object=PRIMARY)
+        if joined:
+            lines.give(TOLD, 1)
+            lines.take(TOLD, 0)
+        lines.alloc(A, MemoryKind.PLAIN)
+        assert lines.agreed() == (set() if joined else {(106, reset)}, set())
+
+
+def test_a_context_ends_while_another_ones_stream_uses_its_memory() -> None:
+    # Only the work on the context's own streams was looked at.
+    for waits in (False, True):
+        lines = Lines()
+        lines.add(Kind.CONTEXT_CREATE, object=PRIMARY + 1, detail=ContextKind.CREATED)
+        lines.add(Kind.CONTEXT_CURRENT, object=PRIMARY + 1)
+        lines.alloc(A, MemoryKind.PLAIN)
+        lines.add(Kind.CONTEXT_CURRENT, object=PRIMARY)
+        lines.launch(S1, A)
+        if waits:
+            lines.add(Kind.STREAM_SYNCHRONIZE, stream=S1)
+        end = lines.add(Kind.CONTEXT_DESTROY, object=PRIMARY + 1)
+        assert lines.agreed() == (set() if waits else {(106, end)}, set())
+
+
+def test_a_thread_used_the_context_before_it_went_on_in_another_one() -> None:
+    # Only each thread's latest call was looked at, and that is in the other context.
+    lines = Lines(threads=2)
+    lines.add(Kind.CONTEXT_CREATE, object=PRIMARY + 1, detail=ContextKind.CREATED)
+    lines.start(1)
+    lines.add(Kind.EVENT_QUERY, 1, object=EVENT)
+    lines.add(Kind.CONTEXT_CURRENT, 1, object=PRIMARY + 1)
+    lines.add(Kind.CONTEXT_SYNCHRONIZE, 1, object=PRIMARY + 1)
+    reset = lines.add(Kind.DEVICE_RESET, object=PRIMARY)
+    assert (106, reset) in lines.agreed()[0]
+
+
+def test_a_wait_for_an_event_that_is_gone_puts_nothing_on_its_stream() -> None:
+    # Whoever waited for that stream was taken to be after the call, and so after the reset: that is not promised.
+    lines = Lines(threads=2)
+    lines.alloc(A, MemoryKind.PLAIN)
+    lines.alloc(B, MemoryKind.STREAM_ORDERED, S1)
+    lines.start(1)
+    lines.add(Kind.EVENT_RECORD, stream=S1, object=EVENT)
+    lines.give(TOLD, 1)
+    lines.take(TOLD, 0)
+    lines.add(Kind.DEVICE_RESET, object=PRIMARY)
+    gone = lines.add(Kind.STREAM_WAIT_EVENT, stream=LEGACY, object=EVENT)
+    lines.add(Kind.STREAM_SYNCHRONIZE, 1, stream=LEGACY)
+    late = lines.add(Kind.FREE, 1, detail=FreeClass.DEVICE, references=(Reference(A),))
+    wrong, _ = lines.agreed()
+    assert {(205, gone), (101, late)} <= wrong
+
+
+def test_a_graph_whose_imported_or_registered_memory_went_with_the_context() -> None:
+    for kind in (MemoryKind.IPC, MemoryKind.REGISTERED, MemoryKind.PLAIN):
+        lines = Lines()
+        lines.alloc(A, kind)
+        lines.add(Kind.GRAPH_INSTANTIATE, object=GRAPH, body=body(kernel(A)))
+        lines.add(Kind.DEVICE_RESET, object=PRIMARY)
+        launch = lines.add(Kind.GRAPH_LAUNCH, object=GRAPH, stream=LEGACY)
+        assert lines.agreed()[0] == {(303, launch)}
+
+
+def unknown_stream(lines: Lines) -> int:
+    """A stream of an unknown caller."""
+    lines.add(Kind.STREAM_CREATE, object=20, detail=StreamKind.UNKNOWN, flags=SlotFlag.ASSUMED)
+    return 20
+
+
+def test_a_wait_for_an_unknown_stream_may_cover_the_blocking_streams() -> None:
+    # It may be the legacy default stream: that the work is pending at the reset is not sure, and was said to be.
+    for kind, sure in ((StreamKind.BLOCKING, False), (StreamKind.NON_BLOCKING, True)):
+        lines = Lines()
+        stream = unknown_stream(lines)
+        lines.add(Kind.STREAM_CREATE, object=12, detail=kind)
+        lines.alloc(A, MemoryKind.PLAIN)
+        lines.launch(12, A)
+        lines.add(Kind.STREAM_SYNCHRONIZE, stream=stream)
+        reset = lines.add(Kind.DEVICE_RESET, object=PRIMARY)
+        assert lines.agreed()[0] == ({(106, reset)} if sure else set())
+
+
+def test_a_wait_for_the_per_thread_stream_may_be_for_what_an_unknown_stream_was_given() -> None:
+    # They may be the same stream: the wait was called redundant.
+    for given in (True, False):
+        lines = Lines()
+        lines.alloc(A, MemoryKind.PLAIN)
+        if given:
+            lines.launch(unknown_stream(lines), A)
+        wait = lines.add(Kind.STREAM_SYNCHRONIZE, stream=PER_THREAD)
+        assert lines.agreed()[1] == (set() if given else {wait})
+
+
+def test_a_wait_for_an_unknown_stream_may_not_cover_the_legacy_stream() -> None:
+    # It may be one that is not blocking: the wait for the legacy stream behind it was called redundant.
+    lines = Lines()
+    stream = unknown_stream(lines)
+    lines.alloc(A, MemoryKind.PLAIN)
+    lines.launch(LEGACY, A)
+    lines.launch(stream, A)
+    lines.add(Kind.STREAM_SYNCHRONIZE, stream=stream)
+    lines.add(Kind.STREAM_SYNCHRONIZE, stream=LEGACY)
+    assert lines.agreed()[1] == set()
+
+
+def test_a_graph_may_wait_for_what_unknown_code_recorded() -> None:
+    # The event is seen for the first time in the graph's node: the launch was called unordered after the allocation.
+    for known, wrong in ((False, False), (True, True)):
+        lines = Lines()
+        lines.alloc(A, MemoryKind.STREAM_ORDERED, S1)
+        waits = Node(NodeKind.EVENT_WAIT, (), EVENT if known else 35)
+        lines.add(Kind.GRAPH_INSTANTIATE, object=GRAPH, body=body(waits, kernel(A), edges=((1, 2),)))
+        launch = lines.add(Kind.GRAPH_LAUNCH, object=GRAPH, stream=S2)
+        if not known:
+            lines.add(Kind.EVENT_DESTROY, object=35)
+        assert lines.agreed()[0] == ({(103, launch)} if wrong else set())

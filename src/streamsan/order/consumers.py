@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, asking_apis, run
+from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, asking_apis, unmet_requirements
 from streamsan.order.facts import Fact, Operation, operation_kind
 from streamsan.order.places import REDUNDANT_WAIT, PlaceKey, Sited, place_of
 from streamsan.order.removal import operation_starts, without
@@ -66,17 +66,27 @@ def unconsumed_waits(trace: SourceTrace, analysis: Analysis) -> list[Fact]:
     waits = {place: rows for place, rows in waits_by_place(slots, places, trace.apis).items() if place not in dominated}
     if not waits:
         return []
-    whole = run(trace.threads, [slots], requirements=True).unmet
+    named, slots = slots, numbered(slots)
+    whole = unmet_requirements(trace.threads, [slots])
     # What is dominated is gone already, and so is each wait that turns out not to be needed: one of two waits for the
     # same work stays.
     removed = dominated_waits(slots, places, dominated)
     facts = []
     for rows in list(waits.values())[:MOST_PLACES]:
         without_these = removed | {int(number) for number in slots["sequence"][rows]}
-        if not run(trace.threads, without([slots], without_these), requirements=True).unmet - whole:
+        if not unmet_requirements(trace.threads, without([slots], without_these)) - whole:
             removed = without_these
-            facts.append(_fact(trace, slots, rows))
+            facts.append(_fact(trace, named, rows))
     return facts
+
+
+def numbered(slots: Slots) -> Slots:
+    """Return a copy whose operations are numbered as they come: one that was put in has the number of another."""
+    result: Slots = slots.copy()
+    starts = operation_starts(slots)
+    # Continuations have other fields there.
+    result["sequence"][starts] = np.arange(1, np.count_nonzero(starts) + 1)
+    return result
 
 
 def visible_slots(trace: SourceTrace) -> Slots | None:

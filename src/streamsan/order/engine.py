@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +65,7 @@ class TraceLike(Protocol):
         """Slots in global sequence order; a slot is never cut from its continuations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """A required order that no promised edge gives. Only whether two analyses differ in them matters."""
 
     sort: int
@@ -87,8 +86,6 @@ class Analysis:
     """slots that could not be what they say and were left out"""
     needed_waits: frozenset[tuple[int, int]] = frozenset()
     """site and API of each wait that brought something at least once"""
-    unmet: frozenset[Requirement] = frozenset()
-    """required orders that do not hold by contract; only asked for in requirements mode"""
     inside: tuple[Operation, ...] = ()
     """of a recording: calls that were entered and that nothing of their thread followed, where the process did not end
     normally"""
@@ -167,7 +164,6 @@ def run(
     threads: Iterable[ThreadLike],
     chunks: Iterable[Slots],
     *,
-    requirements: bool = False,
     apis: Sequence[str] = (),
     recording: bool = False,
     begins_at: int = 0,
@@ -178,26 +174,37 @@ def run(
     order of the numbers is that in which the calls of the threads came, and operations numbered less than `begins_at`
     restate what was there before.
     """
-    engine = Engine(
-        [thread.process for thread in threads],
-        requirements,
-        asking_apis(apis),
-        setting_apis(apis, recording),
-        recording,
-        begins_at,
-    )
-    for chunk in chunks:
-        engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
-    engine.finish()
+    processes = [thread.process for thread in threads]
+    engine = Engine(processes, False, asking_apis(apis), setting_apis(apis, recording), recording, begins_at)
+    _feed(engine, chunks)
     words = {(site, api, status): text for site, api, status, text in engine.explanations()}
     facts = sorted(
         (_explained(_fact(values), words) for values in engine.facts()),
         key=lambda fact: (fact.operation.sequence, fact.code),
     )
-    unmet = frozenset(Requirement(*values) for values in engine.unmet())
     inside = tuple(_operation(values) for values in engine.inside())
     needed = frozenset(engine.needed_waits())
-    return Analysis(facts, engine.operations, engine.problems, needed, unmet, inside, engine.launched)
+    return Analysis(facts, engine.operations, engine.problems, needed, inside, engine.launched)
+
+
+def unmet_requirements(threads: Iterable[ThreadLike], chunks: Iterable[Slots]) -> frozenset[Requirement]:
+    """Return the required orders of a trace of source that do not hold by contract. Looks at nothing else."""
+    engine = Engine([thread.process for thread in threads], True, [], [], False, 0)
+    _feed(engine, chunks)
+    return frozenset(map(Requirement._make, engine.unmet()))
+
+
+def needed_waits(threads: Iterable[ThreadLike], chunks: Iterable[Slots]) -> frozenset[tuple[int, int]]:
+    """Return site and API of each wait of a trace of source that brought something. Looks at nothing else."""
+    engine = Engine([thread.process for thread in threads], False, [], [], False, 0)
+    _feed(engine, chunks)
+    return frozenset(engine.needed_waits())
+
+
+def _feed(engine: Engine, chunks: Iterable[Slots]) -> None:
+    for chunk in chunks:
+        engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
+    engine.finish()
 
 
 class SitedTrace(TraceLike, Sited, Protocol):

@@ -18,11 +18,12 @@ from streamsan.order.consumers import (
     MOST_PLACES,
     SourceTrace,
     dominated_waits,
+    numbered,
     operation_of,
     visible_slots,
     waits_by_place,
 )
-from streamsan.order.engine import Analysis, Requirement, Slots, run
+from streamsan.order.engine import Analysis, Requirement, Slots, needed_waits, unmet_requirements
 from streamsan.order.facts import Fact
 from streamsan.order.places import REDUNDANT_WAIT, place_of
 from streamsan.order.removal import inserted, operation_starts, without
@@ -67,14 +68,18 @@ def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fa
     sites = np.unique(slots["site"][operation_starts(slots)]).tolist()
     places = {site: place_of(trace, site) for site in sites}
     redundant = {place_of(trace, f.operation.site) for f in (*analysis.facts, *unconsumed) if f.code == REDUNDANT_WAIT}
-    gone = dominated_waits(slots, places, redundant)
-    parts = list(without([slots], gone))
-    kept: Slots = parts[0] if parts else slots[:0]
+    counted = numbered(slots)
+    parts = list(without([counted], dominated_waits(counted, places, redundant)))
+    kept: Slots = parts[0] if parts else counted[:0]
+    # Facts have the numbers of the trace.
+    named = kept.copy()
+    starts = operation_starts(kept)
+    named["sequence"][starts] = slots["sequence"][operation_starts(slots)][kept["sequence"][starts].astype(int) - 1]
     facts = []
-    base = run(trace.threads, [kept], requirements=True).unmet
+    base = unmet_requirements(trace.threads, [kept])
     for rows in list(waits_by_place(kept, places, trace.apis).values())[:MOST_PLACES]:
         if all(int(kept["kind"][row]) in WIDE and not kept["more"][row] for row in rows):
-            fact = _Question(trace, kept, base).answer(rows)
+            fact = _Question(trace, kept, named, base).answer(rows)
             if fact is not None:
                 facts.append(fact)
     return facts
@@ -83,8 +88,8 @@ def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fa
 class _Question:
     """Asks of the waits at one place whether narrower ones would do: of one stream, or of a few."""
 
-    def __init__(self, trace: SourceTrace, slots: Slots, base: frozenset[Requirement]) -> None:
-        self.trace, self.slots, self.base = trace, slots, base
+    def __init__(self, trace: SourceTrace, slots: Slots, named: Slots, base: frozenset[Requirement]) -> None:
+        self.trace, self.slots, self.named, self.base = trace, slots, named, base
         self.starts = operation_starts(slots)
         self.rows = {int(slots["sequence"][row]): row for row in np.flatnonzero(self.starts).tolist()}
 
@@ -104,7 +109,7 @@ class _Question:
     def _instances(self, rows: Sequence[int]) -> list[_Instance]:
         """Say for each wait what is needed from it; empty where that is not work of a few streams."""
         removed = {int(number) for number in self.slots["sequence"][list(rows)]}
-        lost = run(self.trace.threads, without([self.slots], removed), requirements=True).unmet - self.base
+        lost = unmet_requirements(self.trace.threads, without([self.slots], removed)) - self.base
         ordered = sorted(rows)
         needed: dict[int, set[int]] = {row: set() for row in ordered}
         for order in lost:
@@ -158,7 +163,7 @@ class _Question:
             for part in parts:
                 part["sequence"] = 0
         replaced = without(inserted([slots], _joined(narrow)), set(numbers.values()))
-        if run(self.trace.threads, replaced, requirements=True).unmet - self.base:
+        if unmet_requirements(self.trace.threads, replaced) - self.base:
             return None
         return self._needless(instances, narrow, numbers, exact)
 
@@ -210,7 +215,7 @@ class _Question:
             asked.setdefault(numbers[each.row], []).append(probes)
             # Only what the wide wait waits for counts: put behind it, such a wait brings nothing.
             behind = self._behind(each.row, probes)
-            pending = {site for site, _ in run(self.trace.threads, inserted([slots], _joined(asked))).needed_waits}
+            pending = {site for site, _ in needed_waits(self.trace.threads, inserted([slots], _joined(asked)))}
             uncovered = {site for site, _ in behind}
             found = [
                 row
@@ -226,15 +231,15 @@ class _Question:
         if not len(later):
             return frozenset()
         following = int(self.slots["sequence"][row + 1 + int(later[0])])
-        return run(self.trace.threads, inserted([self.slots], {following: probes})).needed_waits
+        return needed_waits(self.trace.threads, inserted([self.slots], {following: probes}))
 
     def _fact(self, rows: Sequence[int], needed: Sequence[int], needless: Sequence[int], exact: bool) -> Fact:
-        related = [(RelatedRole.USE, operation_of(self.trace, self.slots, row)) for row in needed]
-        related += [(RelatedRole.OTHER, operation_of(self.trace, self.slots, row)) for row in needless]
+        related = [(RelatedRole.USE, operation_of(self.trace, self.named, row)) for row in needed]
+        related += [(RelatedRole.OTHER, operation_of(self.trace, self.named, row)) for row in needless]
         return Fact(
             code=TOO_WIDE,
             variant=FactVariant.TOO_WIDE,
-            operation=operation_of(self.trace, self.slots, rows[0]),
+            operation=operation_of(self.trace, self.named, rows[0]),
             related=tuple(related),
             count=len(rows),
             extra={"exact": int(exact)},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -64,6 +65,14 @@ class TraceBuilder:
     def site_at(self, number: int) -> Site:
         """Return the site of an id; the unknown site for ids nobody gave."""
         return self._site_list[number] if 0 <= number < len(self._site_list) else UNKNOWN_SITE
+
+    def rename(self, slots: tuple[int, int], kinds: Collection[OperationKind], site: int, label: str) -> int:
+        """Give operations at a site another label, those of some kinds in a range of slots; return their new site."""
+        renamed = self.site(replace(self._site_list[site], label=label))
+        first, last = slots
+        own = np.frombuffer(self._buffer, SLOT, last - first, first * SLOT.itemsize)
+        own["site"][np.isin(own["kind"], list(kinds)) & (own["site"] == site)] = renamed
+        return renamed
 
     def thread(self, process: int, name: str) -> int:
         """Add a host thread and return its index. Threads with equal names are different threads."""

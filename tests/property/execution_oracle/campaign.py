@@ -14,7 +14,9 @@ from execution_oracle.program import Program, listing
 from execution_oracle.shrinking import shrink
 from execution_oracle.verdicts import Oracle
 
-SHAPES = 240
+SHAPES = 960
+UNKNOWN_SHAPES = 2880
+"""with this much more, a shape's program has objects of unknown callers"""
 LEAST_STEPS, MOST_STEPS = 4, 24
 IN_ONE_GO = 250
 MOST_STATES = 2000
@@ -49,17 +51,18 @@ class Tally:
         self.disagreements += other.disagreements
 
 
-def numbered(seed: int, number: int) -> tuple[int, list[Step]]:
-    """Return the shape and the steps of one of a seed's programs."""
+def numbered(seed: int, number: int, *, unknown: bool = False) -> tuple[int, list[Step]]:
+    """Return the shape and the steps of one of a seed's programs; `unknown`: with objects of unknown callers."""
     chooser = random.Random(f"{seed}:{number}")
-    return chooser.randrange(SHAPES), random_steps(chooser, LEAST_STEPS, MOST_STEPS)
+    shape = chooser.randrange(SHAPES) + (UNKNOWN_SHAPES if unknown else 0)
+    return shape, random_steps(chooser, LEAST_STEPS, MOST_STEPS)
 
 
-def run_part(seed: int, first: int, count: int, walk_every: int) -> Tally:
+def run_part(seed: int, first: int, count: int, walk_every: int, *, unknown: bool = False) -> Tally:
     """Compare some of a seed's programs; one of `walk_every` is walked through state by state as well."""
     tally = Tally()
     for number in range(first, first + count):
-        shape, steps = numbered(seed, number)
+        shape, steps = numbered(seed, number, unknown=unknown)
         program = program_of(shape, steps)
         comparison = compare(program)
         tally.programs += 1
@@ -71,7 +74,7 @@ def run_part(seed: int, first: int, count: int, walk_every: int) -> Tally:
         if walk_every and number % walk_every == 0:
             differences += _walk(program, tally)
         if differences:
-            tally.disagreements.append(_told(seed, number, comparison, len(tally.disagreements) < MOST_SHRUNK))
+            tally.disagreements.append(_told(seed, number, comparison, unknown, len(tally.disagreements) < MOST_SHRUNK))
     return tally
 
 
@@ -84,8 +87,8 @@ def _walk(program: Program, tally: Tally) -> list[str]:
     return [] if states else ["the oracle's two searches differ"]
 
 
-def _told(seed: int, number: int, comparison: Comparison, small: bool) -> str:
-    shape, steps = numbered(seed, number)
+def _told(seed: int, number: int, comparison: Comparison, unknown: bool, small: bool) -> str:
+    shape, steps = numbered(seed, number, unknown=unknown)
     differences = comparison.differences
     if small and differences:
         shape, steps = shrink(shape, steps, lambda at, of: bool(compare(program_of(at, of)).differences))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from execution_oracle.graph_choices import GraphChoices
+from execution_oracle.idle_choices import ask, fail
 from execution_oracle.memory import HOST_SIDE, PAGEABLE, Allocation, Memory
 from execution_oracle.program import LEGACY, NOT_READY, PER_THREAD, Op, Program
+from execution_oracle.teardown_choices import TeardownChoices
+from execution_oracle.unknown_choices import UnknownChoices
 from streamsan.trace import Reference
 from streamsan.vocabulary import (
     AccessMode,
@@ -41,6 +44,8 @@ FIRST_BODY_KEY = 80
 ADDRESSES = tuple(0x1000 * i for i in range(1, 5))
 SIZE = 0x100
 MODES = (AccessMode.READ, AccessMode.WRITE, AccessMode.READ_WRITE, AccessMode.OPAQUE)
+IN_A_ROW = (WaitClass.NONE, WaitClass.AT_ONCE, WaitClass.AT_ONCE, WaitClass.PROGRAMMATIC, WaitClass.AT_ONCE)
+"""how kernels that follow each other on a stream are launched"""
 
 WEIGHTS = {
     "launch": 14, "copy": 6, "fill": 2, "prefetch": 1, "host_function": 3, "value": 1,
@@ -50,6 +55,9 @@ WEIGHTS = {
     "context": 2, "release": 3, "acquire": 3,
     "graph": 4, "graph_update": 1, "graph_node": 2, "graph_launch": 7, "graph_end": 1,
     "register": 3, "round_trip": 3, "graph_chain": 3, "leave": 2,
+    "programmatic": 4,
+    "opaque_call": 1, "ask": 1, "fail": 2,
+    "end_context": 1, "teardown": 3, "use_gone": 1, "use_dead": 2,
 }  # fmt: skip
 """how often each step is chosen"""
 NAMES = tuple(name for name, weight in WEIGHTS.items() for _ in range(weight))
@@ -119,13 +127,21 @@ class Choices:
     bodies: list[_Body] = field(default_factory=list)
     threads: int = 2
     generation: int = 0
+    current: dict[int, int] = field(default_factory=dict)
+    """thread to its context"""
 
     def __post_init__(self) -> None:
         self.recording = self.shape % 5 == 4
         self.two_threads = self.shape // 5 % 3 == 1
         self.two_contexts = self.shape // 15 % 4 == 3
         self.graphs = GraphChoices(self)
-        self.put(Kind.MAIN_BEGIN)
+        self.gone = TeardownChoices(self)
+        self.current[0] = PRIMARY
+        self.unknown = UnknownChoices(self, (0, 0, 0, self.shape // 15 % 4)[self.shape // 960 % 4])
+        self.two_contexts = self.two_contexts and not self.unknown.any
+        self.two_threads = self.two_threads and not self.unknown.any
+        if not self.unknown.any or self.shape % 2:
+            self.put(Kind.MAIN_BEGIN)
         self.put(Kind.CONTEXT_CREATE, object=PRIMARY, detail=ContextKind.PRIMARY)
         if self.two_contexts:
             self.put(Kind.CONTEXT_CREATE, object=SECOND, detail=ContextKind.CREATED)
@@ -138,6 +154,16 @@ class Choices:
             self.put(Kind.HOST_RELEASE, object=SPAWN_KEY, detail=EdgeClass.CONTRACT)
             self.put(Kind.HOST_ACQUIRE, thread=1, object=SPAWN_KEY, detail=EdgeClass.CONTRACT)
             self.put(Kind.CONTEXT_CURRENT, thread=1, object=PRIMARY)
+            self.current[1] = PRIMARY
+        self.furnish(self.shape // 240 % 4)
+        self.unknown.begin()
+
+    def furnish(self, number: int) -> None:
+        """Let the program have memory of some kinds from its beginning, or none."""
+        kinds = ((), (MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED), (MemoryKind.MANAGED, MemoryKind.PINNED),
+                 (MemoryKind.PLAIN, MemoryKind.MAPPED))[number]  # fmt: skip
+        for place, kind in enumerate(kinds):
+            self.step_alloc(0, place, place, KINDS.index(kind), 1 + self.shape % 3)
 
     def program(self, steps: Iterable[Step]) -> Program:
         for name, a, b, c, d in steps:
@@ -176,8 +202,9 @@ class Choices:
         offset = (0, 0, 0, 0x40)[number % 4]
         generation = allocation.generation if number // 4 % 2 else 0
         flags = 0
-        if not size and number // 8 % 4:
-            flags = SlotFlag.TOUCHES | (SlotFlag.ATOMIC if number // 8 % 4 == 3 else 0)
+        sort = (number + number // 8) % 5
+        if not size and sort:
+            flags = SlotFlag.TOUCHES | (SlotFlag.ATOMIC if sort == 4 else 0)
         if size and number // 8 % 6 == 0:
             flags = SlotFlag.STRIDED
         return Reference(allocation.base + offset, min(size, allocation.size - offset), generation, mode, flags)
@@ -192,7 +219,7 @@ class Choices:
         reference = Reference(base, size, self.generation if d % 4 else 0)
         stream = self.a_stream(a) if kind is MemoryKind.STREAM_ORDERED else 0
         self.put(Kind.ALLOC, thread, stream=stream, detail=kind, references=(reference,))
-        self.memory.allocate(len(self.ops) - 1, self.ops[-1], 0)
+        self.memory.allocate(len(self.ops) - 1, self.ops[-1], self.current[thread])
 
     def step_free(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         self.run_bodies()  # they may free
@@ -202,7 +229,8 @@ class Choices:
         allocation = pick(live, b)
         if allocation.kind is MemoryKind.GRAPH and not self.graphs.can_free(allocation):
             return
-        family = pick(FREES[allocation.kind], c)
+        unknown = allocation.kind is MemoryKind.UNKNOWN
+        family = self.unknown.family(c) if unknown else pick(FREES[allocation.kind], c)
         stream = self.a_stream(a) if family is FreeClass.ASYNC else 0
         generation = allocation.generation if d % 2 else 0
         self.put(
@@ -220,7 +248,7 @@ class Choices:
         kind, detail = (Kind.FREE, FreeClass.UNREGISTER) if found.registered else (Kind.ALLOC, MemoryKind.REGISTERED)
         size = 0 if found.registered else found.size
         self.put(kind, thread, detail=detail, references=(Reference(found.base, size),))
-        found.registered = not found.registered
+        found.registered, found.pinned_in = not found.registered, self.current[thread]
 
     def step_launch(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         memory = self.on_device()
@@ -230,6 +258,26 @@ class Choices:
         if d % 3 == 0:
             references.append(self.reference(pick(memory, b // 4 + d), d // 3 + 8, pick(MODES, d + c)))
         self.put(Kind.LAUNCH, thread, stream=self.a_stream(a), references=tuple(references))
+
+    def step_programmatic(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        """Kernels in a row, each of which may begin before the one before it has ended: it waits for that, or not."""
+        memory = self.on_device()
+        if not memory:
+            return
+        stream = self.a_stream(a)
+        for number in range(2 + c % 3):
+            kind = pick(IN_A_ROW, d // 3 + number)
+            mine = (b + number * (c // 3)) % len(memory)
+            references = [self.reference(memory[mine], d // 2 + number, pick(MODES, c + number))]
+            if (b + number) % 3:
+                other = self.reference(pick(memory, b // 4 + number), d + number, pick(MODES, d + number))
+                behind = SlotFlag.BEHIND if kind is WaitClass.AT_ONCE and (d + number) % 2 else 0
+                references.append(replace(other, flags=other.flags | behind))
+            if kind is WaitClass.AT_ONCE and (a + number) % 5 == 0:
+                # It lets the next one begin, and then waits: the slot's own reference is none.
+                behind_all = [replace(each, flags=each.flags | SlotFlag.BEHIND) for each in references]
+                references = [Reference(0), *behind_all]
+            self.put(Kind.LAUNCH, thread, stream=stream, detail=kind, references=tuple(references))
 
     def step_late_use(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         """Use memory that was freed, or by a pointer of an earlier owner of its address."""
@@ -251,7 +299,7 @@ class Choices:
         if not live:
             return
         to, source = pick(live, b), pick(live, b // 5 + c)
-        if MemoryKind.ARRAY in (to.kind, source.kind):
+        if {MemoryKind.ARRAY, MemoryKind.UNKNOWN} & {to.kind, source.kind}:
             return
         size = (0x20, 0x80, 0x100)[c % 3]
         pair = (
@@ -287,7 +335,8 @@ class Choices:
     def step_value(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         memory = self.live(MemoryKind.PLAIN)
         if memory and not self.recording and d % 2:
-            reference = Reference(pick(memory, b).base, 4, 0, AccessMode.READ)
+            mode = pick((AccessMode.READ, AccessMode.WRITE), c)
+            reference = Reference(pick(memory, b).base, 4, 0, mode)
             self.put(Kind.STREAM_MEMORY_OP, thread, stream=self.a_stream(a), references=(reference,))
 
     def host_reference(self, b: int, c: int) -> Reference | None:
@@ -361,10 +410,12 @@ class Choices:
         kind = pick((StreamKind.NON_BLOCKING, StreamKind.BLOCKING, StreamKind.NON_BLOCKING), number)
         self.put(Kind.STREAM_CREATE, thread, object=handle, detail=kind)
         self.streams[handle] = kind
+        self.gone.made(handle, thread)
 
     def make_event(self, handle: int, thread: int = 0) -> None:
         self.put(Kind.EVENT_CREATE, thread, object=handle)
         self.events.add(handle)
+        self.gone.made(handle, thread)
 
     def step_make_stream(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         handle = pick(STREAMS, a)
@@ -376,6 +427,7 @@ class Choices:
             handle = pick(sorted(self.streams), a)
             del self.streams[handle]
             self.put(Kind.STREAM_DESTROY, thread, object=handle)
+            self.gone.streams.add(handle)
 
     def step_make_event(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         self.make_event(pick(EVENTS, a), thread)
@@ -385,6 +437,7 @@ class Choices:
             handle = pick(sorted(self.events), a)
             self.events.discard(handle)
             self.put(Kind.EVENT_DESTROY, thread, object=handle)
+            self.gone.events.add(handle)
 
     def step_record(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         if self.events:
@@ -405,7 +458,8 @@ class Choices:
 
     def step_sync_context(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         self.run_bodies()
-        self.put(Kind.CONTEXT_SYNCHRONIZE, thread, object=SECOND if self.two_contexts and b % 2 else PRIMARY)
+        second = self.two_contexts and not self.gone.second_gone and b % 2
+        self.put(Kind.CONTEXT_SYNCHRONIZE, thread, object=SECOND if second else PRIMARY)
 
     def step_query_stream(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         status = NOT_READY if c % 2 else 0
@@ -421,8 +475,42 @@ class Choices:
             self.put(Kind.EVENT_QUERY, thread, object=pick(sorted(self.events), b), status=status)
 
     def step_context(self, thread: int, a: int, b: int, c: int, d: int) -> None:
-        if self.two_contexts:
+        if self.two_contexts and not self.gone.second_gone:
             self.put(Kind.CONTEXT_CURRENT, thread, object=pick((PRIMARY, SECOND), a))
+            self.current[thread] = self.ops[-1].object
+
+    def step_ask(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        ask(self, thread, b, c)
+
+    def step_fail(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        fail(self, thread, a, b, c)
+
+    def step_opaque_call(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        self.unknown.call(thread, b, c)
+
+    def step_end_context(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        self.gone.end(thread, PRIMARY, SECOND, a, b)
+
+    def step_use_gone(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        self.gone.use_gone(thread, a, b, c)
+
+    def step_use_dead(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        self.gone.use_dead(thread, a, b, c)
+
+    def step_teardown(self, thread: int, a: int, b: int, c: int, d: int) -> None:
+        """Work, a wait for it or not, the end of a context, and what comes too late."""
+        self.step_launch(thread, a, b, c, d)
+        if c % 4:
+            self.step_sync_context(thread, a, b, c, d)
+        if self.two_threads and c % 3:
+            self.gone.meet(thread, KEYS[0])
+        self.step_end_context(thread, b, c, a, d)
+        if self.two_threads and c % 5 > 1:
+            self.gone.meet(1 - thread, KEYS[1])
+        if d % 2:
+            self.step_use_dead(thread, a, b, d, c)
+        else:
+            self.step_use_gone(thread, a, b, c + d, d)
 
     def step_release(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         if self.two_threads:

@@ -29,7 +29,7 @@ OWN = {90: 0x9000, 91: 0xA000}
 """memory that the graphs allocate themselves"""
 OWN_SIZE = 0x100
 MODES = (AccessMode.READ, AccessMode.WRITE, AccessMode.READ_WRITE, AccessMode.OPAQUE)
-UNUSABLE = PAGEABLE | {MemoryKind.ARRAY, MemoryKind.GRAPH, MemoryKind.IPC}
+UNUSABLE = PAGEABLE | {MemoryKind.ARRAY, MemoryKind.GRAPH, MemoryKind.UNKNOWN}
 
 
 @dataclass
@@ -40,6 +40,7 @@ class Exec:
     own: Allocation | None = None
     auto_free: bool = False
     launched: bool = False
+    context: int = 0
 
     @property
     def frees_itself(self) -> bool:
@@ -54,10 +55,12 @@ class GraphChoices:
     execs: dict[int, Exec] = field(default_factory=dict)
     owners: dict[Allocation, Exec] = field(default_factory=dict)
     made: int = 0
+    lost: set[int] = field(default_factory=set)
+    """those that went with their context: nobody is told that"""
 
     def make(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         handle = EXECS[a % 2]
-        if handle in self.execs:
+        if handle in self.execs or handle in self.lost:
             return
         choices = self.choices
         own = self._own(thread, handle) if c % 3 == 0 and choices.memory.at(OWN[handle]) is None else None
@@ -70,7 +73,7 @@ class GraphChoices:
             choices.put(
                 Kind.CAPTURE_BEGIN, thread, stream=stream, object=FIRST_CAPTURE + self.made, detail=CaptureMode.RELAXED
             )
-        made = Exec(body, own, auto_free=own is not None and c // 6 % 2 == 0)
+        made = Exec(body, own, auto_free=own is not None and c // 6 % 2 == 0, context=choices.current[thread])
         if own is not None:
             self.owners[own] = made
             if made.frees_itself:
@@ -94,7 +97,7 @@ class GraphChoices:
         choices.generation += 1
         made = Reference(OWN[handle], OWN_SIZE, choices.generation)
         choices.put(Kind.ALLOC, thread, detail=MemoryKind.GRAPH, references=(made,))
-        return choices.memory.allocate(len(choices.ops) - 1, choices.ops[-1], 0)
+        return choices.memory.allocate(len(choices.ops) - 1, choices.ops[-1], choices.current[thread])
 
     def _body(self, a: int, b: int, c: int, d: int, own: Allocation | None, frees: bool) -> Body | None:
         """A body by explicit edges, or as captures of two streams give it."""
@@ -199,6 +202,12 @@ class GraphChoices:
         own = exec_.own
         if own is not None and (own.freed is not None or exec_.frees_itself or not exec_.launched):
             self.choices.memory.allocations.remove(own)  # nobody knows of it any more
+
+    def end_context(self, context: int) -> None:
+        """What was made in a context that is destroyed is not used any more."""
+        for handle in [handle for handle, made in self.execs.items() if made.context == context]:
+            del self.execs[handle]
+            self.lost.add(handle)
 
     def is_alive(self, allocation: Allocation) -> bool:
         """Whether a graph's own memory is allocated."""

@@ -233,7 +233,7 @@ class GraphJudge:
         own, oracle = self.own[allocation], self.oracle
         launch = own.exec_.launch
         if launch is None or own.freed_inside:
-            if not own.said:
+            if not own.said and not (launch is None and oracle.opaque):
                 own.said = True
                 oracle.say(304, use.index)
             return False

@@ -6,6 +6,9 @@ clocks or of edges between operations.
 
 - A call of a host thread is one step; one that waits is two, for it may be entered before what it waits for is done.
 - What is on a stream is two steps, its begin and its end: work of two streams may overlap.
+- A programmatic kernel right behind another one may begin as soon as that one may, whether it has ended or not. What it
+  does before it waits for it is a part of its own, the rest is as if it were an ordinary one, and so is a kernel that
+  may wait before it does anything. What comes later is behind all of them.
 - An action on the legacy default stream begins when all that the context's blocking streams were given has ended, and
   what they are given later waits for it. That a host waits for a stream covers these as well (L-01).
 - An event's record ends when all before it has; a wait refers to the latest record at the time of its call, and ends
@@ -34,15 +37,18 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
+from execution_oracle.lifetimes import Lifetimes
 from execution_oracle.memory import PAGEABLE, Memory, is_unregistration, waiting_free
-from execution_oracle.program import LEGACY, PER_THREAD, Body, Node, Op, Program
-from streamsan.vocabulary import EdgeClass, FreeClass, MemoryKind, NodeKind, StreamKind, WaitClass
+from execution_oracle.program import LEGACY, PER_THREAD, Body, Known, Node, Op, Program
+from streamsan.vocabulary import EdgeClass, FreeClass, MemoryKind, NodeKind, SlotFlag, StreamKind, WaitClass
 from streamsan.vocabulary import OperationKind as Kind
 
 WORK = {Kind.LAUNCH, Kind.COPY, Kind.MEMSET, Kind.PREFETCH, Kind.HOST_FUNCTION, Kind.STREAM_MEMORY_OP}
 QUIET = (NodeKind.EVENT_WAIT, NodeKind.EVENT_RECORD, NodeKind.EMPTY)
 Part = tuple[int, int]
 """an operation's index, and a node's number; 0: the operation itself"""
+EARLY = 1
+"""the part of a kernel that does not wait for the kernel before it"""
 
 
 @dataclass
@@ -51,6 +57,8 @@ class _Stream:
     context: int
     ends: int = 0
     """the step that made it, and those that end what it was given"""
+    kernel: int | None = None
+    """of a kernel that was put last on it: what must have happened before that could begin"""
 
     @property
     def blocking(self) -> bool:
@@ -96,6 +104,8 @@ class Machine:
     """waits for events that were recorded in the midst of a launch"""
     awaited: dict[int, int] = field(default_factory=dict)
     """a stream's wait (operation) to the bits of the record that it waits for, where that is nothing else"""
+    perhaps: int = 0
+    """bits of work that may have been on streams before, as their first use reveals it"""
     releases: int = 0
     """bits of the steps in which a thread tells others that its calls so far are over"""
     seen: set[int] = field(default_factory=set)
@@ -103,15 +113,20 @@ class Machine:
 
 
 def machine_of(
-    program: Program, *, run: bool = True, observed: bool = False, idle: frozenset[int] = frozenset()
+    program: Program,
+    *,
+    run: bool = True,
+    observed: bool = False,
+    idle: frozenset[int] = frozenset(),
+    lifetimes: Lifetimes | None = None,
 ) -> Machine:
     """Build a program's machine. The waits `idle` (indices) do not wait."""
-    return _Builder(program, run, observed, idle).machine
+    return _Builder(program, run, observed, idle, lifetimes or Lifetimes(program)).machine
 
 
 class _Builder:
-    def __init__(self, program: Program, run: bool, observed: bool, idle: frozenset[int]) -> None:
-        self.run, self.observed, self.idle = run, observed, idle
+    def __init__(self, program: Program, run: bool, observed: bool, idle: frozenset[int], lifetimes: Lifetimes) -> None:
+        self.run, self.observed, self.idle, self.lifetimes = run, observed, idle, lifetimes
         self.recording = program.origin == "recording"
         self.machine = Machine()
         self.memory = Memory()
@@ -130,8 +145,16 @@ class _Builder:
         self.execs: dict[int, _Exec] = {}
         self.inside_launch: set[int] = set()
         """events that were recorded by a node in the midst of a launch"""
+        self.floor = 0
+        """all that comes after this: calls that nobody can see"""
+        self.everything = program.everything
+        self.whole = program.ops[0].kind is Kind.MAIN_BEGIN
+        self.used_before: set[int] = set()
+        """default streams of which it is not known what was put on them before the program"""
         self.by_graph: set[int] = set()
         """events that were recorded by a node: what they stand for is the launch"""
+        for known in program.before:
+            self.know(known)
         for index, op in enumerate(program.ops):
             self.take(index, op)
 
@@ -145,7 +168,7 @@ class _Builder:
 
     def host(self, thread: int, guard: int = 0, seen: bool = False) -> int:
         """The next step of a thread."""
-        before = self.hosts[thread]
+        before = self.hosts[thread] | self.floor
         if self.recording and self.run:
             before |= self.latest
         step = self.step(before | guard, seen)
@@ -160,14 +183,21 @@ class _Builder:
         if key not in self.defaults:
             kind = StreamKind.LEGACY if op.stream == LEGACY else StreamKind.PER_THREAD
             self.defaults[key] = _Stream(kind, context)
+            if self.floor or op.stream in self.used_before:  # who knows what was put there
+                self.machine.perhaps |= 1 << len(self.machine.guards)
+                self.close(self.defaults[key], 1 << self.step(0, seen=True))
         return self.defaults[key]
 
     def ahead(self, stream: _Stream) -> int:
         """What is ahead of the stream's next entry, and of whoever waits for the stream now."""
+        return stream.ends | self.neighbours(stream)
+
+    def neighbours(self, stream: _Stream) -> int:
+        """What the legacy stream's rules put ahead of the stream's next entry."""
         context = self.contexts[stream.context]
         if stream.kind is StreamKind.LEGACY:
-            return stream.ends | context.blocking_ends
-        return stream.ends | (context.legacy_ends if stream.blocking else 0)
+            return context.blocking_ends
+        return context.legacy_ends if stream.blocking else 0
 
     def put(self, part: Part, stream: _Stream, guard: int, awaited: int = 0, seen: bool = True) -> int:
         """Put something on a stream; return the bit of its end."""
@@ -179,6 +209,7 @@ class _Builder:
 
     def close(self, stream: _Stream, bit: int) -> None:
         context = self.contexts[stream.context]
+        stream.kernel = None
         stream.ends |= bit
         context.ends |= bit
         if stream.kind is StreamKind.LEGACY:
@@ -198,8 +229,34 @@ class _Builder:
         return 1 << back
 
     # -- operations ---------------------------------------------------------------------------------
+    def know(self, known: Known) -> None:
+        """Of a stream that was there before the program it is not known what was put on it."""
+        self.contexts.setdefault(known.context, _Context())
+        if known.handle > PER_THREAD:
+            stream = self.streams[known.handle] = _Stream(known.kind, known.context)
+            if not known.stated:
+                self.machine.perhaps |= 1 << len(self.machine.guards)
+            self.close(stream, 1 << self.step(0, seen=True))
+        else:
+            self.used_before.add(known.handle)  # each thread and context has its own: seen when it is used
+
+    def without_effect(self, index: int, op: Op) -> None:
+        """A call that failed, or that names something which is gone. What it was meant to order is believed."""
+        meant = self.events.get(op.object, 0) if self.run and index in self.lifetimes.stale else 0
+        if op.kind is Kind.EVENT_SYNCHRONIZE and meant:
+            self.waiting(index, op, meant)
+            return
+        self.plain(index, op)
+        if op.kind is Kind.STREAM_WAIT_EVENT and meant and index not in self.lifetimes.gone_stream:
+            stream = self.stream(op)
+            kernel = stream.kernel
+            self.close(stream, meant)
+            stream.kernel = kernel  # nothing was put behind it
+
     def take(self, index: int, op: Op) -> None:
-        if op.kind in WORK:
+        if not self.lifetimes.has_effect(index):
+            self.without_effect(index, op)
+        elif op.kind in WORK:
             self.work(index, op)
         else:
             handler = getattr(self, "do_" + op.kind.name.lower(), None)
@@ -210,11 +267,21 @@ class _Builder:
 
     def do_context_create(self, index: int, op: Op) -> None:
         self.plain(index, op)
-        self.contexts[op.object] = _Context()
+        self.contexts.setdefault(op.object, _Context())
 
     def do_context_current(self, index: int, op: Op) -> None:
         self.plain(index, op)
         self.current[op.thread] = op.object
+
+    def end_context(self, index: int, op: Op) -> None:
+        # By contract at once; the driver waits for all of its work (R-01, L-22).
+        if self.observed:
+            self.waiting(index, op, self.contexts[op.object].ends, seen=True)
+        else:
+            self.plain(index, op, seen=True)
+        self.memory.end_context(index, op)
+
+    do_device_reset = do_context_destroy = end_context
 
     def do_stream_create(self, index: int, op: Op) -> None:
         made = self.plain(index, op)
@@ -226,7 +293,10 @@ class _Builder:
 
     def do_event_create(self, index: int, op: Op) -> None:
         self.plain(index, op)
-        self.events[op.object] = 0
+        if op.flags & SlotFlag.ASSUMED:
+            self.events.pop(op.object, None)
+        else:
+            self.events[op.object] = 0
         self.inside_launch.discard(op.object)
         self.by_graph.discard(op.object)
 
@@ -241,8 +311,9 @@ class _Builder:
         call = self.plain(index, op)
         if op.object in self.inside_launch:
             self.machine.vague.add(index)
-        self.machine.awaited[index] = 0 if op.object in self.by_graph else self.events[op.object]
-        awaited = 0 if index in self.idle else self.events[op.object]
+        recorded = self.recorded(op.object)
+        self.machine.awaited[index] = 0 if op.object in self.by_graph else recorded
+        awaited = 0 if index in self.idle else recorded
         self.put((index, 0), self.stream(op), call, awaited, seen=False)
 
     def do_stream_synchronize(self, index: int, op: Op) -> None:
@@ -257,7 +328,7 @@ class _Builder:
     def do_event_synchronize(self, index: int, op: Op) -> None:
         if op.object in self.inside_launch:
             self.machine.vague.add(index)
-        self.waiting(index, op, self.events[op.object])
+        self.waiting(index, op, self.recorded(op.object))
 
     def do_event_query(self, index: int, op: Op) -> None:
         if op.status:
@@ -266,6 +337,11 @@ class _Builder:
             self.do_event_synchronize(index, op)
 
     def do_context_synchronize(self, index: int, op: Op) -> None:
+        if LEGACY in self.used_before and (op.object, -1) not in self.defaults:
+            legacy = self.defaults[op.object, -1] = _Stream(StreamKind.LEGACY, op.object)
+            if self.whole:  # only a stream of unknown code that is this one can have had work
+                self.machine.perhaps |= 1 << len(self.machine.guards)
+            self.close(legacy, 1 << self.step(0, seen=True))
         self.waiting(index, op, self.contexts[op.object].ends)
 
     def do_host_release(self, index: int, op: Op) -> None:
@@ -295,16 +371,36 @@ class _Builder:
         step = self.host(op.thread, guard)
         self.machine.call[index] = self.machine.back[index] = step
 
+    def do_opaque_call(self, index: int, op: Op) -> None:
+        self.plain(index, op)
+        if not self.everything:
+            return
+        self.floor = 1 << self.host(op.thread, self.all_so_far())
+        for stream in (*self.streams.values(), *self.defaults.values()):
+            self.close(stream, 1 << self.step(self.floor, seen=True))
+        recorded = 1 << self.step(self.floor, seen=True)
+        self.events = {event: known | recorded for event, known in self.events.items()}
+
+    def all_so_far(self) -> int:
+        work = reduce(or_, (context.ends for context in self.contexts.values()), 0)
+        return work | reduce(or_, self.hosts, 0)
+
+    def recorded(self, event: int) -> int:
+        """What a wait for the event waits for."""
+        if event not in self.events and self.everything:
+            return self.all_so_far()
+        return self.events.get(event, 0)
+
     def do_host_access(self, index: int, op: Op) -> None:
         self.plain(index, op, seen=True)
 
     def do_alloc(self, index: int, op: Op) -> None:
-        ordered = op.detail == MemoryKind.STREAM_ORDERED
+        ordered = op.detail == MemoryKind.STREAM_ORDERED and not op.flags & SlotFlag.ASSUMED
         announced = op.detail == MemoryKind.GRAPH
         host = self.memory.at(op.references[0].address) if op.detail == MemoryKind.REGISTERED else None
         known = op.detail in PAGEABLE or (host is not None and host.kind in PAGEABLE and host.freed is None)
         call = self.plain(index, op, seen=not ordered and not announced and not known)
-        context = self.current[op.thread]
+        context = 0 if op.flags & SlotFlag.ASSUMED else self.current[op.thread]
         if ordered:
             stream = self.stream(op)
             context = stream.context
@@ -314,15 +410,16 @@ class _Builder:
     def do_free(self, index: int, op: Op) -> None:
         allocation = self.memory.at(op.references[0].address)
         assert allocation is not None
-        if op.detail == FreeClass.GRAPH_NODE:
+        if op.detail == FreeClass.GRAPH_NODE or allocation.dead:
             self.plain(index, op)
             return
         if op.detail == FreeClass.ASYNC:
             self.put((index, 0), self.stream(op), self.plain(index, op, seen=True))
         elif self.observed and waiting_free(op, allocation):
             unregistered = is_unregistration(op, allocation)
-            context = self.current[op.thread] if unregistered else allocation.context
-            self.waiting(index, op, self.contexts[context].ends, seen=not unregistered)
+            context = self.contexts.get(self.current[op.thread] if unregistered else allocation.context)
+            every = reduce(or_, (each.ends for each in self.contexts.values()), 0)
+            self.waiting(index, op, every if context is None else context.ends, seen=not unregistered)
         else:
             self.plain(index, op, seen=not is_unregistration(op, allocation))
         self.memory.free(index, op)
@@ -340,7 +437,10 @@ class _Builder:
             call = 1 << self.host(op.thread)
         else:
             call = self.plain(index, op)
-        self.put((index, 0), stream, call)
+        if op.kind is Kind.LAUNCH:
+            self.kernel(index, op, stream, call)
+        else:
+            self.put((index, 0), stream, call)
         if wait == WaitClass.COMPLETE:
             self.machine.call[index] = call.bit_length() - 1
             self.machine.back[index] = self.host(op.thread, self.ahead(stream))
@@ -350,6 +450,18 @@ class _Builder:
                 self.machine.end[index, 0],
                 self.machine.end[index, 0],
             )
+
+    def kernel(self, index: int, op: Op, stream: _Stream, call: int) -> None:
+        if op.detail != WaitClass.AT_ONCE or stream.kernel is None:
+            before = call | self.ahead(stream)
+            self.put((index, 0), stream, call)
+        else:
+            before = call | stream.kernel | self.neighbours(stream)
+            begin = self.step(before)
+            end = self.step(1 << begin, seen=True)
+            self.machine.begin[index, EARLY], self.machine.end[index, EARLY] = begin, end
+            self.put((index, 0), stream, call, 1 << end)
+        stream.kernel = before
 
     # -- graphs -------------------------------------------------------------------------------------
     def do_graph_instantiate(self, index: int, op: Op) -> None:
@@ -375,7 +487,7 @@ class _Builder:
         graph, stream = self.execs[op.object], self.stream(op)
         ahead = call | self.ahead(stream) | graph.last_end
         nodes = list(enumerate(graph.body.nodes, 1))
-        waits = {number: self.events[node.object] for number, node in nodes if node.kind is NodeKind.EVENT_WAIT}
+        waits = {number: self.recorded(node.object) for number, node in nodes if node.kind is NodeKind.EVENT_WAIT}
         begin = self.step(ahead | (reduce(or_, waits.values(), 0) if self.run else 0))
         self.machine.begin[index, 0] = begin
         ends = 1 << begin

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from execution_oracle.program import Op
 from streamsan.trace import Reference
 from streamsan.vocabulary import FreeClass, MemoryKind
+from streamsan.vocabulary import OperationKind as Kind
 
 PAGEABLE = {MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC}
+OF_A_CONTEXT = {
+    MemoryKind.PLAIN, MemoryKind.ARRAY, MemoryKind.MANAGED, MemoryKind.PINNED, MemoryKind.IPC, MemoryKind.REGISTERED,
+}  # fmt: skip
 HOST_SIDE = PAGEABLE | {MemoryKind.PINNED, MemoryKind.REGISTERED}
 
 
@@ -28,6 +32,13 @@ class Allocation:
     free: Op | None = None
     registered: bool = False
     """pageable memory that is pinned for a while"""
+    pinned_in: int = 0
+    """the context that was current when it was registered"""
+
+    @property
+    def dead(self) -> bool:
+        """Whether it went with its context."""
+        return self.free is not None and self.free.kind is not Kind.FREE
 
     @property
     def pageable(self) -> bool:
@@ -55,7 +66,7 @@ class Memory:
         made = op.references[0]
         host = self.at(made.address)
         if op.detail == MemoryKind.REGISTERED and host is not None and host.kind in PAGEABLE and host.freed is None:
-            host.registered = True  # its life goes on
+            host.registered, host.pinned_in = True, context  # its life goes on
             return host
         new = Allocation(index, made.address, made.size, made.generation, MemoryKind(op.detail), context)
         end = made.address + made.size
@@ -82,6 +93,18 @@ class Memory:
             allocation.registered = False
         else:
             allocation.freed, allocation.free = index, op
+
+    def end_context(self, index: int, op: Op) -> list[Allocation]:
+        """Take the memory away that goes with a context; return it. What comes from pools stays (R-04)."""
+        gone = [
+            each for each in self.allocations
+            if each.freed is None and each.kind in OF_A_CONTEXT and each.context == op.object
+        ]  # fmt: skip
+        for each in gone:
+            each.freed, each.free = index, op
+        for each in self.allocations:
+            each.registered = each.registered and each.pinned_in != op.object
+        return gone
 
 
 def is_unregistration(op: Op, allocation: Allocation) -> bool:

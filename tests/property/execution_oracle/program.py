@@ -12,7 +12,7 @@ from streamsan.vocabulary import OperationKind as Kind
 
 LEGACY, PER_THREAD = 1, 2
 """handles of the default streams"""
-SUCCESS, NOT_READY = 0, 600
+SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_READY = 0, 1, 2, 600
 DETAILS: dict[Kind, type[IntEnum]] = {
     Kind.ALLOC: MemoryKind, Kind.FREE: FreeClass, Kind.STREAM_CREATE: StreamKind, Kind.COPY: WaitClass,
     Kind.MEMSET: WaitClass, Kind.LAUNCH: WaitClass, Kind.HOST_RELEASE: EdgeClass, Kind.HOST_ACQUIRE: EdgeClass,
@@ -53,6 +53,19 @@ class Op:
     status: int = SUCCESS
     references: tuple[Reference, ...] = ()
     body: Body | None = None
+    flags: int = 0
+    """SlotFlag, less those of references"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A stream that somebody made before the program began, with work of theirs pending."""
+
+    handle: int
+    kind: StreamKind
+    context: int
+    stated: bool = False
+    """that it was there is said in the trace; else it is seen when it is used"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,9 @@ class Program:
     ops: tuple[Op, ...]
     threads: int
     origin: str = "source"
+    before: tuple[Known, ...] = ()
+    everything: bool = False
+    """what nobody can see covers all: events that unknown code records, and its calls; these leave work everywhere"""
 
 
 def sequences(ops: Sequence[Op]) -> list[int]:
@@ -81,7 +97,9 @@ def listing(program: Program) -> Iterator[str]:
         parts = [f"{number:3d}  t{op.thread} {op.kind.name}"]
         detail = DETAILS[op.kind](op.detail).name if op.kind in DETAILS and op.detail else op.detail
         parts += [
-            f"{name}={value}" for name in ("stream", "object", "address", "status") if (value := getattr(op, name))
+            f"{name}={value}"
+            for name in ("stream", "object", "address", "status", "flags")
+            if (value := getattr(op, name))
         ]
         parts += [f"{detail}"] if detail else []
         parts += [_reference(reference) for reference in op.references]

@@ -47,6 +47,7 @@ def _append(builder: TraceBuilder, op: Op) -> None:
         address=op.address,
         size=parts,
         detail=op.detail,
+        flags=op.flags,
         status=op.status,
         references=op.references,
     )

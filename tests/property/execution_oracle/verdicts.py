@@ -11,6 +11,9 @@ rules report it:
     107     either, where only the real driver's waits keep it from happening
     108     the host's access of memory that a copy or fill may be using
     109     the later of two uses in conflict
+    106     the end of a context with work of it pending, or with work that uses its memory; or that another thread of
+            the program may be using it
+    205     the use of a stream, event or context that is gone
     303     the launch of a graph that uses memory which is gone
     304     the use or free of a graph's own memory without order after the launch; in its body, outside of the nodes
             that allocate and free
@@ -27,12 +30,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from execution_oracle.graph_verdicts import GraphJudge
-from execution_oracle.machine import Machine, machine_of
+from execution_oracle.lifetimes import CONTEXT_ENDS, Lifetimes
+from execution_oracle.machine import EARLY, Machine, machine_of
 from execution_oracle.memory import HOST_SIDE, PAGEABLE, Allocation, Memory, is_unregistration, stale
-from execution_oracle.program import Op, Program, sequences
-from execution_oracle.search import Unfinished, delayed, every_state
+from execution_oracle.program import INVALID_VALUE, Op, Program, sequences
+from execution_oracle.search import Unfinished, delayed, every_state, possible_order
+from execution_oracle.teardown_verdicts import TeardownJudge
 from execution_oracle.uses import BULK, DEVICE_WORK, Use, conflict, meeting
-from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
+from streamsan.trace import Reference
+from streamsan.vocabulary import FreeClass, MemoryKind, SlotFlag, WaitClass
 from streamsan.vocabulary import OperationKind as Kind
 
 WAITS = {Kind.STREAM_SYNCHRONIZE, Kind.EVENT_SYNCHRONIZE, Kind.CONTEXT_SYNCHRONIZE, Kind.STREAM_WAIT_EVENT}
@@ -48,6 +54,24 @@ class Relation:
         self.machine = machine
         self.watched = sorted(machine.seen)
         self.unfinished: Unfinished = delayed(machine.guards, self.watched)
+
+    def reaches(self, earlier: int, later: int) -> bool:
+        """The same of any two steps."""
+        return bool(self._history[later] >> earlier & 1)
+
+    @cached_property
+    def _history(self) -> list[int]:
+        """For each step the bits of all that has always happened by then."""
+        guards = self.machine.guards
+        history = [0] * len(guards)
+        for step in possible_order(guards):
+            known = left = guards[step]
+            while left:
+                bit = left & -left
+                known |= history[bit.bit_length() - 1]
+                left ^= bit
+            history[step] = known
+        return history
 
     def before(self, earlier: int, later: int) -> bool:
         """Whether the earlier step has always happened when the later one does. The earlier must be watched."""
@@ -66,6 +90,8 @@ class Verdicts:
     whom, may order; in a recording uses of freed pinned memory, whose pages the host's allocator may have again"""
     again: set[tuple[int, int]] = field(default_factory=set)
     """what was said of an earlier launch of the same graph, and may be said again"""
+    late: set[tuple[int, int]] = field(default_factory=set)
+    """other ways to say that a free comes before a use: of the free that it is too early, of the use that it is late"""
     idle: set[int] = field(default_factory=set)
     nearly_idle: set[int] = field(default_factory=set)
     """those, and the waits that bring no more than that calls of another thread are over: nothing to work or memory,
@@ -80,6 +106,7 @@ class _Life:
     uses: list[Use] = field(default_factory=list)
     said: bool = False
     """a use after its end was reported"""
+    freed_dead: bool = False
 
 
 class Oracle:
@@ -89,8 +116,12 @@ class Oracle:
         self.program = program
         self.numbers = sequences(program.ops)
         self.verdicts = Verdicts()
+        self.opaque = False
+        """code that nobody can see has run, and may have done everything"""
         self.lives: dict[Allocation, _Life] = {}
         self.memory = Memory()
+        self.lifetimes = Lifetimes(program)
+        self.teardowns = TeardownJudge(self)
         self.values_order = False
         """streams wait for values in memory: conflicts may be ordered in ways nobody sees"""
         self.host_function = -1
@@ -104,18 +135,20 @@ class Oracle:
     # -- the executions -----------------------------------------------------------------------------
     @cached_property
     def promised(self) -> Relation:
-        return Relation(machine_of(self.program, run=False))
+        return Relation(machine_of(self.program, run=False, lifetimes=self.lifetimes))
 
     @cached_property
     def believed(self) -> Relation:
         recording = self.program.origin == "recording"
-        runs = recording or any(op.kind in (Kind.HOST_ACQUIRE, Kind.GRAPH_LAUNCH) for op in self.program.ops)
-        return Relation(machine_of(self.program)) if runs else self.promised
+        runs = recording or bool(self.lifetimes.stale)
+        runs = runs or any(op.kind in (Kind.HOST_ACQUIRE, Kind.GRAPH_LAUNCH) for op in self.program.ops)
+        return Relation(machine_of(self.program, lifetimes=self.lifetimes)) if runs else self.promised
 
     @cached_property
     def real(self) -> Relation:
-        frees = any(op.kind is Kind.FREE and op.detail != FreeClass.ASYNC for op in self.program.ops)
-        return Relation(machine_of(self.program, observed=True)) if frees else self.believed
+        waits = any((op.kind is Kind.FREE and op.detail != FreeClass.ASYNC) or op.kind in CONTEXT_ENDS
+                    for op in self.program.ops)  # fmt: skip
+        return Relation(machine_of(self.program, observed=True, lifetimes=self.lifetimes)) if waits else self.believed
 
     def step(self, relation: Relation, what: str, index: int, part: int = 0) -> int:
         machine = relation.machine
@@ -159,10 +192,19 @@ class Oracle:
             self.verdicts.sure.add((code, number))
 
     def take(self, index: int, op: Op) -> None:
+        if not self.lifetimes.has_effect(index):
+            if index in self.lifetimes.stale:
+                self.say(205, index)
+            elif op.status == INVALID_VALUE:
+                self.refused(index, op)
+            return
         if self.graphs.take(index, op):
             return
+        self.opaque |= op.kind is Kind.OPAQUE_CALL and self.program.everything
         if op.kind is Kind.ALLOC:
-            self.memory.allocate(index, op, 0)
+            self.memory.allocate(index, op, self.lifetimes.made_in(index, op))
+        elif op.kind in CONTEXT_ENDS:
+            self.teardowns.take(index, op)
         elif op.kind is Kind.FREE:
             self.free(index, op)
         elif op.kind is Kind.HOST_ACCESS:
@@ -172,10 +214,14 @@ class Oracle:
             self.bodies[op.object] = op.thread
         elif op.kind in DEVICE_WORK:
             for reference in op.references:
-                self.use(Use(index, 0, op, reference, op.kind, host=op.stream == 0))
+                self.use(Use(index, self.part_of(index, reference), op, reference, op.kind, host=op.stream == 0))
             self.values_order |= op.kind is Kind.STREAM_MEMORY_OP
             if op.kind is Kind.HOST_FUNCTION and not (op.object and self.program.origin == "recording"):
                 self.host_function = index
+
+    def part_of(self, index: int, reference: Reference) -> int:
+        """The part of an operation that uses memory: a kernel may have one that does not wait."""
+        return EARLY if (index, EARLY) in self.promised.machine.begin and not reference.flags & SlotFlag.BEHIND else 0
 
     def use(self, use: Use) -> None:
         allocation = self.memory.at(use.reference.address)
@@ -213,7 +259,8 @@ class Oracle:
 
     # -- judgements ---------------------------------------------------------------------------------
     def judge_after_alloc(self, use: Use, allocation: Allocation) -> bool:
-        if allocation.kind is not MemoryKind.STREAM_ORDERED:
+        given = self.program.ops[allocation.index].flags & SlotFlag.ASSUMED
+        if allocation.kind is not MemoryKind.STREAM_ORDERED or given:
             return True
         order = self.order(("end", allocation.index, 0), ("begin", use.index, use.part))
         if order > RUN:
@@ -260,6 +307,9 @@ class Oracle:
             return
         assert allocation is not None
         life = self.life(allocation)
+        if allocation.dead:
+            self.free_of_dead(index, life)
+            return
         by_host = op.detail != FreeClass.ASYNC
         if allocation.kind is MemoryKind.GRAPH:
             self.graphs.admit(Use(index, 0, op, op.references[0], op.kind, host=by_host), allocation)
@@ -292,13 +342,34 @@ class Oracle:
                 self.step(believed, "end", index), self.step(believed, "begin", use.index, use.part)
             )
             order = RUN if behind else UNORDERED
+        if order == UNORDERED and life.allocation.dead:
+            life.said = False
+            return  # another thread uses the device during a reset: that is said there
         if order == UNORDERED:
+            self.verdicts.late.add((101, self.numbers[use.index]))
             self.say(_early_free(free), index)
             return
+        self.verdicts.late.add((_early_free(free), self.numbers[index]))
         pages_may_be_anyones = self.program.origin == "recording" and life.allocation.kind is MemoryKind.PINNED
         self.say(101, use.index, sure=not pages_may_be_anyones)
         if order == CONTRACT:
             self.verdicts.proven.add((101, self.numbers[use.index]))
+
+    def refused(self, index: int, op: Op) -> None:
+        """A call that the driver refused: that it was given memory which is gone is a mistake all the same."""
+        found = self.memory.at(op.references[0].address) if op.references else None
+        if op.kind is Kind.FREE and found is not None and found.dead:
+            self.free_of_dead(index, self.life(found))
+
+    def free_of_dead(self, index: int, life: _Life) -> None:
+        """The free of memory that went with its context: nobody freed it before, it is the pointer that is stale."""
+        if life.freed_dead:
+            return
+        life.freed_dead = life.said = True
+        self.say(101, index)
+        assert life.allocation.freed is not None
+        if self.order(("back", life.allocation.freed, 0), ("call", index, 0)) == CONTRACT:
+            self.verdicts.proven.add((101, self.numbers[index]))
 
     def stale_use(self, use: Use, life: _Life) -> None:
         """The use by a pointer of an earlier generation, whose free was before the present owner's allocation."""
@@ -330,7 +401,7 @@ class Oracle:
                 brought = relation.unfinished[before] & ~relation.unfinished[after]
             if not brought and index not in machine.vague:
                 self.verdicts.idle.add(self.numbers[index])
-            if not brought & ~machine.releases:
+            if not brought & ~machine.releases & ~machine.perhaps:
                 self.verdicts.nearly_idle.add(self.numbers[index])
 
     def walked(self, most: int) -> int | None:
@@ -350,7 +421,7 @@ class Oracle:
 
     def waits(self) -> Iterator[tuple[int, Op]]:
         for index, op in enumerate(self.program.ops):
-            if op.kind in WAITS:
+            if op.kind in WAITS and self.lifetimes.has_effect(index):
                 yield index, op
 
     def is_jointly_removable(self) -> bool:
@@ -358,9 +429,9 @@ class Oracle:
         idle = frozenset(index for index, _ in self.waits() if self.numbers[index] in self.verdicts.nearly_idle)
         if not idle:
             return True
-        without = Relation(machine_of(self.program, run=False, idle=idle))
+        without = Relation(machine_of(self.program, run=False, idle=idle, lifetimes=self.lifetimes))
         machine = without.machine
-        unseen = machine.releases
+        unseen = machine.releases | machine.perhaps
         for bits in machine.awaited.values():
             unseen |= bits
         seen = sum(1 << step for step in machine.seen) & ~unseen
