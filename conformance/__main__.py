@@ -57,6 +57,7 @@ def _on_gpu(cases: list[Case], options: argparse.Namespace) -> int:
             found = process.submit(machine.of_gpu).result()
     except (RuntimeError, concurrent.futures.process.BrokenProcessPool) as error:
         return _refuse(str(error))
+    devices = found.devices
     if options.update:
         try:
             before = results.read(options.output)
@@ -64,10 +65,11 @@ def _on_gpu(cases: list[Case], options: argparse.Namespace) -> int:
             return _refuse(str(error))
         if (before.device, before.driver) != (found.device, found.driver):
             return _refuse(f"{options.output}: was made on {before.device}, driver {before.driver}")
+        found.devices = max(found.devices, before.devices)
         known = all_cases()
         found.cases.update({name: observed for name, observed in before.cases.items() if name in known})
     jobs = options.jobs or min(10, max(1, (os.cpu_count() or 2) - 2))
-    plan = runner.Plan("gpu", devices=found.devices, jobs=jobs)
+    plan = runner.Plan("gpu", devices=devices, jobs=jobs)
     began = time.monotonic()
     now: dict[str, Observations] = {}
 
@@ -132,7 +134,10 @@ def _on_sim(cases: list[Case], options: argparse.Namespace) -> int:
     if recorded is not None and result.not_compared:
         names = ", ".join(result.not_compared[:MOST_NAMED]) + (", ..." if len(result.not_compared) > MOST_NAMED else "")
         print(f"{len(result.not_compared)} have no clear answer recorded: {names}")
-    return DIFFERENT if result.unexplained else SUCCESS
+    needless = () if recorded is None else result.needless
+    for pattern in needless:
+        print(f"known_differences.toml: {pattern}: nothing differs")
+    return DIFFERENT if result.unexplained or needless else SUCCESS
 
 
 def _refuse(reason: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -26,14 +27,21 @@ class Known:
     observations: tuple[str, ...]
     """patterns of names; ("*",) where none are given"""
     reason: str
+    simulated: tuple[str, ...] = ("*",)
+    """patterns of what the simulated device says there"""
 
-    def covers(self, driver: str, case: str, observation: str) -> bool:
+    def covers(self, driver: str, case: str, observation: str, simulated: Observation | None) -> bool:
         """Return whether a difference is among these."""
         return (
-            self.driver in ("any", driver)
+            self.is_for(driver)
             and any(fnmatchcase(case, pattern) for pattern in self.cases)
             and any(fnmatchcase(observation, pattern) for pattern in self.observations)
+            and any(fnmatchcase(_shown(simulated), pattern) for pattern in self.simulated)
         )
+
+    def is_for(self, driver: str) -> bool:
+        """Return whether these are differences of a driver of the simulated device."""
+        return self.driver in ("any", driver)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ class Comparison:
     """cases that were asked for and have no recorded answer, or no clear one"""
     undefined: int = 0
     """cases that are not compared because what happens is undefined"""
+    needless: tuple[str, ...] = ()
+    """patterns of known differences whose cases were all compared, and none of them differs"""
 
     @property
     def unexplained(self) -> tuple[Difference, ...]:
@@ -75,7 +85,13 @@ def known_differences(path: Path = KNOWN) -> list[Known]:
     """Read the list. Raises OSError, ValueError, KeyError: it is part of the sources."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     return [
-        Known(row["driver"], tuple(row["cases"]), tuple(row.get("observations", ["*"])), row["reason"])
+        Known(
+            row["driver"],
+            tuple(row["cases"]),
+            tuple(row.get("observations", ["*"])),
+            row["reason"],
+            tuple(row.get("simulated", ["*"])),
+        )
         for row in content.get("difference", [])
     ]
 
@@ -92,6 +108,7 @@ def compare(
     differences: list[Difference] = []
     missing: list[str] = []
     compared = agreeing = 0
+    agreed: set[str] = set()
     for name, here in simulated.items():
         there = recorded.get(name)
         if name in undefined:
@@ -102,9 +119,18 @@ def compare(
         compared += 1
         found = list(_differences(name, there, here, driver, rows))
         agreeing += not found
+        if not found:
+            agreed.add(name)
         differences += found
     left_out = sum(name in undefined and name in recorded for name in simulated)
-    return Comparison(compared, agreeing, tuple(differences), tuple(missing), left_out)
+    needless = (
+        pattern
+        for row in rows
+        if row.is_for(driver)
+        for pattern in row.cases
+        if (meant := fnmatch.filter(recorded, pattern)) and agreed.issuperset(meant)
+    )
+    return Comparison(compared, agreeing, tuple(differences), tuple(missing), left_out, tuple(needless))
 
 
 def against_facts(cases: Iterable[Case], simulated: Mapping[str, Observations], driver: str) -> Comparison:
@@ -125,7 +151,7 @@ def _differences(
     for key in sorted({*there, *here}):
         recorded, simulated = there.get(key), here.get(key)
         if recorded != simulated or type(recorded) is not type(simulated):
-            reason = next((row.reason for row in rows if row.covers(driver, name, key)), "")
+            reason = next((row.reason for row in rows if row.covers(driver, name, key, simulated)), "")
             yield Difference(name, key, recorded, simulated, reason)
 
 

@@ -90,7 +90,7 @@ def joined_back(lab: Lab) -> Observations:
 @case(
     "capture/end-on-other-thread",
     "EndCapture on another thread, by mode",
-    ["C-18"],
+    ["C-23", "C-18"],
     expected={
         "Global": "cudaErrorStreamCaptureWrongThread",
         "ThreadLocal": "cudaErrorStreamCaptureWrongThread",

@@ -188,10 +188,12 @@ ROWS = (
     ),
     Row("cudaMemPoolCreate", _pool_create, ("C-06",), outcome=UNSAFE),
     Row("cudaMemPoolTrimTo", lambda b: b.rt.cudaMemPoolTrimTo(b.default_pool, 0), ("C-06",), outcome=UNSAFE),
-    Row("cudaMemPoolDestroy", lambda b: b.rt.cudaMemPoolDestroy(b.pool)),
+    Row("cudaMemPoolDestroy", lambda b: b.rt.cudaMemPoolDestroy(b.pool), ("C-22",), outcome=UNSAFE),
     Row(
         "cudaMemPoolGetAttribute",
         lambda b: b.rt.cudaMemPoolGetAttribute(b.default_pool, b.rt.cudaMemPoolAttr.cudaMemPoolAttrUsedMemCurrent),
+        ("C-22",),
+        outcome=UNSAFE,
     ),
     Row("cudaGraphInstantiate", lambda b: b.rt.cudaGraphInstantiate(b.graph, 0), ("C-06",), outcome=UNSAFE),
     Row(
@@ -349,7 +351,7 @@ ROWS = (
     Row("cudaSetDevice", lambda b: b.rt.cudaSetDevice(0)),
     Row("cuModuleLoadData", lambda b: b.cu.cuModuleLoadData(b.lab._image)),
     Row("cuStreamWriteValue32(capturing)", lambda b: b.cu.cuStreamWriteValue32(int(b.capturing), int(b.plain), 1, 0)),
-    Row("cuMemAddressReserve", lambda b: b.cu.cuMemAddressReserve(2 << 20, 0, 0, 0)),
+    Row("cuMemAddressReserve", lambda b: b.cu.cuMemAddressReserve(2 << 20, 0, 0, 0), ("C-22",)),
     Row(
         "cudaMallocArray",
         lambda b: b.rt.cudaMallocArray(
@@ -358,6 +360,8 @@ ROWS = (
             4,
             0,
         ),
+        ("C-22",),
+        outcome=UNSAFE,
     ),
 )
 

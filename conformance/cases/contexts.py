@@ -36,7 +36,7 @@ def destroy_pending(lab: Lab) -> Observations:
 @case(
     "context/destroy-other-pending",
     "cuCtxDestroy of an idle context while a kernel of the primary context is pending",
-    ["L-22", "reset-pending", "contexts"],
+    ["L-26", "L-22", "reset-pending", "contexts"],
     timed=True,
     fresh=True,
 )
@@ -130,7 +130,7 @@ def foreign_kernel(lab: Lab) -> Observations:
 @case(
     "context/foreign-stream",
     "a kernel of the primary context's module in a created context's stream; an event across contexts",
-    ["contexts", "wrong-handles"],
+    ["R-06", "contexts", "wrong-handles"],
     fresh=True,
 )
 def foreign_stream(lab: Lab) -> Observations:
@@ -154,7 +154,7 @@ def foreign_stream(lab: Lab) -> Observations:
 @case(
     "context/sticky-error-is-its-own",
     "a kernel of a created context meets an illegal address: that context's and the primary one's next calls",
-    ["contexts", "F-13"],
+    ["W-21", "contexts", "F-13"],
     fresh=True,
 )
 def sticky(lab: Lab) -> Observations:
@@ -174,7 +174,7 @@ def sticky(lab: Lab) -> Observations:
 @case(
     "context/sticky-error",
     "a kernel meets an illegal address: which calls return the error, which frees work, what a reset mends",
-    ["F-13", "contexts"],
+    ["W-21", "F-13", "contexts"],
     fresh=True,
 )
 def sticky_primary(lab: Lab) -> Observations:
@@ -200,7 +200,7 @@ def sticky_primary(lab: Lab) -> Observations:
 @case(
     "context/last-release-pending",
     "cuDevicePrimaryCtxRelease, the last, with a kernel pending; then a runtime call",
-    ["reset-pending", "L-22"],
+    ["R-05", "reset-pending", "L-22"],
     timed=True,
     fresh=True,
 )
@@ -217,7 +217,7 @@ def last_release(lab: Lab) -> Observations:
 @case(
     "context/last-release-driver-only",
     "a program of the driver API alone: retain, a kernel, the last release with it pending",
-    ["reset-pending", "L-22"],
+    ["R-05", "reset-pending", "L-22"],
     timed=True,
     bare=True,
 )
@@ -257,7 +257,7 @@ def release_not_last(lab: Lab) -> Observations:
 @case(
     "context/primary-reset-pending",
     "cuDevicePrimaryCtxReset with a kernel pending",
-    ["reset-pending", "R-01", "I-08"],
+    ["R-05", "reset-pending", "R-01", "I-08"],
     timed=True,
     fresh=True,
 )

@@ -111,7 +111,7 @@ def _threshold(lab: Lab, direction: str) -> Observations:
 @case(
     "copy/pageable/to-device/large",
     "cudaMemcpyAsync from pageable memory of 2 to 64 MiB behind a kernel",
-    ["L-09", "copy-return"],
+    ["L-25", "L-09", "copy-return"],
     timed=True,
     expected={"64 MiB": True},
 )

@@ -42,7 +42,7 @@ def host_to_host(lab: Lab) -> Observations:
 @case(
     "copy/managed-to-managed",
     "cudaMemcpyAsync and cudaMemcpy between managed buffers behind a kernel",
-    ["copy-return"],
+    ["L-24", "copy-return"],
     timed=True,
 )
 def managed_to_managed(lab: Lab) -> Observations:
@@ -73,7 +73,7 @@ family(
         Case(
             f"copy/managed-{name}/{kind}/{form}",
             f"{'cudaMemcpyAsync' if form == 'async' else 'cudaMemcpy'}, direction {kind}, managed memory is its {name}",
-            ("copy-return",),
+            ("L-23" if form == "async" else "L-24", "copy-return"),
             lambda lab: {},
             timed=True,
         ),

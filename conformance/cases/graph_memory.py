@@ -238,7 +238,7 @@ def free_by_other(lab: Lab) -> Observations:
 @case(
     "graph/free-by-two",
     "two graphs each free the memory of a third: captures, instantiations, launches",
-    ["free-by-two-graphs", "G-17", "G-20"],
+    ["G-25", "free-by-two-graphs", "G-17", "G-20"],
 )
 def free_by_two(lab: Lab) -> Observations:
     rt, stream = lab.rt, lab.stream()
@@ -275,7 +275,7 @@ def free_on_two_streams(lab: Lab) -> Observations:
 @case(
     "graph/instances",
     "instantiation after the first was destroyed; update with a graph of the same shape and its own memory",
-    ["G-19"],
+    ["G-24", "G-19"],
     expected={"instantiation": SUCCESS},
 )
 def instances(lab: Lab) -> Observations:

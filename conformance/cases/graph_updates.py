@@ -12,7 +12,7 @@ from conformance.registry import Observations, case
 @case(
     "graph/update/memory",
     "cudaGraphExecUpdate with a graph of the same shape and its own memory (freed in it, or not), at two times",
-    ["G-19", "graph-restrictions"],
+    ["G-24", "G-19", "graph-restrictions"],
 )
 def update_memory(lab: Lab) -> Observations:
     rt, stream = lab.rt, lab.stream()

@@ -1,53 +1,13 @@
-"""Memory and events of other processes: imports, frees by the exporter, ends of the exporter."""
+"""Memory of other processes: imports, frees by the exporter, ends of the exporter."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
-from typing import Any
-
 from conformance.companion import Companion
+from conformance.interprocess import be_exporter, be_importer, content_of, handle_of, import_memory, open_memory
 from conformance.lab import SIZE, Lab
 from conformance.registry import Observations, case
 
 INVALID, SUCCESS = "cudaErrorInvalidValue", "cudaSuccess"
-_HANDLE = 64
-
-
-def _content(handle: Any) -> str:
-    return ctypes.string_at(handle.getPtr(), _HANDLE).hex()
-
-
-def _handle(kind: Any, content: str) -> Any:
-    handle = kind()
-    ctypes.memmove(handle.getPtr(), bytes.fromhex(content), _HANDLE)
-    return handle
-
-
-def _open(lab: Lab, content: str) -> Any:
-    return lab.rt.cudaIpcOpenMemHandle(_handle(lab.rt.cudaIpcMemHandle_t, content), 1)
-
-
-def _exporter(lab: Lab, parent: Companion, *, byte: int = 5) -> Any:
-    """Be the exporter: give the handle of 4 MiB; return the memory."""
-    lab.start()
-    memory = lab.plain(byte=byte)
-    parent.send(_content(lab.ok(lab.rt.cudaIpcGetMemHandle(memory))))
-    return memory
-
-
-def _importer(lab: Lab, child: Callable[[Companion], int]) -> tuple[Companion, str]:
-    """Start the exporter, and be the importer: return it and what it sends first."""
-    companion = lab.fork(child)
-    content = companion.receive()
-    lab.start()
-    return companion, content
-
-
-def _imported(lab: Lab, child: Callable[[Companion], int]) -> tuple[Companion, Any]:
-    """Start the exporter and open its memory: return both."""
-    companion, content = _importer(lab, child)
-    return companion, lab.ok(_open(lab, content))
 
 
 @case(
@@ -58,12 +18,12 @@ def _imported(lab: Lab, child: Callable[[Companion], int]) -> tuple[Companion, A
 )
 def words(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        memory = _exporter(lab, parent)
+        memory = be_exporter(lab, parent)
         parent.receive()
         parent.send(lab.wrong(memory, 6))
         return 0
 
-    companion, memory = _imported(lab, child)
+    companion, memory = import_memory(lab, child)
     wrong = lab.wrong(memory, 5)
     lab.filled(memory, 6)
     companion.send("written")
@@ -84,11 +44,11 @@ def words(lab: Lab) -> Observations:
 )
 def wrong_frees(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        _exporter(lab, parent)
+        be_exporter(lab, parent)
         parent.receive()
         return 0
 
-    companion, memory = _imported(lab, child)
+    companion, memory = import_memory(lab, child)
     rt = lab.rt
     observed: Observations = {
         "cudaFree": lab.status(rt.cudaFree(memory)),
@@ -103,18 +63,18 @@ def wrong_frees(lab: Lab) -> Observations:
 @case(
     "ipc/close-pending",
     "cudaIpcCloseMemHandle while a kernel that does not use the memory, and a fill of it, are pending",
-    ["ipc-lifetime", "implicit-free"],
+    ["W-16", "ipc-lifetime", "implicit-free"],
     bare=True,
     timed=True,
 )
 def close_pending(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        _exporter(lab, parent)
+        be_exporter(lab, parent)
         parent.receive()
         return 0
 
-    companion, content = _importer(lab, child)
-    rt, stream, memory = lab.rt, lab.stream(), lab.ok(_open(lab, content))
+    companion, content = be_importer(lab, child)
+    rt, stream, memory = lab.rt, lab.stream(), lab.ok(open_memory(lab, content))
     pending = lab.busy(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 1, SIZE, stream))
     observed = lab.waited(pending, lambda: rt.cudaIpcCloseMemHandle(memory))
@@ -132,13 +92,13 @@ def close_pending(lab: Lab) -> Observations:
 )
 def exporter_frees(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        memory = _exporter(lab, parent)
+        memory = be_exporter(lab, parent)
         parent.receive()
         parent.send(lab.status(lab.rt.cudaFree(memory)))
         parent.receive()
         return 0
 
-    companion, memory = _imported(lab, child)
+    companion, memory = import_memory(lab, child)
     rt = lab.rt
     companion.send("open")
     freed = companion.receive()
@@ -162,14 +122,14 @@ def exporter_frees(lab: Lab) -> Observations:
 )
 def exporter_frees_busy(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        memory = _exporter(lab, parent)
+        memory = be_exporter(lab, parent)
         parent.receive()
         parent.send(lab.status(lab.rt.cudaFree(memory)))
         parent.receive()
         return 0
 
-    companion, content = _importer(lab, child)
-    stream, memory = lab.stream(), lab.ok(_open(lab, content))
+    companion, content = be_importer(lab, child)
+    stream, memory = lab.stream(), lab.ok(open_memory(lab, content))
     pending = lab.busy(stream, 2)
     lab.ok(lab.rt.cudaMemsetAsync(memory, 1, SIZE, stream))
 
@@ -187,16 +147,16 @@ def exporter_frees_busy(lab: Lab) -> Observations:
 @case(
     "ipc/exporter-exits",
     "the exporter ends while the importer has the memory open: words, fill, close",
-    ["ipc-lifetime", "exit"],
+    ["W-19", "ipc-lifetime", "exit"],
     bare=True,
 )
 def exporter_exits(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        _exporter(lab, parent)
+        be_exporter(lab, parent)
         parent.receive()
         return 0
 
-    companion, memory = _imported(lab, child)
+    companion, memory = import_memory(lab, child)
     rt = lab.rt
     companion.send("end")
     ended = companion.ended()
@@ -209,37 +169,37 @@ def exporter_exits(lab: Lab) -> Observations:
 @case(
     "ipc/open-after-exit",
     "a handle is opened after the exporter has ended, and after it has freed",
-    ["ipc-lifetime", "exit"],
+    ["W-18", "ipc-lifetime", "exit"],
     bare=True,
 )
 def open_after_exit(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        memory = _exporter(lab, parent)
+        memory = be_exporter(lab, parent)
         parent.receive()
         lab.ok(lab.rt.cudaFree(memory))
         parent.send("freed")
         parent.receive()
         return 0
 
-    companion, content = _importer(lab, child)
+    companion, content = be_importer(lab, child)
     companion.send("free")
     companion.receive()
-    freed = lab.status(_open(lab, content))
+    freed = lab.status(open_memory(lab, content))
     companion.send("end")
     companion.ended()
-    return {"after the free": freed, "after the end": lab.status(_open(lab, content))}
+    return {"after the free": freed, "after the end": lab.status(open_memory(lab, content))}
 
 
 @case(
     "ipc/own-handle",
     "a handle opened in the process that made it; handles of pool and managed memory",
-    ["ipc-lifetime", "wrong-handles"],
+    ["W-17", "ipc-lifetime", "wrong-handles"],
 )
 def own_handle(lab: Lab) -> Observations:
     rt, memory = lab.rt, lab.plain()
-    handle = _content(lab.ok(rt.cudaIpcGetMemHandle(memory)))
+    handle = content_of(lab.ok(rt.cudaIpcGetMemHandle(memory)))
     return {
-        "open": lab.status(_open(lab, handle)),
+        "open": lab.status(open_memory(lab, handle)),
         "handle of pool memory": lab.status(rt.cudaIpcGetMemHandle(lab.pooled(lab.stream()))),
         "handle of managed memory": lab.status(rt.cudaIpcGetMemHandle(lab.managed())),
         "handle of pinned memory": lab.status(rt.cudaIpcGetMemHandle(lab.pinned())),
@@ -250,18 +210,18 @@ def own_handle(lab: Lab) -> Observations:
 @case(
     "ipc/opened-twice",
     "a handle opened twice in one process: addresses, closes",
-    ["ipc-lifetime"],
+    ["W-17", "ipc-lifetime"],
     bare=True,
 )
 def opened_twice(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        _exporter(lab, parent)
+        be_exporter(lab, parent)
         parent.receive()
         return 0
 
-    companion, content = _importer(lab, child)
+    companion, content = be_importer(lab, child)
     rt = lab.rt
-    first, second = _open(lab, content), _open(lab, content)
+    first, second = open_memory(lab, content), open_memory(lab, content)
     observed: Observations = {"first": lab.status(first), "second": lab.status(second)}
     if int(second[0]) == 0:
         observed["same address"] = int(first[1]) == int(second[1])
@@ -271,32 +231,44 @@ def opened_twice(lab: Lab) -> Observations:
 
 
 @case(
-    "ipc/event",
-    "an exported event: the importer's stream waits for the exporter's kernel",
-    ["ipc-lifetime", "events"],
+    "ipc/freed-words",
+    "the exporter frees and fills new memory while the importer has the old one open: the importer's words",
+    ["W-22", "ipc-lifetime", "recycled-address"],
     bare=True,
-    timed=True,
 )
-def event(lab: Lab) -> Observations:
+def freed_words(lab: Lab) -> Observations:
     def child(parent: Companion) -> int:
-        lab.start()
-        rt = lab.rt
-        made = lab.ok(rt.cudaEventCreateWithFlags(rt.cudaEventInterprocess | rt.cudaEventDisableTiming))
-        parent.send(_content(lab.ok(rt.cudaIpcGetEventHandle(made))))
+        memory = be_exporter(lab, parent)
         parent.receive()
-        stream = lab.stream()
-        pending = lab.busy(stream, 4)
-        lab.ok(rt.cudaEventRecord(made, stream))
-        parent.send("recorded")
+        lab.ok(lab.rt.cudaFree(memory))
+        again = lab.plain(byte=6)
+        parent.send(int(again) == int(memory))
         parent.receive()
-        parent.send(pending.done)
         return 0
 
-    companion, content = _importer(lab, child)
-    rt = lab.rt
-    opened = lab.ok(rt.cudaIpcOpenEventHandle(_handle(rt.cudaIpcEventHandle_t, content)))
-    companion.send("record")
+    companion, memory = import_memory(lab, child)
+    companion.send("free")
     companion.receive()
-    status = lab.status(rt.cudaEventSynchronize(opened))
-    companion.send("waited")
-    return {"synchronize": status, "exporter's kernel was done": companion.receive()}
+    observed: Observations = {"wrong": lab.wrong(memory, 5)}
+    companion.send("done")
+    return observed
+
+
+@case(
+    "ipc/no-handle",
+    "bytes that no process made, opened; an event's handle in its own process, and of an event for one process",
+    ["W-23", "ipc-lifetime", "wrong-handles"],
+    fresh=True,
+)
+def no_handle(lab: Lab) -> Observations:
+    rt = lab.rt
+    event = lab.ok(rt.cudaEventCreateWithFlags(rt.cudaEventInterprocess | rt.cudaEventDisableTiming))
+    plain = lab.ok(rt.cudaEventCreateWithFlags(rt.cudaEventDisableTiming))
+    given = content_of(lab.ok(rt.cudaIpcGetEventHandle(event)))
+    return {
+        "zeros": lab.status(open_memory(lab, "00" * 64)),
+        "ones": lab.status(open_memory(lab, "ff" * 64)),
+        "zeros as an event": lab.status(rt.cudaIpcOpenEventHandle(handle_of(rt.cudaIpcEventHandle_t, "00" * 64))),
+        "own event": lab.status(rt.cudaIpcOpenEventHandle(handle_of(rt.cudaIpcEventHandle_t, given))),
+        "handle of an event for one process": lab.status(rt.cudaIpcGetEventHandle(plain)),
+    }

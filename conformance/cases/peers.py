@@ -38,7 +38,7 @@ def _while_device_1_works(lab: Lab, call: Callable[[], Sequence[Any]]) -> Observ
 @case(
     "peer/statuses",
     "peer access: may it, enabled, enabled twice, of itself, disabled, disabled twice",
-    ["peers"],
+    ["P-01", "peers"],
     devices=2,
     fresh=True,
 )
@@ -61,7 +61,7 @@ def statuses(lab: Lab) -> Observations:
 @case(
     "peer/free-under-writer",
     "cudaFree of device 1's memory while a kernel of device 0 is about to write to it",
-    ["peers", "F-01", "implicit-free"],
+    ["P-03", "peers", "F-01", "implicit-free"],
     devices=2,
     timed=True,
     fresh=True,
@@ -79,7 +79,7 @@ def free_under_writer(lab: Lab) -> Observations:
 @case(
     "peer/free-under-other-device",
     "cudaFree of device 1's memory while an unrelated kernel of device 0 runs, device 0 current",
-    ["peers", "F-15", "implicit-free"],
+    ["P-04", "peers", "F-15", "implicit-free"],
     devices=2,
     timed=True,
     fresh=True,
@@ -93,7 +93,7 @@ def free_under_other(lab: Lab) -> Observations:
 @case(
     "peer/free-own-device-busy",
     "cudaFree of device 1's memory while a kernel of device 1 runs, device 0 current",
-    ["peers", "F-15", "implicit-free"],
+    ["P-04", "peers", "F-15", "implicit-free"],
     devices=2,
     timed=True,
     fresh=True,
@@ -106,7 +106,7 @@ def free_own_busy(lab: Lab) -> Observations:
 @case(
     "peer/pinned-free",
     "cudaFreeHost while a kernel of the other device runs",
-    ["peers", "F-11", "implicit-free"],
+    ["P-05", "peers", "F-11", "implicit-free"],
     devices=2,
     timed=True,
     fresh=True,
@@ -120,7 +120,7 @@ def pinned_free(lab: Lab) -> Observations:
 @case(
     "peer/managed-free",
     "cudaFree of managed memory while a kernel of the other device runs",
-    ["peers", "F-10", "implicit-free"],
+    ["P-05", "peers", "F-10", "implicit-free"],
     devices=2,
     timed=True,
     fresh=True,
@@ -134,7 +134,7 @@ def managed_free(lab: Lab) -> Observations:
 @case(
     "peer/kernel-without-access",
     "a kernel of device 0 writes to device 1's memory without peer access",
-    ["peers"],
+    ["P-02", "peers"],
     devices=2,
     fresh=True,
 )
@@ -150,7 +150,7 @@ def without_access(lab: Lab) -> Observations:
 @case(
     "peer/kernel-with-access",
     "a kernel of device 0 writes to device 1's memory with peer access",
-    ["peers"],
+    ["P-02", "peers"],
     devices=2,
     fresh=True,
 )
@@ -164,7 +164,7 @@ def with_access(lab: Lab) -> Observations:
 @case(
     "peer/copy",
     "cudaMemcpyPeer, cudaMemcpy and cudaMemcpyPeerAsync between devices while a kernel of the source device runs",
-    ["peers", "copy-return"],
+    ["P-06", "peers", "copy-return"],
     devices=2,
     timed=True,
     fresh=True,
@@ -190,7 +190,7 @@ def copy(lab: Lab) -> Observations:
 @case(
     "peer/copy-destination-busy",
     "cudaMemcpyPeer from device 0 to device 1 while a kernel of device 1's blocking stream runs",
-    ["peers", "copy-return"],
+    ["P-06", "peers", "copy-return"],
     devices=2,
     timed=True,
     fresh=True,
@@ -209,7 +209,7 @@ def copy_destination_busy(lab: Lab) -> Observations:
 @case(
     "peer/event-across",
     "a stream of device 0 waits for an event of device 1; an event of device 0 recorded in a stream of device 1",
-    ["peers", "events"],
+    ["P-08", "peers", "events"],
     devices=2,
     timed=True,
     fresh=True,
@@ -232,7 +232,7 @@ def event_across(lab: Lab) -> Observations:
 @case(
     "peer/stream-of-other-device",
     "a launch of device 0's module and a fill in a stream of device 1",
-    ["peers", "wrong-handles"],
+    ["P-09", "peers", "wrong-handles"],
     devices=2,
     fresh=True,
 )
@@ -253,7 +253,7 @@ def stream_of_other(lab: Lab) -> Observations:
 @case(
     "peer/pool-access",
     "memory of device 0's pool written by a kernel of device 1: without access, then with cudaMemPoolSetAccess",
-    ["peers"],
+    ["P-10", "peers"],
     devices=2,
     fresh=True,
 )
@@ -276,7 +276,7 @@ def pool_access(lab: Lab) -> Observations:
 @case(
     "peer/reset-of-other",
     "cudaDeviceReset of device 1 while a kernel of device 0 runs: does it wait",
-    ["peers", "R-01", "reset-pending"],
+    ["P-07", "peers", "R-01", "reset-pending"],
     devices=2,
     timed=True,
     fresh=True,
@@ -292,7 +292,7 @@ def reset_of_other(lab: Lab) -> Observations:
 @case(
     "peer/synchronize-other",
     "cudaDeviceSynchronize with device 1 current while a kernel of device 0 runs",
-    ["peers"],
+    ["P-07", "peers"],
     devices=2,
     timed=True,
     fresh=True,

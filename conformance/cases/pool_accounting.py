@@ -21,7 +21,7 @@ def _usage(lab: Lab, pool: Any) -> list[int]:
 @case(
     "pool/accounting/life",
     "used, its high mark (in 4 MiB), reserved, its high mark (in MiB) of an own pool that keeps what it has",
-    ["accounting"],
+    ["A-11", "accounting"],
 )
 def accounting(lab: Lab) -> Observations:
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
@@ -45,7 +45,7 @@ def accounting(lab: Lab) -> Observations:
 @case(
     "pool/accounting/pending-free",
     "used memory of a pool while a free is pending behind a kernel",
-    ["accounting"],
+    ["A-13", "accounting"],
     timed=True,
 )
 def accounting_pending(lab: Lab) -> Observations:
@@ -60,7 +60,7 @@ def accounting_pending(lab: Lab) -> Observations:
 @case(
     "pool/accounting/threshold",
     "reserved memory (MiB) of an own pool with threshold 0 after a free, at the wait, after the next allocation",
-    ["accounting"],
+    ["A-12", "accounting"],
 )
 def accounting_threshold(lab: Lab) -> Observations:
     rt, stream = lab.rt, lab.stream()
@@ -78,7 +78,7 @@ def accounting_threshold(lab: Lab) -> Observations:
 @case(
     "pool/accounting/sizes",
     "used bytes of an own pool for allocations of 1, 512, 513, 1 MiB + 1, 2 MiB + 1 bytes, each alone",
-    ["accounting"],
+    ["A-13", "accounting"],
 )
 def accounting_sizes(lab: Lab) -> Observations:
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()

@@ -84,7 +84,7 @@ def after_free(lab: Lab) -> Observations:
 @case(
     "pool/after-free-threshold-zero",
     "the same in the default pool, whose threshold is zero: freed, waited for, used by a kernel",
-    ["W-10"],
+    ["A-12", "W-10"],
     fresh=True,
 )
 def after_free_and_wait(lab: Lab) -> Observations:

@@ -37,6 +37,15 @@ SITUATIONS = {
 }
 
 
+FACTS = {
+    "pending": ("A-02",),
+    "pending-event": ("F-06",),
+    "complete": ("A-09",),
+    "complete-asked": ("A-03", "A-09"),
+    "complete-unasked": ("A-09",),
+}
+
+
 def _reuse(lab: Lab, policy: str, situation: str) -> Observations:
     """Free in one stream, allocate in another: is the address the same, and is the new owner behind the old work."""
     rt = lab.rt
@@ -69,7 +78,7 @@ def _reuse(lab: Lab, policy: str, situation: str) -> Observations:
 def _reuse_rows() -> Any:
     for policy in POLICIES:
         for situation, statement in SITUATIONS.items():
-            facts = {"pending": ("A-02",), "pending-event": ("F-06",), "complete-asked": ("A-03",)}.get(situation, ())
+            facts = FACTS.get(situation, ())
             yield (
                 Case(
                     f"pool/reuse/{policy}/{situation}",
@@ -201,7 +210,7 @@ def event_before_free(lab: Lab) -> Observations:
 @case(
     "pool/smaller-size",
     "a freed block of 8 MiB, complete: do two allocations of 4 MiB in its stream lie in it",
-    ["recycled-address"],
+    ["A-10", "recycled-address"],
 )
 def smaller(lab: Lab) -> Observations:
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()

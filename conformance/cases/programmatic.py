@@ -49,7 +49,7 @@ def _dependent(lab: Lab, second: str, programmatic: bool) -> Observations:
 @case(
     "programmatic/reads-at-once",
     "the second kernel may start programmatically, and reads without waiting what the first writes late",
-    ["programmatic-dependence"],
+    ["D-01", "programmatic-dependence"],
     timed=True,
 )
 def programmatic_at_once(lab: Lab) -> Observations:
@@ -59,7 +59,7 @@ def programmatic_at_once(lab: Lab) -> Observations:
 @case(
     "programmatic/waits",
     "the same, the second kernel waits for its prerequisites (griddepcontrol.wait)",
-    ["programmatic-dependence"],
+    ["D-02", "programmatic-dependence"],
     timed=True,
 )
 def programmatic_waits(lab: Lab) -> Observations:
@@ -69,7 +69,7 @@ def programmatic_waits(lab: Lab) -> Observations:
 @case(
     "programmatic/without-attribute",
     "the same kernels without the attribute",
-    ["programmatic-dependence"],
+    ["D-03", "programmatic-dependence"],
     timed=True,
 )
 def without_attribute(lab: Lab) -> Observations:

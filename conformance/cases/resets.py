@@ -52,7 +52,7 @@ def reset_pointers(lab: Lab) -> Observations:
 @case(
     "reset/stream-handle",
     "a stream from before a reset is used",
-    ["wrong-handles", "R-03"],
+    ["I-11", "wrong-handles", "R-03"],
     undefined=True,
     fresh=True,
 )

@@ -12,7 +12,7 @@ from conformance.registry import Observations, case
 @case(
     "handle/launch-in-destroyed-stream",
     "a launch in a destroyed stream",
-    ["W-12", "wrong-handles"],
+    ["W-15", "W-12", "wrong-handles"],
     undefined=True,
     fresh=True,
 )
@@ -27,7 +27,7 @@ def destroyed_stream(lab: Lab) -> Observations:
 @case(
     "handle/elapsed-of-destroyed",
     "cudaEventElapsedTime of destroyed events",
-    ["W-12", "wrong-handles"],
+    ["W-15", "W-12", "wrong-handles"],
     undefined=True,
     fresh=True,
 )
@@ -51,7 +51,9 @@ def destroyed_twice(lab: Lab) -> Observations:
     return {"second": lab.status(rt.cudaStreamDestroy(stream))}
 
 
-@case("handle/event-destroyed-twice", "a second cudaEventDestroy", ["wrong-handles"], undefined=True, fresh=True)
+@case(
+    "handle/event-destroyed-twice", "a second cudaEventDestroy", ["W-15", "wrong-handles"], undefined=True, fresh=True
+)
 def event_destroyed_twice(lab: Lab) -> Observations:
     rt, event = lab.rt, lab.event()
     lab.ok(rt.cudaEventDestroy(event))
@@ -61,7 +63,7 @@ def event_destroyed_twice(lab: Lab) -> Observations:
 @case(
     "handle/event-query-after-destroy",
     "cudaEventQuery of a destroyed event",
-    ["wrong-handles"],
+    ["W-15", "wrong-handles"],
     undefined=True,
     fresh=True,
 )

@@ -220,7 +220,7 @@ def device_synchronize(lab: Lab) -> Observations:
 @case(
     "stream/first-launch",
     "the first launch of a kernel that is loaded by it (lazy loading), in an idle stream while another one is busy",
-    ["opaque-order"],
+    ["A-14", "opaque-order"],
     timed=True,
     fresh=True,
 )

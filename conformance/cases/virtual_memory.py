@@ -144,7 +144,7 @@ def release_first(lab: Lab) -> Observations:
 @case(
     "vmm/wrong-calls",
     "unmap of a part, address free while mapped, of another size, twice; cudaFree of mapped memory",
-    ["vmm", "W-01"],
+    ["V-01", "vmm", "W-01"],
 )
 def wrong_calls(lab: Lab) -> Observations:
     cu, (start, physical) = lab.cu, _mapped(lab)
@@ -163,7 +163,7 @@ def wrong_calls(lab: Lab) -> Observations:
     return observed
 
 
-@case("vmm/odd-sizes", "sizes and offsets that are no multiples of the unit", ["vmm", "wrong-handles"])
+@case("vmm/odd-sizes", "sizes and offsets that are no multiples of the unit", ["V-02", "vmm", "wrong-handles"])
 def odd_sizes(lab: Lab) -> Observations:
     cu = lab.cu
     start = lab.ok(cu.cuMemAddressReserve(UNIT, 0, 0, 0))

@@ -39,7 +39,7 @@ def _foreign(lab: Lab, kind: Kind) -> Observations:
 
 
 def _kind_rows() -> Any:
-    facts = {"pinned": ("W-11",), "registered": ("W-11",), "plain": ("F-07",)}
+    facts = {"pinned": ("W-11", "W-20"), "registered": ("W-11",), "plain": ("F-07",), "managed": ("W-20",)}
     expected: dict[str, dict[str, Observation]] = {
         "pinned": {"cudaFree": INVALID},
         "registered": {"cudaFreeHost": INVALID},

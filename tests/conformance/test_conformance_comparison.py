@@ -96,6 +96,24 @@ def test_a_known_difference_has_its_reason() -> None:
     assert len(compare(RECORDED, other, "contract", known).unexplained) == 1
 
 
+def test_a_known_difference_is_known_for_what_it_says_only() -> None:
+    known = [Known("contract", ("free/plain/*",), ("waited",), "promised by nobody", ("False", "nothing"))]
+    for waited, is_known in ((False, True), (2, False)):
+        here: dict[str, Observations] = {CASE: {"status": "cudaSuccess", "waited": waited}}
+        assert (compare(RECORDED, here, "contract", known).unexplained == ()) is is_known
+    assert compare(RECORDED, {CASE: {"status": "cudaSuccess"}}, "contract", known).unexplained == ()
+
+
+def test_a_known_difference_that_nothing_needs_is_said() -> None:
+    known = [Known("contract", ("free/plain/*", "free/pinned/*"), ("waited",), "promised by nobody")]
+    recorded: dict[str, Observations] = {**RECORDED, "free/plain/b": {"waited": True}}
+    assert compare(recorded, recorded, "contract", known).needless == ("free/plain/*",)
+    assert compare(recorded, recorded, "h200", known).needless == ()
+    assert compare(recorded, RECORDED, "contract", known).needless == ()  # not all were run
+    differs: dict[str, Observations] = {**RECORDED, "free/plain/b": {"waited": False}}
+    assert compare(recorded, differs, "contract", known).needless == ()
+
+
 def test_what_was_not_recorded_clearly_is_not_compared() -> None:
     here: dict[str, Observations] = {"a/b": {"x": 1}, "a/c": {"x": 1}}
     found = compare({"a/b": {"unclear": True}}, here, "h200", [])

@@ -73,7 +73,7 @@ def test_peers() -> None:
     program = Simulated()
     assert program.make("cudaDeviceCanAccessPeer", OUT, 0, 1) == 1
     assert program.make("cudaDeviceCanAccessPeer", OUT, 0, 0) == 0
-    assert program.status("cudaDeviceEnablePeerAccess", 0, 0) == 101
+    assert program.status("cudaDeviceEnablePeerAccess", 0, 0) == 217
     assert program.status("cudaDeviceDisablePeerAccess", 1) == 705
     assert program.status("cudaDeviceEnablePeerAccess", 1, 0) == 0
     primaries = program.main.process.primaries

@@ -37,6 +37,11 @@ class Call:
     structures: Mapping[str, Fields] = field(default_factory=dict)
     payload: object = None
     """for the executor: how to compute a kernel or host function"""
+    user_data: AccessMode = AccessMode.OPAQUE
+    """how a host function uses what it is given"""
+    early_arguments: KernelArguments | None = None
+    """of a kernel: what it uses before it may wait for the kernel before it (programmatic dependent launch); None: it
+    waits before it uses anything, or nobody knows"""
 
     def value(self, role: Role, handle: str = "") -> Value:
         """Return the first argument of a role; None when the call has none or nobody knows it."""

@@ -24,6 +24,7 @@ from streamsan.model.state import Stream
 from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Value
+from streamsan.model.work import CopyForm
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
 
@@ -65,7 +66,7 @@ def copy_of(core: ModelCore, call: Call, operands: CopyOperands) -> Outcome:
     if by_host:
         say_access(core, call, references)
     if not status:
-        core.executor.enqueue(call.thread, stream, copy_work(core, call, operands), wait)
+        core.executor.enqueue(call.thread, stream, copy_work(core, call, operands, _form(call)), wait)
         status = error_after(core, call, wait)
     return Outcome(status, {})
 
@@ -151,7 +152,7 @@ def error_after(core: ModelCore, call: Call, wait: WaitClass) -> int:
 def wait_of(core: ModelCore, call: Call, to: Value, source: Value) -> WaitClass:
     """Return what the host waits for, from the direction the program named and the kinds of memory in view."""
     column = call.api.wait or "asynchronous"
-    direction = call.api.direction or _DIRECTIONS.get(_kind(call), "")
+    direction = _direction(call)
     from_end, to_end = _endpoint(core, call, source), _endpoint(core, call, to)
     if direction:
         source_word, _, to_word = direction.partition("_to_")
@@ -162,6 +163,17 @@ def wait_of(core: ModelCore, call: Call, to: Value, source: Value) -> WaitClass:
     elif Endpoint.UNKNOWN in (from_end, to_end) or from_end is to_end is Endpoint.MANAGED:
         return copy_wait(column, Endpoint.UNKNOWN, Endpoint.UNKNOWN)
     return copy_wait(column, from_end, to_end)
+
+
+def _form(call: Call) -> CopyForm:
+    """Return how a copy was asked for."""
+    source, _, to = _direction(call).partition("_to_")
+    return CopyForm(call.api.wait != "synchronous", to_host=to == "host", from_host=source == "host")
+
+
+def _direction(call: Call) -> str:
+    """Return the direction that the program named, "" if the driver is to find it."""
+    return call.api.direction or _DIRECTIONS.get(_kind(call), "")
 
 
 def _host_side(end: Endpoint) -> Endpoint:

@@ -157,6 +157,8 @@ class DeviceModel:
         kernel_arguments: KernelArguments | None = None,
         structures: Mapping[str, Fields] | None = None,
         payload: object = None,
+        user_data: AccessMode = AccessMode.OPAQUE,
+        early_arguments: KernelArguments | None = None,
     ) -> Outcome:
         """Make an API call with positional arguments.
 
@@ -166,7 +168,9 @@ class DeviceModel:
         a list as `outputs["data.0"]`, bytes as latin-1 text. A call with a number of arguments that no version accepts
         is bound as far as possible; saying so is the caller's part (`malformed`). `kernel_arguments` are those behind
         a launch's `void**`; `structures` the known fields of structures and lists, by parameter name; `payload` how
-        to compute a kernel (its `name` labels the site) or a host function (called without arguments).
+        to compute a kernel (its `name` labels the site) or a host function (called without arguments); `user_data` how
+        a host function uses what it is given;
+        `early_arguments` what a kernel uses before it waits for the one before it, where it is known not to wait first.
         """
         row = EFFECTS.find(api)
         if row is None:
@@ -184,6 +188,8 @@ class DeviceModel:
             kernel_arguments,
             structures or {},
             payload,
+            user_data,
+            early_arguments,
         )
         if row.effect is not Effect.PURE:
             if thread.process.poisoned:

@@ -15,16 +15,28 @@ arguments; it does the order around the body itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from streamsan.model.address_space import FreshAddresses
+from streamsan.model.statuses import INVALID_VALUE
 from streamsan.model.work import Work
 from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
 
 if TYPE_CHECKING:
     from streamsan.model.graphs.state import GraphExec
-    from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Pool, Stream
+    from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Physical, Pool, Stream
     from streamsan.model.values import Symbol, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What opening another process's memory gives: a status, and where it lies."""
+
+    status: int
+    address: int = 0
+    size: int = 0
 
 
 class Executor(Protocol):
@@ -117,6 +129,35 @@ class Executor(Protocol):
     def set_access(self, mapping: Allocation, ordinal: int, flags: int) -> None:
         """VMM: a device may (1: read, 3: read and write) or may not (0) touch a mapping. At first none may."""
 
+    # -- other processes --------------------------------------------------------------------------
+    @property
+    def exporter(self) -> int:
+        """What this process is called in handles for others (IPC); 0: it has no name, and handles stay in the model."""
+
+    def share_memory(self, allocation: Allocation, identity: int) -> bool:
+        """Let other processes open memory by an identity; return whether that is possible."""
+
+    def share_event(self, event: Event, identity: int) -> bool:
+        """Let other processes open an event by an identity; return whether that is possible."""
+
+    def open_memory(self, fields: Mapping[str, Value], kind: MemoryKind, context: Context | None) -> Opened:
+        """Open what a handle of another process stands for (`exporter`, `identity`)."""
+
+    def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
+        """Let an event be the one that a handle of another process stands for; return the status."""
+
+    def share_pool(self, pool: Pool) -> int | None:
+        """Return the number of a file that stands for a pool in other processes; None: that is not possible."""
+
+    def open_pool(self, file: int) -> bool:
+        """Return whether a file stands for a pool of another process."""
+
+    def share_physical(self, physical: Physical) -> int | None:
+        """Return the number of a file that is physical memory in other processes; None: that is not possible."""
+
+    def open_physical(self, physical: Physical, file: int) -> int:
+        """Let physical memory be that of another process's file; return its size, 0 if the file is none."""
+
     # -- the machine ------------------------------------------------------------------------------
     def device_count(self, fresh: Symbol) -> Value:
         """Return the number of devices. A number says that the machine is known: the model then answers queries."""
@@ -206,6 +247,40 @@ class NothingRuns:
 
     def set_access(self, mapping: Allocation, ordinal: int, flags: int) -> None:
         """Do nothing."""
+
+    exporter = 0
+
+    def share_memory(self, allocation: Allocation, identity: int) -> bool:
+        """Do nothing: handles stay in the model."""
+        return True
+
+    def share_event(self, event: Event, identity: int) -> bool:
+        """Do nothing: handles stay in the model."""
+        return True
+
+    def open_memory(self, fields: Mapping[str, Value], kind: MemoryKind, context: Context | None) -> Opened:
+        """Know no other process."""
+        return Opened(INVALID_VALUE)
+
+    def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
+        """Know no other process."""
+        return INVALID_VALUE
+
+    def share_pool(self, pool: Pool) -> int | None:
+        """Return its handle."""
+        return pool.handle
+
+    def open_pool(self, file: int) -> bool:
+        """Believe it."""
+        return True
+
+    def share_physical(self, physical: Physical) -> int | None:
+        """Return its handle."""
+        return physical.handle
+
+    def open_physical(self, physical: Physical, file: int) -> int:
+        """Know no other process."""
+        return 0
 
     def device_count(self, fresh: Symbol) -> Value:
         """Return the unknown."""

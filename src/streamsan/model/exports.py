@@ -1,11 +1,12 @@
 """Memory and events given to other processes: IPC handles, pointers of shared pools.
 
-A handle is given with what it stands for (`handle.kind`, `.process`, `.identity`, `.address`, `.size`). A process that
-shares no state with the one that made it gives these fields back when it opens it.
+A handle is given with what it stands for (`handle.kind`, `.exporter`, `.identity`, `.size`). A process that opens it
+gives these fields back; the executor then finds the process that made it, if it is another one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsan.effects import Role
@@ -15,7 +16,7 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
 from streamsan.model.state import Allocation, Event, Lifetime, Process
-from streamsan.model.statuses import INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, SUCCESS
+from streamsan.model.statuses import INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MAP_FAILED, NOT_SUPPORTED, SUCCESS
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
 
@@ -63,20 +64,26 @@ def get_event_handle(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     event = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
     if not isinstance(event, Event) or not event.alive or not event.flags & INTERPROCESS:
         return Outcome(INVALID_HANDLE, {})
-    return _given(call, _handle(core, Export(call.thread.process, event=event)), {"kind": EVENT})
+    handle = _handle(core, Export(call.thread.process, event=event))
+    if not core.executor.share_event(event, handle.value):
+        return Outcome(NOT_SUPPORTED, {})
+    return _given(core, call, handle, {"kind": EVENT})
 
 
 @answers("cudaIpcOpenEventHandle", "cuIpcOpenEventHandle")
 def open_event(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give another process's event; in the process that made it this fails."""
-    export = _named(core, call.value(Role.HANDLE, "ipc"))
-    if export is None and _foreign(call, EVENT) is not None:
-        # Whether and when the other process records it nobody here knows.
+    foreign = _foreign(core, call, EVENT)
+    if foreign is not None:
+        # When the other process records it is not in this one's trace.
         known = Event(core.fresh_handle(), core.current(call.thread, call.site), assumed=True, flags=INTERPROCESS)
+        if status := core.executor.open_event(known, foreign):
+            return Outcome(status, {})
         call.thread.process.handles[known.handle] = known
         return _opened(core, call, known, SlotFlag.ASSUMED)
+    export = _named(core, call.value(Role.HANDLE, "ipc"))
     if export is None or export.event is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(MAP_FAILED, {})
     if export.process is call.thread.process:
         return Outcome(INVALID_CONTEXT, {})
     event = export.event
@@ -91,15 +98,13 @@ def _opened(core: ModelCore, call: Call, event: Event, flags: int = 0) -> Outcom
 
 def origin(core: ModelCore, call: Call) -> Origin:
     """Return what is behind a handle that is opened, or a pointer that is imported; nothing where nobody knows."""
-    if core.machine is None or call.api.memory not in (MemoryKind.IPC, MemoryKind.POOL_IMPORT):
+    kind = call.api.memory
+    if core.machine is None or kind not in (MemoryKind.IPC, MemoryKind.POOL_IMPORT):
         return Origin()
-    if call.api.memory is MemoryKind.IPC:
+    if (foreign := _foreign(core, call, MEMORY)) is not None:
+        return _opened_memory(core, call, foreign, kind)
+    if kind is MemoryKind.IPC:
         export = _named(core, call.value(Role.HANDLE, "ipc"))
-        foreign = _foreign(call, MEMORY)
-        if export is None and foreign is not None:
-            _say_not_shared(core, call)
-            identity = foreign["identity"]
-            return Origin(size=foreign["size"], identity=identity if isinstance(identity, int) else 0)
     else:
         parameter = call.signature.first(Role.STRUCTURE)
         name = "" if parameter is None else parameter.name
@@ -120,28 +125,50 @@ def _exported(core: ModelCore, call: Call, kinds: frozenset[MemoryKind]) -> Outc
     if allocation is None or allocation.kind not in kinds or allocation.lifetime is not Lifetime.LIVE:
         return Outcome(INVALID_VALUE, {})
     handle = _handle(core, Export(call.thread.process, allocation=allocation))
-    return _given(call, handle, {"kind": MEMORY, "address": allocation.address, "size": allocation.size})
+    if not core.executor.share_memory(allocation, handle.value):
+        return Outcome(NOT_SUPPORTED, {})
+    return _given(core, call, handle, {"kind": MEMORY, "size": allocation.size})
 
 
-def _given(call: Call, handle: Handle, fields: dict[str, Value]) -> Outcome:
+def _opened_memory(core: ModelCore, call: Call, foreign: Mapping[str, Value], kind: MemoryKind) -> Origin:
+    """Open another process's memory, unless it is open already."""
+    # Two processes that know nothing of each other may use the same identities.
+    identity = _number(foreign, "exporter") << 64 | _number(foreign, "identity")
+    known = call.thread.process.imports.get(identity)
+    if kind is MemoryKind.IPC and known is not None and known.lifetime is Lifetime.LIVE:
+        return Origin(known.address, known.size, identity=identity)
+    opened = core.executor.open_memory(foreign, kind, core.current(call.thread, call.site))
+    if opened.status:
+        return Origin(status=opened.status)
+    _say_not_seen(core, call)
+    return Origin(opened.address, opened.size, identity=identity if kind is MemoryKind.IPC else 0)
+
+
+def _given(core: ModelCore, call: Call, handle: Handle, fields: dict[str, Value]) -> Outcome:
     outcome = given(call, handle)
     for name in list(outcome.outputs):
-        fields |= {"identity": handle.value, "process": call.thread.process.index}
+        fields |= {"identity": handle.value, "exporter": core.executor.exporter}
         outcome.outputs.update({f"{name}.{key}": value for key, value in fields.items()})
     return outcome
 
 
-def _foreign(call: Call, kind: int) -> dict[str, Value] | None:
-    """Return what a handle says it stands for; None if it says nothing of the kind."""
+def _foreign(core: ModelCore, call: Call, kind: int) -> Mapping[str, Value] | None:
+    """Return what a handle of another process says; None if it says nothing of the kind, or is of this one."""
     for fields in call.structures.values():
-        if fields.get("kind") == kind and all(isinstance(fields.get(name), int) for name in ("identity", "size")):
-            return dict(fields)
+        exporter = _number(fields, "exporter")
+        if fields.get("kind") == kind and exporter and exporter != core.executor.exporter:
+            return fields
     return None
 
 
-def _say_not_shared(core: ModelCore, call: Call) -> None:
-    """Emit, once, that what another process writes into its memory is not seen here."""
-    reason = "bytes of imported memory are not shared between simulated processes"
+def _number(fields: Mapping[str, Value], name: str) -> int:
+    value = fields.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _say_not_seen(core: ModelCore, call: Call) -> None:
+    """Emit, once, that the order says nothing of what other processes do with the memory."""
+    reason = "what other processes do with imported memory, and when, is not checked"
     if reason not in call.thread.process.said:
         call.thread.process.said.add(reason)
         core.emit(OperationKind.NOT_UNDERSTOOD, call.thread, core.labelled(call.site, reason), call.api.name)

@@ -8,16 +8,17 @@ from streamsan.effects import Effect, Role
 from streamsan.model.call import Call, KernelArguments
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
+from streamsan.model.host_calls import HostCall
 from streamsan.model.launch_configuration import configuration_status
 from streamsan.model.managed import prefetch_status, remember_prefetch
-from streamsan.model.processes import acquire, release, start_thread
+from streamsan.model.programmatic import combined, is_programmatic, record_events
 from streamsan.model.state import HostThread, Stream
 from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Pointer, Symbol, Value
 from streamsan.model.work import HostWork, KernelWork, NoWork, Work
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, EdgeClass, OperationKind, WaitClass
+from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
 
 HostFunctionBody = Callable[[HostThread, Value, Value], None]
 """Runs the body of a host function on a thread of the driver: (thread, function, user data)."""
@@ -32,10 +33,17 @@ def launch_kernel(
     api: str,
     payload: object = None,
     refused: int = 0,
+    programmatic: bool = False,
+    early: KernelArguments | None = None,
 ) -> Outcome:
-    """Emit a launch and let it run; `refused` is the status of its arguments."""
+    """Emit a launch and let it run; `refused` is the status of its arguments.
+
+    `programmatic`: the kernel may begin before the one before it has ended; `early` as in `Call.early_arguments`.
+    """
     status = status_of(stream) or refused
-    references = kernel_references(core, thread, arguments, site)
+    all_references = kernel_references(core, thread, arguments, site)
+    first = None if early is None else kernel_references(core, thread, early, site)
+    references, wait = combined(all_references, first, programmatic)
     core.emit(
         OperationKind.LAUNCH,
         thread,
@@ -43,11 +51,11 @@ def launch_kernel(
         api,
         stream=stream.handle,
         references=references,
-        detail=WaitClass.NONE,
+        detail=wait,
         status=status,
     )
     if not status:
-        core.executor.enqueue(thread, stream, kernel_work(core, references, site, payload), WaitClass.NONE)
+        core.executor.enqueue(thread, stream, kernel_work(core, references, site, payload), wait)
     return Outcome(status, {})
 
 
@@ -90,7 +98,21 @@ def launch(core: ModelCore, call: Call) -> Outcome:
     site = kernel_site(core, call.site, call.payload)
     arguments = call.kernel_arguments or ()
     refused = configuration_status(core, call) or _context_status(core, call.payload, stream)
-    return launch_kernel(core, call.thread, arguments, stream, site, call.api.name, call.payload, refused)
+    outcome = launch_kernel(
+        core,
+        call.thread,
+        arguments,
+        stream,
+        site,
+        call.api.name,
+        call.payload,
+        refused,
+        is_programmatic(call),
+        call.early_arguments,
+    )
+    if not outcome.status:
+        record_events(core, call, stream)
+    return outcome
 
 
 def _context_status(core: ModelCore, payload: object, stream: Stream) -> int:
@@ -118,7 +140,7 @@ def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome,
     if core.machine is not None and call.value(Role.FUNCTION) == 0:
         status = status or INVALID_VALUE
     key = core.fresh_handle() if seen and not status else 0
-    data = core.reference(call.thread, call.value(Role.USER_DATA), None, AccessMode.OPAQUE, call.site)
+    data = core.reference(call.thread, call.value(Role.USER_DATA), None, call.user_data, call.site)
     core.emit(
         OperationKind.HOST_FUNCTION,
         call.thread,
@@ -136,19 +158,9 @@ def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome,
 
 def host_work(core: ModelCore, call: Call, key: int) -> Work:
     """Return what runs a host function's payload on a thread of the driver, ordered by the sync key on both sides."""
-    payload, process, site, conditional = call.payload, call.thread.process, call.site, call.thread.conditional
-    if payload is None or not callable(payload):
+    if call.payload is None or not callable(call.payload):
         return NoWork()
-
-    def run() -> None:
-        worker = start_thread(core, process, "host function", site)
-        worker.conditional = conditional
-        acquire(core, worker, key, EdgeClass.CONTRACT, site)
-        core.on_host_call(worker, payload)
-        release(core, worker, key, EdgeClass.CONTRACT, site)
-        worker.finished = True
-
-    return HostWork(run, key)
+    return HostWork(HostCall(core, call.thread, call.payload, key, call.site), key)
 
 
 @handles(Effect.HOST_FUNCTION)

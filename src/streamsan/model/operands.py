@@ -10,7 +10,7 @@ from streamsan.model.call import Call, Fields
 from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.state import ArrayLayout
 from streamsan.model.values import Pointer, Value
-from streamsan.model.work import CopyWork, FillWork, NoWork, Place, Work
+from streamsan.model.work import CopyForm, CopyWork, FillWork, NoWork, Place, Work
 from streamsan.vocabulary import SlotFlag
 
 _ELEMENT = re.compile(r"D(8|16|32)(?:Async)?$")
@@ -148,7 +148,7 @@ def gaps(operand: Operand, shape: Shape, element: int = 1) -> int:
     return SlotFlag.STRIDED if size > width * element * height * depth else 0
 
 
-def copy_work(core: ModelCore, call: Call, operands: CopyOperands) -> Work:
+def copy_work(core: ModelCore, call: Call, operands: CopyOperands, form: CopyForm) -> Work:
     """Return what a copy does to bytes, NoWork where a number of it is not known."""
     shape = operands.shape
     to, source = _place(core, call, operands.to, shape), _place(core, call, operands.source, shape)
@@ -156,7 +156,7 @@ def copy_work(core: ModelCore, call: Call, operands: CopyOperands) -> Work:
         return NoWork()
     if extent(operands.to, shape) is None or extent(operands.source, shape) is None:
         return NoWork()
-    return CopyWork(to, source, *shape.known)
+    return CopyWork(to, source, *shape.known, form)
 
 
 def fill_work(core: ModelCore, call: Call, target: Operand, shape: Shape, element: int) -> Work:

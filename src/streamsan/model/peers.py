@@ -14,6 +14,7 @@ from streamsan.model.statuses import (
     INVALID_VALUE,
     PEER_ALREADY_ENABLED,
     PEER_NOT_ENABLED,
+    PEER_UNSUPPORTED,
     SUCCESS,
 )
 from streamsan.model.values import Outcome
@@ -61,8 +62,10 @@ def can_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def _enable_status(call: Call, context: Context, peer: Context | None) -> int:
     if call.number(Role.FLAGS):
         return INVALID_VALUE
-    if peer is None or peer is context or peer.ordinal == context.ordinal:
+    if peer is None:
         return INVALID_DEVICE
+    if peer.ordinal == context.ordinal:
+        return PEER_UNSUPPORTED
     return PEER_ALREADY_ENABLED if peer.handle in context.peers else SUCCESS
 
 

@@ -22,6 +22,7 @@ _POLICIES = frozenset(
 )
 _DEVICE_LOCATION = CONSTANTS["cudaMemLocationTypeDevice"]
 _READ_WRITE = CONSTANTS["cudaMemAccessFlagsProtReadWrite"]
+_FILE_DESCRIPTOR = CONSTANTS["cudaMemHandleTypePosixFileDescriptor"]
 _PINNED = CONSTANTS["cudaMemAllocationTypePinned"]
 
 
@@ -90,6 +91,8 @@ def create_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
 @makes("cudaMemPoolImportFromShareableHandle", "cuMemPoolImportFromShareableHandle")
 def import_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
     """Take a pool of another process: memory comes from it by import only."""
+    if core.machine is not None and not core.executor.open_pool(number(call, call.signature.parameters[1].name) or -1):
+        return INVALID_VALUE
     return Pool(handle, "pool", None, outlives_reset=True, imported=True)
 
 
@@ -216,4 +219,5 @@ def export_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         return Outcome(INVALID_VALUE, {})
     if not kind or not pool.handle_types & kind:
         return Outcome(INVALID_VALUE if pool.owned else NOT_SUPPORTED, {})
-    return given(call, pool.handle)
+    file = core.executor.share_pool(pool) if kind == _FILE_DESCRIPTOR else None
+    return Outcome(NOT_SUPPORTED, {}) if file is None else given(call, file)

@@ -11,7 +11,7 @@ from streamsan.effects import Role
 from streamsan.model.call import Call
 from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.operands import CopyOperands, Operand, Shape, address_of, extent
-from streamsan.model.state import Lifetime, Stream
+from streamsan.model.state import Allocation, Lifetime, Stream
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_DIRECTION, INVALID_PITCH, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Pointer, Value
 from streamsan.vocabulary import MemoryKind
@@ -19,6 +19,8 @@ from streamsan.vocabulary import MemoryKind
 LAST_KIND = 4
 HOST_ONLY = frozenset({MemoryKind.PINNED, MemoryKind.REGISTERED, MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK,
                        MemoryKind.HOST_STATIC})  # fmt: skip
+OF_ONE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.ARRAY, MemoryKind.DEVICE_SYMBOL})
+"""Memory that other devices reach with leave only."""
 DEVICE_ONLY = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.POOL_IMPORT, MemoryKind.IPC,
                          MemoryKind.ARRAY, MemoryKind.MAPPED, MemoryKind.GRAPH, MemoryKind.DEVICE_SYMBOL})  # fmt: skip
 
@@ -55,7 +57,9 @@ def fill_status(core: ModelCore, call: Call, target: Operand, shape: Shape, elem
     if element > 1 and pointer.exact and pointer.address % element:
         return INVALID_VALUE
     # Memory of the host that CUDA does not know cannot be filled by the device.
-    return INVALID_VALUE if _is_pageable(core, call, pointer) else SUCCESS
+    if _is_pageable(core, call, pointer) or not _reaches(stream, core.allocation_of(call.thread, pointer)):
+        return INVALID_VALUE
+    return SUCCESS
 
 
 def range_status(core: ModelCore, call: Call, value: Value, size: Value) -> int:
@@ -121,6 +125,16 @@ def _direction_status(core: ModelCore, call: Call, operands: CopyOperands, kind:
         if word == "host" and side is operands.to and allocation is not None and allocation.kind in DEVICE_ONLY:
             return INVALID_VALUE  # of a source the driver takes what it is
     return SUCCESS
+
+
+def _reaches(stream: Stream, allocation: Allocation | None) -> bool:
+    """Return whether fills of a stream reach memory: another device's only with peer access (P-09)."""
+    context = stream.context
+    if context is None or allocation is None or allocation.context is None or allocation.kind not in OF_ONE_DEVICE:
+        return True
+    if allocation.context.ordinal == context.ordinal or allocation.context.handle in context.peers:
+        return True
+    return allocation.pool is not None and bool(allocation.pool.access.get(context.ordinal))
 
 
 def _is_pageable(core: ModelCore, call: Call, pointer: Pointer) -> bool:

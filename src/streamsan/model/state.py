@@ -105,6 +105,8 @@ class Physical(OtherHandle):
     references: int = 1
     """handles that were given out and not released"""
     mappings: int = 0
+    handle_types: int = 0
+    """CUmemAllocationHandleType of the handles that other processes may get"""
 
 
 @dataclass(frozen=True, slots=True)

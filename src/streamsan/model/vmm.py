@@ -16,6 +16,7 @@ from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
 
 GRANULARITY = 1 << 21
+_FILE_DESCRIPTOR = CONSTANTS["CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"]
 _DEVICE_LOCATION = CONSTANTS["CU_MEM_LOCATION_TYPE_DEVICE"]
 
 
@@ -132,7 +133,32 @@ def create_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
             return INVALID_DEVICE
         if size > core.executor.memory_info(ordinal)[0]:
             return OUT_OF_MEMORY
-    return Physical(handle, "other", None, outlives_reset=True, size=size or 0, ordinal=ordinal)
+    types = fields.get("requestedHandleTypes", 0)
+    types = types if isinstance(types, int) else 0
+    return Physical(handle, "other", None, outlives_reset=True, size=size or 0, ordinal=ordinal, handle_types=types)
+
+
+@makes("cuMemImportFromShareableHandle")
+def import_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
+    """Take physical memory of another process: the file that stands for it is that memory."""
+    physical = Physical(handle, "other", None, outlives_reset=True)
+    if core.machine is None:
+        return physical
+    file, kind = number(call, "osHandle"), number(call, "shHandleType")
+    if file is None or kind is None or not kind & _FILE_DESCRIPTOR:
+        return INVALID_VALUE if not kind else NOT_SUPPORTED
+    physical.size = core.executor.open_physical(physical, file)
+    return physical if physical.size else INVALID_VALUE
+
+
+@answers("cuMemExportToShareableHandle")
+def export_physical(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give a file that is physical memory in other processes, where it was made for that."""
+    physical, kind = _physical(call, call.value(Role.HANDLE, "other")), number(call, "handleType")
+    if physical is None or not physical.alive or not kind or not physical.handle_types & kind:
+        return Outcome(INVALID_VALUE, {})
+    file = core.executor.share_physical(physical) if kind == _FILE_DESCRIPTOR else None
+    return Outcome(NOT_SUPPORTED, {}) if file is None else given(call, file)
 
 
 @makes("cuMemRetainAllocationHandle")

@@ -5,7 +5,7 @@ Addresses are numbers here: in simulation every address is known. Sizes and pitc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamsan.trace.references import Reference
 
@@ -22,6 +22,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyForm:
+    """How a copy was asked for, beyond what it does to bytes: a driver's waits may rest on it."""
+
+    asynchronous: bool = True
+    to_host: bool = False
+    """its direction says that the destination is the host's"""
+    from_host: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CopyWork:
     """Copies `depth` slices of `height` rows of `width` bytes."""
 
@@ -30,6 +40,7 @@ class CopyWork:
     width: int
     height: int = 1
     depth: int = 1
+    form: CopyForm = field(default=CopyForm(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from streamsan.sim.executor.host_bytes import is_mapped
-from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program
+from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program, Start
 from streamsan.vocabulary import AccessMode
 
 MARK = "// streamsan-program: "
@@ -35,6 +35,9 @@ _VARIABLE = re.compile(
     r"(?:\.align\s+\d+\s+)?(?:\.v(?P<vector>[24])\s+)?\.(?P<type>[a-z]\w*)\s+(?P<name>[\w$@]+)\s*(?:\[(?P<count>\d+)\])?",
     re.MULTILINE,
 )
+_NEXT = re.compile(r"\.(?:entry|func)\b")
+_MAY_WAIT = re.compile(r"griddepcontrol\.wait|\bcall\b|\bcall\.|\.acquire\b|\bld\.volatile|\.relaxed\b")
+"""in PTX: a wait for the kernel before, code elsewhere, and what may wait for what that kernel writes"""
 _WIDTHS = re.compile(r"[a-z]+(\d+)(?:x2)?\Z")
 _NUMPY = {"s": "i", "u": "u", "f": "f", "b": "u"}
 
@@ -99,10 +102,11 @@ def _described(program: Program) -> dict[str, Any]:
                     one.const,
                     one.mode,
                     one.flags,
+                    one.early,
                 ]
                 for one in kernel.parameters
             ]
-        kernels.append([kernel.name, kernel.lowered, parameters, sorted(kernel.aliases)])
+        kernels.append([kernel.name, kernel.lowered, parameters, sorted(kernel.aliases), kernel.start.value])
     variables = [[v.name, v.lowered, v.size, v.managed, v.initial.hex()] for v in program.variables]
     return {"version": 1, "kernels": kernels, "variables": variables, "any": program.any_kernel}
 
@@ -139,9 +143,10 @@ def _from_description(text: bytes) -> Program:
     try:
         given = json.loads(text)
         kernels = []
-        for name, lowered, parameters, aliases in given["kernels"]:
+        for name, lowered, parameters, aliases, start in given["kernels"]:
             known = None if parameters is None else tuple(_parameter_from(one) for one in parameters[:MOST_PARAMETERS])
-            kernels.append(KernelType(str(name), str(lowered), known, frozenset(str(alias) for alias in aliases)))
+            names = frozenset(str(alias) for alias in aliases)
+            kernels.append(KernelType(str(name), str(lowered), known, names, Start(start)))
         variables = [
             DeviceVariable(str(name), str(lowered), int(size), bool(managed), bytes.fromhex(initial))
             for name, lowered, size, managed, initial in given["variables"]
@@ -152,7 +157,7 @@ def _from_description(text: bytes) -> Program:
 
 
 def _parameter_from(given: Sequence[Any]) -> KernelParameter:
-    name, offset, size, pointer, dtype, count, const, mode, flags = given
+    name, offset, size, pointer, dtype, count, const, mode, flags, early = given
     if not (0 <= int(offset) < 1 << 20 and 0 < int(size) < 1 << 20 and 0 < int(count) <= 1 << 24):
         raise InvalidImageError("a parameter that is none")
     return KernelParameter(
@@ -165,6 +170,7 @@ def _parameter_from(given: Sequence[Any]) -> KernelParameter:
         bool(const),
         AccessMode(int(mode)),
         int(flags) & 0xFC,
+        None if early is None else (AccessMode(int(early[0])), int(early[1]) & 0xFC),
     )
 
 
@@ -213,13 +219,21 @@ def _from_ptx(text: str) -> Program:
             parameters.append(
                 KernelParameter(found["name"], offset, size, is_pointer, None if is_pointer else dtype, size // element)
             )
-        kernels.append(KernelType(match[1], match[1], tuple(parameters)))
+        start = Start.AT_ONCE if _never_waits(text, match.end()) else Start.WAITS
+        kernels.append(KernelType(match[1], match[1], tuple(parameters), start=start))
     variables = []
     for found in _VARIABLE.finditer(text):
         width = _WIDTHS.match(found["type"])
         size = (int(width[1]) // 8 if width else 8) * int(found["count"] or 1) * int(found["vector"] or 1)
         variables.append(DeviceVariable(found["name"], found["name"], size, "managed" in found["attributes"]))
     return Program(tuple(kernels), tuple(variables))
+
+
+def _never_waits(text: str, position: int) -> bool:
+    """Return whether a kernel's code, from a place in PTX on, waits for no kernel and calls nothing."""
+    end = _NEXT.search(text, position)
+    code = text[position : end.start() if end else len(text)]
+    return "{" in code and _MAY_WAIT.search(code) is None
 
 
 def image_bytes(image: object) -> bytes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from streamsan.model.values import Pointer, Value
 from streamsan.sim.executor.host_bytes import is_mapped
 from streamsan.sim.kernel_bodies import Argument, Body, Dimensions, SimulatedKernel
-from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program
+from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program, Start
 from streamsan.vocabulary import AccessMode
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 BODIES = "SIMULATED_KERNELS"
 """The variable in which a script's main module gives bodies of kernels, by name."""
+
+AT_ONCE = "begins_at_once"
+"""The attribute by which a body says that its kernel does not wait for the kernel before it (programmatic dependent
+launch), or that it does, where the kernel's own code does not tell."""
 
 SUCCESS = 0
 INVALID_VALUE = 1
@@ -76,6 +80,8 @@ class Launch:
 
     status: int
     kernel_arguments: tuple[tuple[Value, AccessMode, int], ...] = ()
+    early_arguments: tuple[tuple[Value, AccessMode, int], ...] | None = None
+    """what the kernel uses before it may wait for the kernel before it; None: it waits first, or nobody knows"""
     payload: SimulatedKernel | None = None
     problem: str = ""
     """why the arguments could not be read: memory that the kernel uses is not seen"""
@@ -193,7 +199,15 @@ class Kernels:
             _variables_of(found.module),
             found.module.context,
         )
-        return Launch(SUCCESS, tuple(_references(arguments)), payload, problem)
+        references = tuple(_references(arguments))
+        start = self._start_of(found.kernel)
+        early = references if start is Start.AT_ONCE else None if start is Start.WAITS else tuple(_early(arguments))
+        return Launch(SUCCESS, references, early, payload, problem)
+
+    def _start_of(self, kernel: KernelType) -> Start:
+        """Return what a kernel does before it may wait: as its body in Python declares, else as its own code says."""
+        declared = getattr(self.body_of(kernel), AT_ONCE, None)
+        return kernel.start if declared is None else Start.AT_ONCE if declared else Start.WAITS
 
     def body_of(self, kernel: KernelType) -> Body | None:
         """Return the Python body of a kernel, None when nobody gave one."""
@@ -400,6 +414,14 @@ def _bytes_at(address: int, size: int) -> bytes | None:
     if address < 4096 or not is_mapped(address, size):
         return None
     return ctypes.string_at(address, size)
+
+
+def _early(arguments: Iterable[Argument]) -> Iterable[tuple[Value, AccessMode, int]]:
+    """Yield the addresses behind which a kernel surely uses memory before it may wait, with how it does."""
+    for argument in arguments:
+        parameter = argument.parameter
+        if parameter is not None and parameter.pointer and parameter.early is not None and argument.word(0):
+            yield argument.known(argument.word(0)), *parameter.early
 
 
 def _references(arguments: Iterable[Argument]) -> Iterable[tuple[Value, AccessMode, int]]:

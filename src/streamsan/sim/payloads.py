@@ -36,5 +36,5 @@ class KernelCall(Protocol):
         """Do to the bytes what the kernel does."""
 
 
-HostCall = Callable[[], None]
+HostBody = Callable[[], None]
 """The body of a host function; runs on a thread of the driver, and may not call CUDA."""

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from streamsan.vocabulary import AccessMode
+
+
+class Start(Enum):
+    """What a kernel does if it may begin before the one before it has ended (programmatic dependent launch)."""
+
+    WAITS = "waits"
+    """it waits before it does anything, or nobody knows"""
+    PARTLY = "partly"
+    """it uses the memory of some parameters first (`KernelParameter.early`), or lets the next kernel begin"""
+    AT_ONCE = "at once"
+    """it never waits"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,8 @@ class KernelParameter:
     mode: AccessMode = AccessMode.OPAQUE
     flags: int = 0
     """SlotFlag bits of its reference: TOUCHES, ATOMIC"""
+    early: tuple[AccessMode, int] | None = None
+    """mode and flags of what the kernel does there before it may wait for the kernel before it; None: nothing surely"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class KernelType:
     """None: not known"""
     aliases: frozenset[str] = frozenset()
     """name expressions that mean it"""
+    start: Start = Start.WAITS
 
     @property
     def plain(self) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from streamsan.cuda_source.syntax import read_text
 from streamsan.cuda_source.syntax.access import kernel_access, kernel_atomics, kernel_touches
+from streamsan.cuda_source.syntax.beginning import kernel_beginning
 from streamsan.cuda_source.syntax.tree import (
     Alias,
     Expression,
@@ -22,9 +23,10 @@ from streamsan.cuda_source.syntax.tree import (
     Unit,
     Variable,
 )
+from streamsan.cuda_source.syntax.waiting import Texts
 from streamsan.sim.c_types import BYTES, Types
 from streamsan.sim.mangling import mangled, mangled_variable
-from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program
+from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program, Start
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 _EXTERN_C = re.compile(r'extern\s*"C"\s*(\{?)')
@@ -144,6 +146,7 @@ class _Reader:
 
     def __init__(self, unit: Unit, text: str) -> None:
         self.unit = unit
+        self._texts = Texts(unit)
         self.types = Types(unit.declarations)
         self._c_lines = _extern_c_spans(text)
         self._text = text
@@ -219,7 +222,13 @@ class _Reader:
         else:
             lowered = mangled(function.name, resolved, given, template)
         name = function.name + (f"<{', '.join(_written(one) for one in given)}>" if given else "")
-        return KernelType(name, lowered, self._parameters(function, types))
+        parameters, start = self._parameters(function, types), Start.WAITS
+        beginning = kernel_beginning(function, self.unit, self._texts)
+        if beginning is not None:
+            start = Start.AT_ONCE if beginning.whole else Start.PARTLY
+            if parameters is not None:
+                parameters = tuple(replace(one, early=beginning.uses.get(one.name)) for one in parameters)
+        return KernelType(name, lowered, parameters, start=start)
 
     def _parameters(self, function: Function, types: Types) -> tuple[KernelParameter, ...] | None:
         modes = kernel_access(function, self.unit)

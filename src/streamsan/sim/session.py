@@ -14,11 +14,16 @@ from typing import NoReturn
 from streamsan.effects import EFFECTS
 from streamsan.model.call import Fields, KernelArguments
 from streamsan.model.device_model import DeviceModel
+from streamsan.model.host_calls import HostCall
 from streamsan.model.state import Context, HostThread
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
 from streamsan.model.values import Outcome, Value
+from streamsan.sim.call_lock import CallLock
+from streamsan.sim.driver_thread import DriverThread
 from streamsan.sim.executor.device import SimulatedDevice
 from streamsan.sim.executor.schedules import DeadlockError
+from streamsan.sim.executor.tasks import Underway
+from streamsan.sim.executor.works import run_quietly
 from streamsan.sim.family import collect
 from streamsan.sim.host_buffers import freed_buffers
 from streamsan.sim.kernels import Kernels
@@ -42,6 +47,8 @@ GENERATIONS_OF_PROCESS = 20
 """bits: each process of a family counts in a range of its own"""
 
 
+TURN = 0.005
+"""seconds for which another process's wish waits for the end of a call"""
 MOST_SAID = 10
 """faults that are said on standard error"""
 
@@ -60,8 +67,10 @@ class Session:
         is in memory only, until the program forks.
         """
         self.options = options
-        self.lock = threading.RLock()
+        self.lock = CallLock()
+        self.driver = DriverThread(self.lock)
         self.executor = SimulatedDevice(options)
+        self.executor.works.begin_host_call = self._begin_host_call
         self.executor.on_fault = self._fault
         self.memory = self.executor.memory
         self.builder = TraceBuilder(path, origin="simulation", metadata=_metadata(options))
@@ -69,8 +78,9 @@ class Session:
         self.sources = PythonSources()
         self.sites = CallSites(self.builder, self.sources)
         self.threads = Threads(self.model)
-        self.turns = Turns(self.lock)
+        self.turns = Turns(self.lock, self.driver)
         self.executor.on_stuck(self._let_others_run)
+        self.executor.exchange.serve = self._serve
         self.faults: list[str] = []
         """What work of the program did wrong on the device (errors 700, 719), one line each with the call's place."""
         self.on_hang: Callable[[str], None] | None = None
@@ -91,7 +101,6 @@ class Session:
         self._birth = Birth()
         if folder:
             self._begin_spool(Birth())
-        self.model.core.on_host_call = self._host_call
         self.model.main_begin(self.model.main_thread)
 
     # -- calls ------------------------------------------------------------------------------------
@@ -103,6 +112,7 @@ class Session:
         structures: Mapping[str, Fields] | None = None,
         kernel_arguments: KernelArguments | None = None,
         payload: object = None,
+        early_arguments: KernelArguments | None = None,
     ) -> Outcome:
         """Make an API call for the running Python thread; see `DeviceModel.call`.
 
@@ -114,8 +124,11 @@ class Session:
                 return Outcome(UNLOADING, {})
             untouched = freed_buffers()
             site = self.sites.here()
+            is_refused = bool(getattr(self._in_host_function, "depth", 0))
+            if not is_refused:
+                self.executor.settle()
             thread = self.threads.calling(site)
-            if getattr(self._in_host_function, "depth", 0):
+            if is_refused:
                 self.model.core.emit(OperationKind.CALL, thread, site, api, status=NOT_PERMITTED)
                 return Outcome(NOT_PERMITTED, {})
             if callable(payload):
@@ -133,6 +146,7 @@ class Session:
                     site,
                     structures=structures,
                     kernel_arguments=kernel_arguments,
+                    early_arguments=early_arguments,
                     payload=payload,
                 )
             except DeadlockError as error:
@@ -189,9 +203,19 @@ class Session:
         finally:
             local.depth -= 1
 
-    def _host_call(self, worker: HostThread, body: Callable[[], None]) -> None:
-        body()
-        self.threads.body_ended(worker)
+    def _begin_host_call(self, call: HostCall) -> Underway:
+        """Begin a host function's body on the driver's thread."""
+        worker = call.begin()
+
+        def body() -> None:
+            self.threads.become(worker)
+            run_quietly(call.body)
+
+        def ended() -> None:
+            self.threads.body_ended(worker)
+            call.end(worker)
+
+        return self.driver.begin(body, ended)
 
     def progress(self, run: Callable[[], None]) -> None:
         """Let the device go on (`run`: how far) while the program is outside of CUDA; not while a call does so."""
@@ -203,6 +227,19 @@ class Session:
                         self._spool.after_call()
             finally:
                 self.lock.release()
+
+    def _serve(self, run: Callable[[], None]) -> bool:
+        """Let the device go on for another process, which waits for it; False: a call is being made."""
+        if not self.lock.acquire(timeout=TURN):
+            return False
+        try:
+            if not self._finished:
+                run()
+                if self._spool is not None:
+                    self._spool.after_call()
+        finally:
+            self.lock.release()
+        return True
 
     def place(self, site: int) -> str:
         """Return file and line of a site, "" where they are not known."""
@@ -221,7 +258,7 @@ class Session:
     def _let_others_run(self) -> bool:
         """Let other threads make calls while this one waits inside one; return whether there is any that may."""
         site = self.executor.site
-        if not self.turns.give():
+        if not self.turns.give(self.executor.exchange.go_on_elsewhere()):
             return False
         self.executor.site = site
         self.threads.calling(site)
@@ -274,9 +311,12 @@ class Session:
     def become_child(self) -> None:
         """This process is a forked child now: its one thread goes on with what the parent knew."""
         thread, self._forking = self._forking, None
-        self.lock = threading.RLock()
-        self.turns = Turns(self.lock)
+        self.lock = CallLock()
+        self.driver = DriverThread(self.lock)
+        self.turns = Turns(self.lock, self.driver)
+        self.executor.abandon()
         self._in_host_function = threading.local()
+        self.executor.exchange.forget()
         if thread is None:
             return
         self.is_forked = True
@@ -325,12 +365,15 @@ class Session:
             kind = self.exit_kind if kind is None else kind
             thread = self.threads.current()
             if kind is ExitKind.NORMAL:
-                self.executor.drain()
+                if not thread.process.poisoned:  # what a forked child finds pending is its parent's
+                    self.executor.drain(self.turns.give_to_host_function)
                 self.model.main_end(thread)
             self.model.process_exit(thread, kind=kind)
+            self.executor.end_process()
             self._finished = True
             if self._spool is not None:
                 self._spool.close()
+            self.driver.stop()
 
     def finish(self, kind: ExitKind | None = None) -> Trace:
         """End the program, once, and return its trace."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from types import CodeType, FrameType
@@ -39,6 +40,8 @@ class CallSites:
         self._ends: set[int] = set()
         """code that runs programs or tests: a chain of callers ends there"""
         self._folder = os.path.join(os.getcwd(), "")
+        self.watch: Callable[[int, Sequence[FrameType]], None] | None = None
+        """called with each site and its frames, innermost first"""
 
     def here(self) -> int:
         """Return the site of the call that the program is making. 0 when no frame of the program is running."""
@@ -54,7 +57,10 @@ class CallSites:
                 chain.append(frame)
             frame = frame.f_back
         found = self._known.get(tuple(key))
-        return self._new(tuple(key), chain) if found is None else found
+        site = self._new(tuple(key), chain) if found is None else found
+        if self.watch is not None:
+            self.watch(site, chain)
+        return site
 
     def labelled(self, site: int, label: str) -> int:
         """Return the same site with a label."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from streamsan.sim import active, processes, threads, waits
+from streamsan.sim import active, overlay, processes, threads, waits
 from streamsan.sim.kernel_bodies import Body
 from streamsan.sim.kernels import BODIES
 from streamsan.sim.session import Session
@@ -41,6 +41,11 @@ def ensure_session() -> None:
 def begin(settings: Settings) -> Session:
     """Begin a session that lasts as long as the process. Raises KernelFileError."""
     session = Session(settings.options, settings.program, settings.folder)
+    if overlay.install(settings.folder):
+        # Imported late: only a run that edits are sought for looks at what the program can name.
+        from streamsan.sim.visible import Names
+
+        session.sites.watch = Names(settings.folder, session.builder).note
     if settings.kernels:
         session.kernels.register(bodies_of(settings.kernels))
     session.on_hang = _end_at_once

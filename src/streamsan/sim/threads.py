@@ -51,6 +51,10 @@ class Threads:
             self._order(self._ended_bodies.pop(), thread, site)
         return thread
 
+    def become(self, worker: HostThread) -> None:
+        """The running Python thread, the driver's, is a thread of the model from here on: that of a host function."""
+        self._local.thread = worker
+
     def body_ended(self, worker: HostThread) -> None:
         """A host function has run on a thread of the driver: a queue or a flag may have told the program so.
 
@@ -113,6 +117,11 @@ def watch() -> None:
         start(self)
 
     def watched_join(self: threading.Thread, timeout: float | None = None) -> None:
+        session = active.current()
+        if session is not None and session.driver.is_here and self.is_alive():
+            with session.driver.waiting(lambda: not self.is_alive(), alone=timeout is not None):
+                join(self, timeout)
+            return
         if timeout is None:
             joining.add(threading.get_ident())
         try:

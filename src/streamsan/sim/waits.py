@@ -1,7 +1,7 @@
 """The device goes on while the program waits outside of CUDA: for an event, a queue, a future, some time.
 
-A host function may be what ends such a wait. Its body runs on a thread of its own, as a driver's does, so that locks
-which the waiting thread holds are not in its way for ever.
+A host function may be what ends such a wait. The device goes on on a thread of its own, so that locks which the waiting
+thread holds are not in its way for ever.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from streamsan.sim import active
 from streamsan.sim.threads import joining
 
 if TYPE_CHECKING:
+    from streamsan.sim.driver_thread import DriverThread
     from streamsan.sim.session import Session
 
 PATIENCE = 0.1
@@ -38,6 +39,10 @@ def watch() -> None:
         return
 
     def watched_sleep(seconds: float) -> None:
+        driver = _driver()
+        if driver is not None:
+            driver.sleep(seconds, sleep)
+            return
         session = _idle_session()
         if session is not None:
             started = time.monotonic()
@@ -48,8 +53,10 @@ def watch() -> None:
         sleep(seconds)
 
     def watched_wait(self: threading.Condition, timeout: float | None = None) -> bool:
-        session = _outside_of_calls()
-        if session is None or (timeout is not None and timeout <= 0) or not _may_wait(self):
+        session, driver = _outside_of_calls(), _driver()
+        if driver is not None and (timeout is None or timeout > 0) and _may_wait(self):
+            return driver.wait_on(self, timeout)
+        if session is None or driver is not None or (timeout is not None and timeout <= 0) or not _may_wait(self):
             result: bool = wait(self, timeout)
             return result
         return _wait(self, timeout, session)
@@ -63,6 +70,12 @@ def unwatch() -> None:
     sleep, wait = _originals.pop()
     if not _originals:
         time.sleep, threading.Condition.wait = sleep, wait  # type: ignore[method-assign]
+
+
+def _driver() -> DriverThread | None:
+    """Return the driver's thread if this is it: a host function waits."""
+    session = active.current()
+    return session.driver if session is not None and session.driver.is_here else None
 
 
 def _outside_of_calls() -> Session | None:
@@ -108,7 +121,7 @@ def _wait(condition: Any, timeout: float | None, session: Session) -> bool:
 def _await(notified: _Lock, timeout: float | None, session: Session) -> bool:
     """Wait for a lock to be released. All that is ready on the device runs first, if no other thread can go on."""
     end = None if timeout is None else time.monotonic() + timeout
-    if _is_last() and session.executor.has_ready:
+    if _is_last(session) and session.executor.has_ready:
         _run(session, session.executor.idle_for_long).acquire(timeout=PATIENCE)
     while True:
         left = PATIENCE if end is None else min(PATIENCE, end - time.monotonic())
@@ -120,9 +133,10 @@ def _await(notified: _Lock, timeout: float | None, session: Session) -> bool:
             return notified.acquire(blocking=False)
 
 
-def _is_last() -> bool:
+def _is_last(session: Session) -> bool:
     """Return whether all other threads of the program wait too."""
-    return all(thread.ident in _waiting or thread.ident in joining for thread in threading.enumerate())
+    idle = _waiting | joining | {session.driver.ident}
+    return all(thread.ident in idle for thread in threading.enumerate())
 
 
 def _run(session: Session, how: Callable[[], None]) -> _Lock:

@@ -22,6 +22,7 @@ class Noted:
     structures: dict[str, dict[str, Value]]
     kernel_arguments: KernelArguments | None
     payload: Any
+    early_arguments: KernelArguments | None
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Launch:
     status: int = 0
     kernel_arguments: Any = ()
     payload: Any = None
+    early_arguments: Any = None
 
 
 class Kernels:
@@ -71,9 +73,10 @@ class RecordedSession:
         structures: Mapping[str, Fields] | None = None,
         kernel_arguments: KernelArguments | None = None,
         payload: object = None,
+        early_arguments: KernelArguments | None = None,
     ) -> Outcome:
         noted = {name: dict(fields) for name, fields in (structures or {}).items()}
-        self.calls.append(Noted(api, list(arguments), noted, kernel_arguments, payload))
+        self.calls.append(Noted(api, list(arguments), noted, kernel_arguments, payload, early_arguments))
         if api in self.answers:
             return self.answers[api]
         return self.model.call(
@@ -84,6 +87,7 @@ class RecordedSession:
             structures=structures,
             kernel_arguments=kernel_arguments,
             payload=payload,
+            early_arguments=early_arguments,
         )
 
     @property

@@ -22,7 +22,7 @@ class Payload:
 
 @pytest.fixture
 def launching(session: RecordedSession) -> RecordedSession:
-    session.kernels.answer = Launch(0, "arguments", Payload())
+    session.kernels.answer = Launch(0, "arguments", Payload(), "early ones")
     for api in ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel"):
         session.answers[api] = Outcome(SUCCESS, {})
     return session
@@ -35,6 +35,7 @@ def test_a_launch(launching: RecordedSession, parameters: Any) -> None:
     assert launching.kernels.given == [(0x99, parameters, 0, (1, 2, 3), (4, 5, 6), 7)]
     last = launching.last
     assert (last.kernel_arguments, last.payload.name) == ("arguments", "scale")
+    assert last.early_arguments == "early ones"
     assert last.arguments[:9] == [Handle("other", 0x99), 1, 2, 3, 4, 5, 6, 7, Handle("stream", 0x20)]
 
 

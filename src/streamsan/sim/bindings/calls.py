@@ -35,6 +35,7 @@ class Prepared:
     structures: dict[str, Fields] = field(default_factory=dict)
     kernel_arguments: KernelArguments | None = None
     payload: object = None
+    early_arguments: KernelArguments | None = None
 
 
 def prepare(plan: Plan, arguments: Sequence[object]) -> Prepared:
@@ -70,6 +71,7 @@ def make(plan: Plan, prepared: Prepared) -> Outcome:
         structures=prepared.structures,
         kernel_arguments=prepared.kernel_arguments,
         payload=prepared.payload,
+        early_arguments=prepared.early_arguments,
     )
     simulated = plan.api is not None and plan.api.effect is not Effect.UNMODELLED
     if outcome.status == SUCCESS and not simulated:

@@ -1,6 +1,6 @@
-"""IPC handles as the 64 bytes that a program sends to another process: what the importer must know is in them.
+"""IPC handles as the 64 bytes that a program sends to another process: which one made them, and what it calls it.
 
-Simulated processes share no state, so a handle says itself what it stands for.
+They come from anywhere: what is no handle is nothing, and what one says holds only as far as that process confirms it.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from streamsan.model.values import Value
 from streamsan.sim.bindings.structures import Structure, packed
 
 SIZE = 64
-_LAYOUT = struct.Struct("<8sIIQQQ24x")
+_RESERVED = "reserved"
+_LAYOUT = struct.Struct("<8sI4xQQ16s16x")
 _MAGIC = b"simulIPC"
-_NAMES = ("kind", "process", "identity", "address", "size")
+_NUMBERS = ("kind", "identity", "size")
+_TOKEN = 16
 assert _LAYOUT.size == SIZE
 
 
 def write(handle: Structure, fields: Mapping[str, Value]) -> None:
     """Put into a handle what it stands for: the fields that the model gives with it. Others are 0."""
-    numbers = []
-    for name in _NAMES:
-        value = fields.get(name)
-        number = value if isinstance(value, int) else 0
-        numbers.append(number if 0 <= number < 1 << (32 if name in ("kind", "process") else 64) else 0)
-    ctypes.memmove(handle.getPtr(), _LAYOUT.pack(_MAGIC, *numbers), SIZE)
+    kind, identity, size, exporter = (_number(fields, name) for name in (*_NUMBERS, "exporter"))
+    content = _LAYOUT.pack(_MAGIC, kind, identity, size, exporter.to_bytes(_TOKEN))
+    if _RESERVED in handle._fields:
+        handle._put(_RESERVED, handle._fields[_RESERVED].accept(content))  # as older versions of the bindings have it
+    else:
+        ctypes.memmove(handle.getPtr(), content, SIZE)
 
 
 def read(handle: Structure) -> dict[str, Value]:
@@ -34,5 +36,12 @@ def read(handle: Structure) -> dict[str, Value]:
     content = ctypes.string_at(handle._outside, SIZE) if handle._outside else packed(handle)
     if len(content) != SIZE:
         return {}
-    magic, *numbers = _LAYOUT.unpack(content)
-    return dict(zip(_NAMES, numbers, strict=True)) if magic == _MAGIC else {}
+    magic, *numbers, token = _LAYOUT.unpack(content)
+    if magic != _MAGIC:
+        return {}
+    return {**dict(zip(_NUMBERS, numbers, strict=True)), "exporter": int.from_bytes(token)}
+
+
+def _number(fields: Mapping[str, Value], name: str) -> int:
+    value = fields.get(name)
+    return value if isinstance(value, int) else 0

@@ -30,6 +30,7 @@ def _attach(
     if launch.status:
         return int(launch.status)
     prepared.kernel_arguments = launch.kernel_arguments
+    prepared.early_arguments = launch.early_arguments
     prepared.payload = launch.payload
     return 0
 

@@ -17,6 +17,8 @@ from streamsan.sim.bindings.structures import Structure
 
 Outputs = Mapping[str, Value]
 
+_HANDLES = ("Ipc", "ipc", "PtrExportData")
+"""in the names of structures that hold what another process is to open"""
 _fresh = itertools.count(0x7E00_0000_0000, 0x40)
 
 
@@ -84,7 +86,7 @@ def structure_of(kind: type[Structure], name: str, outputs: Outputs) -> Structur
     whole = outputs.get(name)
     if isinstance(whole, Pointer) and "ptr" in kind._fields:
         made._values["ptr"] = DevicePointer(whole)
-    elif "Ipc" in kind.__name__ or "ipc" in kind.__name__:
+    elif any(word in kind.__name__ for word in _HANDLES):
         prefix = name + "."
         ipc.write(made, {key[len(prefix) :]: value for key, value in outputs.items() if key.startswith(prefix)})
     fill(made, name, outputs)

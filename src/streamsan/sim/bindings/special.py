@@ -84,6 +84,8 @@ HANDLERS: dict[str, Handler] = {
     "cuIpcOpenMemHandle": attributes.ipc_handle,
     "cudaIpcOpenEventHandle": attributes.ipc_handle,
     "cuIpcOpenEventHandle": attributes.ipc_handle,
+    "cudaMemPoolImportPointer": attributes.ipc_handle,
+    "cuMemPoolImportPointer": attributes.ipc_handle,
 }
 
 

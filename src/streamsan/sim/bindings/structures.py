@@ -141,7 +141,7 @@ class Structure:
         ctypes.memmove(self._memory, content, min(len(content), len(self._memory)))
         address = ctypes.addressof(self._memory)
         _AT[address] = self
-        if not self._fields:
+        if self._fields.keys() <= {"reserved"}:
             self._outside = address  # nothing but bytes (an IPC handle): from here on they are what it is
         return address
 

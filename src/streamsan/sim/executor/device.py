@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from streamsan.model.work import CopyWork, Work
+from streamsan.model.programmatic import is_used_early
+from streamsan.model.work import CopyWork, KernelWork, Work
+from streamsan.sim.exchange.pool_files import is_pool_file
 from streamsan.sim.executor.graph_launch import GraphLaunches
 from streamsan.sim.executor.memory import Block, SimulatedMemory
 from streamsan.sim.executor.poison import Poison
 from streamsan.sim.executor.recycling import Pool
+from streamsan.sim.executor.reuse import ObservedReuse, PromisedReuse
 from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS, LAUNCH_FAILURE, Scheduler
 from streamsan.sim.executor.schedules import DeadlockError, Lazy, policy_of
+from streamsan.sim.executor.sharing import Sharing
 from streamsan.sim.executor.storage import Storage
-from streamsan.sim.executor.tasks import Body, Task
+from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, Underway
 from streamsan.sim.executor.timelines import Timelines
-from streamsan.sim.executor.works import body_of, condition_of, label_of, staged_body
+from streamsan.sim.executor.told import Told
+from streamsan.sim.executor.works import Works, label_of, staged_body
 from streamsan.sim.options import Driver, SimulationOptions
 from streamsan.sim.payloads import IllegalAddressError, LaunchFailedError
 from streamsan.vocabulary import ContextKind, FreeClass, MemoryKind, WaitClass
 
 if TYPE_CHECKING:
+    from streamsan.model.executor import Opened
     from streamsan.model.graphs.state import GraphExec
-    from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Stream
+    from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Physical, Stream
+    from streamsan.model.state import Pool as ModelPool
     from streamsan.model.values import Symbol, Value
 
 SUCCESS = 0
@@ -66,9 +73,13 @@ class SimulatedDevice:
         self._broken = 0
         """the error that work met: "any further CUDA work will return the same error" (cudaErrorIllegalAddress)"""
         self._scheduler = Scheduler(self._policy, self._run)
+        self.works = Works(self.memory, self._scheduler.host_is_free)
         self._timelines = Timelines()
-        self._storage = Storage(self.memory, self._policy, contract=not self._waits)
-        self._graphs = GraphLaunches(self.memory, self._storage, self._scheduler, self._timelines)
+        self._told = Told()
+        self._storage = Storage(self.memory, ObservedReuse(self._told) if self._waits else PromisedReuse(self._policy))
+        self._sharing = Sharing(self._storage, self._timelines, self._scheduler, damages=not self._waits)
+        self.exchange = self._sharing.exchange
+        self._graphs = GraphLaunches(self.memory, self._storage, self._scheduler, self._timelines, self.works)
 
     # -- for the session and tests ----------------------------------------------------------------
     def on_stuck(self, let_others_run: Callable[[], bool]) -> None:
@@ -89,9 +100,18 @@ class SimulatedDevice:
     def site(self, site: int) -> None:
         self._scheduler.site = site
 
-    def drain(self) -> None:
+    def settle(self) -> None:
+        """Let host functions that have begun go on as far as they can: the program is about to make a call."""
+        if self._scheduler.is_underway:
+            self._scheduler.settle()
+
+    def abandon(self) -> None:
+        """Forget host functions that have begun: this is a forked child, whose driver has no thread."""
+        self._scheduler.abandon()
+
+    def drain(self, let_host_functions_run: Callable[[], bool] | None = None) -> None:
         """Run all that is pending, as a normal exit of the program may. What waits for ever stays."""
-        self._scheduler.let_others_run = None
+        self._scheduler.let_others_run = let_host_functions_run
         for work in self._timelines.works():
             with suppress(DeadlockError):
                 self._scheduler.wait(work.tails())
@@ -103,10 +123,12 @@ class SimulatedDevice:
 
     def idle(self) -> None:
         """Run a share of what is pending: the program sleeps."""
+        self.exchange.go_on_elsewhere()
         self._scheduler.idle()
 
     def idle_for_long(self) -> None:
         """Run all that can run: the program waits for something that is not CUDA."""
+        self.exchange.go_on_elsewhere()
         self._scheduler.idle_for_long()
 
     def read(self, address: int, size: int) -> bytes:
@@ -218,7 +240,7 @@ class SimulatedDevice:
         """Issue work to a stream; the host waits as `wait` says."""
         timeline = self._timelines.of(thread, stream)
         if wait is WaitClass.BEFORE:
-            self._scheduler.wait(timeline.awaited())
+            self._wait_for_stream(timeline)
         staged = False
         if isinstance(work, CopyWork):
             to_host = self.memory.is_pageable(work.to.address)
@@ -229,10 +251,19 @@ class SimulatedDevice:
         if staged and isinstance(work, CopyWork):
             body: Body | None = staged_body(self.memory, work)
         else:
-            body = body_of(self.memory, work, timeline.work.context)
-        task = self._scheduler.follow(timeline, label_of(work), body, (), condition_of(self.memory, work))
+            body = self.works.body(work, timeline.work.context)
+        if isinstance(work, KernelWork):
+            overtakes, runs_early = wait is WaitClass.AT_ONCE, is_used_early(work.references)
+            task = self._scheduler.follow_kernel(
+                timeline, label_of(work), body, overtakes=overtakes, runs_early=runs_early
+            )
+        else:
+            task = self._scheduler.follow(timeline, label_of(work), body, (), self.works.condition(work))
         if wait is WaitClass.COMPLETE or self._copy_waits(work, wait, staged):
             self._scheduler.wait([task])
+            self._told.stream(timeline, task.number)
+            if isinstance(work, CopyWork):
+                self._sharing.looked_at(work.source.address)
         self._scheduler.after_call()
 
     def _copy_waits(self, work: Work, wait: WaitClass, staged: bool) -> bool:
@@ -241,9 +272,10 @@ class SimulatedDevice:
         if self._waits and isinstance(work, CopyWork):
             if staged:
                 return maybe and work.width * work.height * work.depth > STAGED_BYTES
-            managed = sum(map(self._is_managed, (work.to.address, work.source.address)))
-            if managed:
-                return maybe or managed == 1
+            to, source = self._is_managed(work.to.address), self._is_managed(work.source.address)
+            if to or source:  # L-24
+                form = work.form
+                return not form.asynchronous or (to and form.to_host) or (source and form.from_host)
         return maybe and not self._policy.chance(0.6)
 
     def _is_managed(self, address: int) -> bool:
@@ -252,7 +284,7 @@ class SimulatedDevice:
 
     def run_now(self, thread: HostThread, work: Work) -> None:
         """Work that the host does itself during the call. What it cannot reach is a fault of no context."""
-        body = body_of(self.memory, work, None)
+        body = self.works.body(work, None)
         if body is not None:
             try:
                 body()
@@ -278,7 +310,7 @@ class SimulatedDevice:
 
     def synchronize_stream(self, thread: HostThread, stream: Stream) -> None:
         """The host waits for a stream, and what the default stream's rules put before its end."""
-        self._scheduler.wait(self._timelines.of(thread, stream).awaited())
+        self._wait_for_stream(self._timelines.of(thread, stream))
         self._waited()
 
     def synchronize_event(self, thread: HostThread, event: Event) -> None:
@@ -286,6 +318,7 @@ class SimulatedDevice:
         record = self._timelines.recorded(event)
         if record is not None:
             self._scheduler.wait([record.task])
+            self._told.event(record)
         self._waited()
 
     def synchronize_context(self, thread: HostThread, context: Context) -> None:
@@ -295,12 +328,19 @@ class SimulatedDevice:
 
     def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> Value:
         """Return 0 (complete) or 600 (not ready)."""
-        return self._query(self._timelines.of(thread, stream).awaited())
+        timeline = self._timelines.of(thread, stream)
+        complete = self._scheduler.query(timeline.awaited())
+        if complete:
+            self._told.stream(timeline, self._scheduler.latest)
+        return self._answer(complete)
 
     def query_event(self, thread: HostThread, event: Event, fresh: Symbol) -> Value:
         """Return 0 (complete, or never recorded) or 600 (not ready)."""
         record = self._timelines.recorded(event)
-        return self._query([] if record is None else [record.task])
+        complete = record is None or self._scheduler.query([record.task])
+        if complete and record is not None:
+            self._told.event(record)
+        return self._answer(complete)
 
     def elapsed(self, start: Event, end: Event, fresh: Symbol) -> Value:
         """Return the simulated milliseconds between two events; `fresh` where one is not complete."""
@@ -324,16 +364,24 @@ class SimulatedDevice:
         work = self._timelines.work(context)
         if self._waits:
             with suppress(DeadlockError):
-                self._wait_for_device(context.ordinal)  # R-01, L-22
+                self._wait_for_works(self._awaited_at_end(context))
         elif not self._drops_pending():
             with suppress(DeadlockError):
                 self._wait_for_context(context)
         self._scheduler.drop(work)
+        self._told.forget(work)
         self._storage.end_context(context)
         self._timelines.end(context)
         if self._broken and context.kind is ContextKind.PRIMARY:
             self._broken = DEVICES_UNAVAILABLE
         self._scheduler.after_call()
+
+    def _awaited_at_end(self, context: Context) -> list[ContextWork]:
+        """Return what a context's end waits for: its device's work (L-22), at a reset all devices' (R-01, P-07)."""
+        works = self._timelines.works()
+        if context.kind is ContextKind.PRIMARY:
+            return works
+        return [work for work in works if work.context is None or work.context.ordinal == context.ordinal]
 
     def _drops_pending(self) -> bool:
         return isinstance(self._policy, Lazy) or self._policy.chance(0.5)
@@ -359,6 +407,48 @@ class SimulatedDevice:
         if block is not None and block.kind is MemoryKind.MAPPED:
             block.access[ordinal] = flags
 
+    # -- other processes --------------------------------------------------------------------------
+    @property
+    def exporter(self) -> int:
+        """What this process is called in its handles, 0 as long as it has given none."""
+        return self.exchange.number
+
+    def share_memory(self, allocation: Allocation, identity: int) -> bool:
+        """Let other processes open an allocation; return whether that is possible."""
+        return self._sharing.share_memory(allocation, identity)
+
+    def share_event(self, event: Event, identity: int) -> bool:
+        """Let other processes open an event; return whether that is possible."""
+        return self._sharing.share_event(event, identity)
+
+    def open_memory(self, fields: Mapping[str, Value], kind: MemoryKind, context: Context | None) -> Opened:
+        """Open the memory of another process that a handle stands for."""
+        return self._sharing.open_memory(fields, kind, context)
+
+    def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
+        """Let an event be the one of another process that a handle stands for; return the status."""
+        return self._sharing.open_event(event, fields)
+
+    def share_pool(self, pool: ModelPool) -> int | None:
+        """Return a file that stands for a pool in other processes; None: that is not possible."""
+        return self._sharing.share_pool(pool)
+
+    def open_pool(self, file: int) -> bool:
+        """Return whether a file stands for a pool of another process."""
+        return is_pool_file(file)
+
+    def share_physical(self, physical: Physical) -> int | None:
+        """Return a file that is physical memory in other processes; None: that is not possible."""
+        return self._storage.share_physical(physical)
+
+    def open_physical(self, physical: Physical, file: int) -> int:
+        """Let physical memory be that of another process's file; return its size, 0 if the file is none."""
+        return self._storage.open_physical(physical, file)
+
+    def end_process(self) -> None:
+        """The process ends: to others what it has exported is gone."""
+        self._sharing.end()
+
     # -- the machine ------------------------------------------------------------------------------
     def device_count(self, fresh: Symbol) -> Value:
         """Return the number of devices."""
@@ -378,17 +468,18 @@ class SimulatedDevice:
         return self._broken
 
     # -- running ----------------------------------------------------------------------------------
-    def _run(self, task: Task, body: Body) -> None:
+    def _run(self, task: Task, body: Body) -> Underway | None:
         if self._broken and not task.essential:
-            return  # after a sticky error nothing runs
+            return None  # after a sticky error nothing runs
         try:
-            body()
+            return body()
         except IllegalAddressError as error:
             self._broken = self._broken or ILLEGAL_ADDRESS
             self._note(f"{task.label}: {error} (error {ILLEGAL_ADDRESS})", task.site)
         except LaunchFailedError as error:
             self._broken = self._broken or LAUNCH_FAILURE
             self._note(f"{task.label} failed: {error} (error {LAUNCH_FAILURE})", task.site)
+        return None
 
     def _note(self, message: str, site: int) -> None:
         if len(self.faults) < MOST_FAULTS:
@@ -396,8 +487,9 @@ class SimulatedDevice:
             if self.on_fault is not None:
                 self.on_fault(message, site)
 
-    def _query(self, targets: list[Task]) -> Value:
-        complete = self._scheduler.query(targets)
+    def _answer(self, complete: bool) -> Value:
+        if not complete:
+            self.exchange.go_on_elsewhere()
         self._scheduler.after_call()
         return SUCCESS if complete else NOT_READY
 
@@ -407,9 +499,14 @@ class SimulatedDevice:
             self._storage.release_unused()
         self._scheduler.after_call()
 
-    def _wait_for_context(self, context: Context | None) -> None:
-        self._scheduler.wait(self._timelines.work(context).tails())
+    def _wait_for_stream(self, timeline: Timeline) -> None:
+        self._scheduler.wait(timeline.awaited())
+        self._told.stream(timeline, self._scheduler.latest)
 
-    def _wait_for_device(self, ordinal: int) -> None:
-        works = [work for work in self._timelines.works() if work.context is None or work.context.ordinal == ordinal]
+    def _wait_for_context(self, context: Context | None) -> None:
+        self._wait_for_works([self._timelines.work(context)])
+
+    def _wait_for_works(self, works: Sequence[ContextWork]) -> None:
+        latest = self._scheduler.latest
         self._scheduler.wait([task for work in works for task in work.tails()])
+        self._told.contexts(works, latest)

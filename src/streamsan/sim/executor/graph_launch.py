@@ -10,7 +10,7 @@ from streamsan.sim.executor.scheduler import Scheduler
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.tasks import Body, Task, Timeline
 from streamsan.sim.executor.timelines import Timelines
-from streamsan.sim.executor.works import body_of, condition_of, label_of
+from streamsan.sim.executor.works import Works, label_of
 from streamsan.vocabulary import MemoryKind, NodeKind
 
 if TYPE_CHECKING:
@@ -23,11 +23,19 @@ _MANY = 1024
 class GraphLaunches:
     """Launches graphs. A node's work is taken at the launch: later updates do not change what was launched."""
 
-    def __init__(self, memory: SimulatedMemory, storage: Storage, scheduler: Scheduler, timelines: Timelines) -> None:
+    def __init__(
+        self,
+        memory: SimulatedMemory,
+        storage: Storage,
+        scheduler: Scheduler,
+        timelines: Timelines,
+        works: Works,
+    ) -> None:
         self._memory = memory
         self._storage = storage
         self._scheduler = scheduler
         self._timelines = timelines
+        self._works = works
         self._latest: dict[GraphExec, Task] = {}
         """the end of its last launch"""
 
@@ -58,18 +66,18 @@ class GraphLaunches:
                 label_of(node.work),
                 self._body(node, timeline),
                 before,
-                condition_of(self._memory, node.work) if node.enabled else None,
+                self._works.condition(node.work) if node.enabled else None,
             )
             if node.kind is NodeKind.EVENT_RECORD and node.event is not None and node.enabled:
                 self._timelines.record(node.event, task, timeline)
-            task.essential = node.kind is NodeKind.FREE
+            task.essential = task.essential or node.kind is NodeKind.FREE
             for work in node.further if node.enabled else ():
                 task = scheduler.issue(
                     timeline,
                     label_of(work),
-                    body_of(self._memory, work, timeline.work.context),
+                    self._works.body(work, timeline.work.context),
                     [task],
-                    condition_of(self._memory, work),
+                    self._works.condition(work),
                 )
             tasks[node.number] = task
             leaves[node.number] = None
@@ -118,4 +126,4 @@ class GraphLaunches:
                 return None
             act = self._storage.revive if node.kind is NodeKind.ALLOC else self._storage.retire
             return lambda: act(block)
-        return body_of(self._memory, node.work, timeline.work.context)
+        return self._works.body(node.work, timeline.work.context)

@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 
 GRANULE = 512
 EVERYWHERE = frozenset(
-    {MemoryKind.MANAGED, MemoryKind.PINNED, MemoryKind.REGISTERED, MemoryKind.MAPPED, MemoryKind.POOL_IMPORT}
+    {
+        MemoryKind.MANAGED,
+        MemoryKind.PINNED,
+        MemoryKind.REGISTERED,
+        MemoryKind.MAPPED,
+        MemoryKind.IPC,
+        MemoryKind.POOL_IMPORT,
+    }
 )
-"""Memory that every device can use."""
+"""Memory that every device can use (of imported memory: opening it enables the access)."""
 
 
 def rounded(size: int) -> int:
@@ -91,6 +98,10 @@ class SimulatedMemory:
     def add_region(self, region: Region) -> None:
         """Know a range in which nothing exists but blocks."""
         self._regions.append(region)
+
+    def knows(self, region: Region) -> bool:
+        """Return whether a range is known."""
+        return region in self._regions
 
     def remove_region(self, region: Region) -> None:
         """Forget a range."""

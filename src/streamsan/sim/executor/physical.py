@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+from contextlib import suppress
 
+from streamsan.sim.executor.memory_files import new_file
 from streamsan.sim.executor.regions import PAGE
 
 _FIXED = 0x10
@@ -35,22 +37,27 @@ _MMAP = _libc_mmap()
 class Backing:
     """A file in memory. `map` fails where the system has none; then each mapping has bytes of its own."""
 
-    def __init__(self, size: int) -> None:
-        self.is_fresh = True
+    def __init__(self, size: int, file: int | None = None) -> None:
+        """Make new memory, or let it be that of a file, which is closed with it."""
+        self.is_fresh = file is None
         """nothing was ever written"""
         self._size = size
         self._file = -1
-        try:
-            self._file = os.memfd_create("streamsan")
-            os.ftruncate(self._file, -(-size // PAGE) * PAGE)
-        except (OSError, AttributeError):
-            self.close()
+        with suppress(OSError):
+            self._file = new_file(-(-size // PAGE) * PAGE) if file is None else file
 
     def map(self, address: int, size: int) -> bool:
         """Let the content appear at reserved addresses of this process; return whether it does."""
         if self._file < 0 or address % PAGE or size > self._size:
             return False
-        return _place(address, size, mmap.MAP_SHARED | _FIXED, self._file)
+        return map_file(address, size, self._file)
+
+    def shared(self) -> int | None:
+        """Return the file once more, for another process; None where there is none."""
+        try:
+            return os.dup(self._file) if self._file >= 0 else None
+        except OSError:
+            return None
 
     def close(self) -> None:
         """Forget the content, once it is mapped nowhere."""
@@ -59,14 +66,19 @@ class Backing:
         self._file = -1
 
 
+def map_file(address: int, size: int, file: int, offset: int = 0) -> bool:
+    """Let whole pages of a file appear at reserved addresses of this process; return whether they do."""
+    return _place(address, size, mmap.MAP_SHARED | _FIXED, file, offset)
+
+
 def unmap(address: int, size: int) -> None:
     """Let reserved addresses have bytes of their own again. They stay reserved, so that nothing else comes there."""
     if not address % PAGE:
         _place(address, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE | _FIXED, -1)
 
 
-def _place(address: int, size: int, flags: int, file: int) -> bool:
+def _place(address: int, size: int, flags: int, file: int, offset: int = 0) -> bool:
     if _MMAP is None:
         return False
     protection = mmap.PROT_READ | mmap.PROT_WRITE
-    return bool(_MMAP(address, -(-size // PAGE) * PAGE, protection, flags, file, 0) == address)
+    return bool(_MMAP(address, -(-size // PAGE) * PAGE, protection, flags, file, offset) == address)

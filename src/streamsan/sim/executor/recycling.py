@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamsan.sim.executor.memory import Block, SimulatedMemory, rounded
 from streamsan.sim.executor.regions import Region
-from streamsan.sim.executor.schedules import Policy
+from streamsan.sim.executor.reuse import GAP, INTERNAL_DEPENDENCIES, Reuse
 from streamsan.sim.executor.tasks import Task, Timeline
 from streamsan.vocabulary import MemoryKind
 
@@ -15,15 +15,10 @@ if TYPE_CHECKING:
     from streamsan.model.state import Context
     from streamsan.model.state import Pool as ModelPool
 
-FOLLOW_EVENTS = 1
-OPPORTUNISTIC = 2
-INTERNAL_DEPENDENCIES = 3
 RELEASE_THRESHOLD = 4
-"""Numbers of cudaMemPoolAttr."""
+"""Number of a cudaMemPoolAttr."""
 _PIECE = 32 << 20
 """Pools get memory from the device in pieces of this size (observed; it is not documented)."""
-_GAP = 512
-"""Bytes that a block is longer than what was asked for, rounded up."""
 _MOST_CANDIDATES = 64
 """of one size that are looked at: a cost limit, not a promise"""
 _MOST_WASTE = 8
@@ -132,8 +127,7 @@ class Pool:
 
     heap: Heap
     device: int
-    policy: Policy
-    contract: bool
+    reuse: Reuse
     handle: ModelPool | None = None
     """what the model knows of it: attributes, which devices have access"""
     used: int = 0
@@ -161,16 +155,15 @@ class Pool:
     def reserved(self) -> int:
         """Bytes that the pool has from the device, as the attributes count."""
         blocks = len(self._sizes) + sum(map(len, self._cached.values()))
-        return -(-(self.held - _GAP * blocks) // _PIECE) * _PIECE
+        return -(-(self.held - GAP * blocks) // _PIECE) * _PIECE
 
     def allocate(self, size: int, timeline: Timeline, context: Context | None) -> Given | None:
         """Return a block for an allocation in a stream; None: out of memory."""
-        extent = rounded(size)
-        given = self._recycled(extent, timeline)
+        given = self._recycled(size, timeline)
         if given is None:
             block = self.heap.allocate(size, MemoryKind.STREAM_ORDERED, self.device, context)
-            if block is None and (last := self._find(extent, timeline, internal=True)) is not None:
-                given = self._take(last, extent)
+            if block is None and (last := self._find(size, timeline, internal=True)) is not None:
+                given = self._take(last, size)
             elif block is not None:
                 given = Given(block)
         if given is None:
@@ -187,7 +180,9 @@ class Pool:
     def release(self, block: Block, freed: Task | None, timeline: int, position: int) -> None:
         """Take a block back. It stays accessible until it is trimmed."""
         self.used -= block.extent
-        self.asked -= self._sizes.pop(block.start, 0)
+        size = self._sizes.pop(block.start, 0)
+        if freed is not None or self.reuse.counts_unordered_frees:
+            self.asked -= size
         self._cached.setdefault(block.extent, []).append(Cached(block, freed, timeline, position))
 
     def release_unused(self) -> None:
@@ -212,35 +207,26 @@ class Pool:
             else:
                 del self._cached[extent]
 
-    def _recycled(self, extent: int, timeline: Timeline) -> Given | None:
-        found = self._find(extent, timeline, internal=False)
-        if found is None and self.contract and self.policy.chance(0.25):
-            found = self._find(extent, timeline, internal=True)
-        return None if found is None else self._take(found, extent)
+    def _recycled(self, size: int, timeline: Timeline) -> Given | None:
+        found = self._find(size, timeline, internal=False)
+        if found is None and self.reuse.may_wait():
+            found = self._find(size, timeline, internal=True)
+        return None if found is None else self._take(found, size)
 
-    def _find(self, extent: int, timeline: Timeline, *, internal: bool) -> Cached | None:
+    def _find(self, size: int, timeline: Timeline, *, internal: bool) -> Cached | None:
         """Return the block to reuse: of the same size if there is one, else of the smallest that is large enough."""
-        for size in [extent, *sorted(size for size in self._cached if size > extent)]:
-            for cached in self._cached.get(size, ())[: -_MOST_CANDIDATES - 1 : -1]:
-                if size > _MOST_WASTE * extent and not cached.is_complete:
+        same, least = rounded(size), self.reuse.least(size)
+        for extent in [same, *sorted(extent for extent in self._cached if extent >= least and extent != same)]:
+            for cached in self._cached.get(extent, ())[: -_MOST_CANDIDATES - 1 : -1]:
+                if extent > _MOST_WASTE * same and not cached.is_complete:
                     continue
-                if self._may_reuse(cached, timeline) or (internal and self.allows(INTERNAL_DEPENDENCIES)):
+                if self.reuse.may_take(self, cached, timeline) or (internal and self.allows(INTERNAL_DEPENDENCIES)):
                     return cached
         return None
 
-    def _may_reuse(self, cached: Cached, timeline: Timeline) -> bool:
-        if cached.freed is None or cached.timeline == timeline.index:
-            return True
-        if self.allows(FOLLOW_EVENTS) and timeline.has_seen(cached.timeline, cached.position):
-            return True
-        # Opportunistic reuse is left to chance only where the contract is simulated: the driver always does it (A-03),
-        # also where the program forbids it, for what the host has waited for.
-        if not self.contract:
-            return cached.freed.done
-        return cached.freed.done and self.allows(OPPORTUNISTIC) and self.policy.chance(0.75)
-
-    def _take(self, cached: Cached, extent: int) -> Given:
+    def _take(self, cached: Cached, size: int) -> Given:
         block = cached.block
+        extent = self.reuse.part(size, block.extent)
         same = self._cached[block.extent]
         same.remove(cached)
         if not same:

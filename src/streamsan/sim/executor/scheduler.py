@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from streamsan.sim.executor.schedules import DeadlockError, Policy
-from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, closure
+from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, Underway, closure
 
 MOST_PENDING = 100_000
 """Unfinished tasks at which a launch begins to run some, as it waits when a driver's queue is full."""
@@ -17,7 +17,7 @@ _TASK_MS = 0.002
 class Scheduler:
     """Holds what is not done. Finished tasks are forgotten."""
 
-    def __init__(self, policy: Policy, run_body: Callable[[Task, Body], None]) -> None:
+    def __init__(self, policy: Policy, run_body: Callable[[Task, Body], Underway | None]) -> None:
         self.policy = policy
         self.now = 0.0
         """the simulated clock, ms"""
@@ -30,12 +30,37 @@ class Scheduler:
         self._ready: list[Task] = []
         self._blocked: list[Task] = []
         """ready but for the value that they wait for"""
+        self._underway: dict[Task, Underway] = {}
+        """tasks that have begun: a host function's body, which waits for the program"""
         self._next_number = 1
 
     @property
     def has_ready(self) -> bool:
-        """Whether anything may run now."""
-        return bool(self._ready or self._blocked)
+        """Whether anything may run, or end, now."""
+        return bool(self._ready or self._blocked or self._underway)
+
+    @property
+    def is_underway(self) -> bool:
+        """Whether a host function has begun and not ended."""
+        return bool(self._underway)
+
+    def host_is_free(self) -> bool:
+        """Return whether the driver's thread may begin a host function: it runs one after another."""
+        return not self._underway
+
+    def abandon(self) -> None:
+        """Forget what is under way: it never ends."""
+        self._underway.clear()
+
+    @property
+    def latest(self) -> int:
+        """The number of the task that was issued last."""
+        return self._next_number - 1
+
+    @property
+    def blocked(self) -> int:
+        """The number of tasks that wait for nothing but a value."""
+        return len(self._blocked)
 
     # -- issuing ----------------------------------------------------------------------------------
     def issue(
@@ -81,6 +106,21 @@ class Scheduler:
             self._relieve()
         return task
 
+    def follow_kernel(
+        self, timeline: Timeline, label: str, body: Body | None, *, overtakes: bool, runs_early: bool
+    ) -> Task:
+        """Issue a kernel; what comes later follows all of it.
+
+        `overtakes`: it may begin when the kernel right before it may, whether that has ended or not, and `runs_early`
+        if all that it does may come then (else the kernels behind it may be the ones to come early).
+        """
+        before = timeline.before_kernel() if overtakes else None
+        waited = timeline.awaited() if before is None else before
+        early = () if before is None or not runs_early else (self.issue(timeline, label, body, before),)
+        task = self.follow(timeline, label, None if early else body, early)
+        timeline.kernel = task, tuple(waited)
+        return task
+
     # -- waiting ----------------------------------------------------------------------------------
     def wait(self, targets: Sequence[Task]) -> None:
         """Run until the targets are done. Raises DeadlockError."""
@@ -97,24 +137,38 @@ class Scheduler:
         if self._ready or self._blocked:
             self.policy.after_call(self)
 
+    def settle(self) -> bool:
+        """Let what is under way go on as far as it can; return whether a task has ended so."""
+        ended = [task for task, underway in self._underway.items() if underway.settle()]
+        for task in ended:
+            self._underway.pop(task).end()
+            if not task.done:  # its context may have ended meanwhile
+                self._finish(task)
+        return bool(ended)
+
     def idle(self) -> None:
         """Run a share of what is pending, one piece at least: the program sleeps."""
+        self.settle()
         for _ in range(1 + self.pending // 16):
             if not self.policy.idle(self):
                 break
 
     def idle_for_long(self) -> None:
         """Run all that can: the program waits for something that is not CUDA."""
+        self.settle()
         while self.policy.idle(self):
             pass
 
     def stuck(self, targets: Sequence[Task]) -> None:
         """Nothing can run that a wait needs: let other host threads go on, or raise DeadlockError."""
-        if self.let_others_run is not None and self.let_others_run():
+        if self.settle() or (self.let_others_run is not None and self.let_others_run()):
             return
         awaited = next((task.label for task in targets if not task.done), "work")
         blocked = list(dict.fromkeys(task.label for task in self._blocked[:3])) or ["nothing that is known"]
         site = self._blocked[0].site if self._blocked else 0
+        if self._underway:
+            begun = next(iter(self._underway))
+            raise DeadlockError(f"the host waits for {awaited}, and {begun.label}, which has begun, for it", begun.site)
         why = "it" if blocked == [awaited] else ", ".join(blocked)
         raise DeadlockError(
             f"the host waits for {awaited}, but nothing can run: {why} is not met, and nobody is left to change it",
@@ -189,11 +243,23 @@ class Scheduler:
     def _run(self, task: Task) -> None:
         self._take(task)
         body, task.body = task.body, None
+        underway = None
         try:
             if body is not None:
-                self._run_body(task, body)
+                underway = self._run_body(task, body)
         finally:
-            self._finish(task)
+            if underway is None:
+                self._finish(task)
+        if underway is not None:
+            self._underway[task] = underway
+            if not self.settle():
+                self._hold_back()
+
+    def _hold_back(self) -> None:
+        """Host functions that were ready are so no longer: one has begun, and waits."""
+        for task in [task for task in self._ready if task.condition == self.host_is_free]:
+            self._take(task)
+            self._blocked.append(task)
 
     def _finish(self, task: Task) -> None:
         self.now += _TASK_MS

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from streamsan.model.state import Pool as ModelPool
 from streamsan.sim.executor.memory import Block, SimulatedMemory
+from streamsan.sim.executor.memory_files import check_file
 from streamsan.sim.executor.physical import Backing, unmap
 from streamsan.sim.executor.recycling import Given, Heap, Pool
 from streamsan.sim.executor.regions import ForeignRange, Region
-from streamsan.sim.executor.schedules import Policy
+from streamsan.sim.executor.reuse import Reuse
 from streamsan.sim.executor.tasks import Task, Timeline
 from streamsan.vocabulary import MemoryKind
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context, OtherHandle
+    from streamsan.model.state import Context, OtherHandle, Physical
 
 DEVICE_BYTES = 4 << 30
 """memory of one simulated device"""
@@ -51,10 +54,13 @@ DIES_WITH_CONTEXT = frozenset(
 class Storage:
     """All memory of the machine."""
 
-    def __init__(self, memory: SimulatedMemory, policy: Policy, *, contract: bool) -> None:
+    def __init__(self, memory: SimulatedMemory, reuse: Reuse) -> None:
         self.memory = memory
-        self._policy = policy
-        self._contract = contract
+        self.on_discard: Callable[[Block], bool] | None = None
+        """Called when memory is freed; True: it is other processes' as well, and all is done."""
+        self.on_stream_free: Callable[[Block], None] | None = None
+        """Called when memory is freed in a stream's order."""
+        self._reuse = reuse
         self._heaps: dict[int, Heap] = {}
         self._host: Heap | None = None
         self._graphs: Heap | None = None
@@ -120,7 +126,7 @@ class Storage:
         block = Block(address, size, size, MemoryKind.MAPPED, _ordinal(context), context, region)
         backing = None if physical is None else self._backing.get(physical)
         if physical is not None and backing is None:
-            backing = self._backing[physical] = Backing(size)
+            backing = self._backing[physical] = Backing(max(size, getattr(physical, "size", 0)))
         if backing is None or not backing.map(address, size):
             self.memory.fill_fresh(block)
         elif backing.is_fresh:
@@ -128,6 +134,27 @@ class Storage:
             self.memory.fill_fresh(block)
         self.memory.add(block)
         return address
+
+    def share_physical(self, physical: Physical) -> int | None:
+        """Return a file that is physical memory, for another process; None where there is none."""
+        backing = self._backing.get(physical)
+        if backing is None:
+            backing = self._backing[physical] = Backing(physical.size)
+        backing.is_fresh = False  # from here on others may have written
+        return backing.shared()
+
+    def open_physical(self, physical: Physical, file: int) -> int:
+        """Let physical memory be that of another process's file; return its size, 0 if the file is none."""
+        try:
+            size = os.fstat(file).st_size
+            check_file(file, size)
+            if size <= 0 or size % VMM_GRANULARITY:
+                return 0
+            own = os.dup(file)
+        except (OSError, OverflowError):
+            return 0
+        self._backing[physical] = Backing(size, own)
+        return size
 
     def release_physical(self, physical: OtherHandle) -> None:
         """Forget physical memory that nothing maps any more."""
@@ -138,6 +165,8 @@ class Storage:
     # -- unmaking ---------------------------------------------------------------------------------
     def discard(self, block: Block) -> None:
         """Free now, whatever is pending. What is touched there from here on is poison, the next owner's, or 700."""
+        if self.on_discard is not None and self.on_discard(block):
+            return
         if block.kind is MemoryKind.REGISTERED:
             self.memory.remove(block)
             return
@@ -149,6 +178,10 @@ class Storage:
             self.memory.remove(block)
             unmap(block.start, block.size)
             return
+        self.release(block)
+
+    def release(self, block: Block) -> None:
+        """Give a block back to where it came from."""
         self.memory.fill_freed(block)
         if isinstance(block.pool, Pool):
             block.pool.release(block, None, -1, 0)
@@ -158,6 +191,8 @@ class Storage:
     def discard_in_stream(self, block: Block, freed: Task, timeline: Timeline) -> None:
         """Give a pool's block back at the call of a stream-ordered free; `freed` is the free itself."""
         assert isinstance(block.pool, Pool)
+        if self.on_stream_free is not None:
+            self.on_stream_free(block)
         block.pool.release(block, freed, timeline.index, timeline.position)
 
     def revive(self, block: Block) -> None:
@@ -187,7 +222,7 @@ class Storage:
         pool = self._pools.get(key)
         if pool is None:
             heap = self._heap(ordinal)
-            pool = self._pools[key] = Pool(heap, ordinal, self._policy, self._contract)
+            pool = self._pools[key] = Pool(heap, ordinal, self._reuse)
             heap.pools.append(pool)
         pool.handle = known or pool.handle
         return pool

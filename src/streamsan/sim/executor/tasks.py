@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from streamsan.model.state import Context
 
-Body = Callable[[], None]
+
+class Underway(Protocol):
+    """Work that has begun and goes on beside everything else: the body of a host function."""
+
+    def settle(self) -> bool:
+        """Let it go on until it ends or waits for the program; return whether it has ended."""
+
+    def end(self) -> None:
+        """It has ended, and its task is about to."""
+
+
+Body = Callable[[], Underway | None]
+"""Does a task's work, or begins it."""
 _MOST_KNOWN = 512
 Clock = dict[int, int]
 """timeline's index -> the position up to which its work is ordered before. Never changed once made."""
@@ -74,7 +86,7 @@ class ContextWork:
 class Timeline:
     """A stream of one context (of one host thread, for a per-thread default stream)."""
 
-    __slots__ = ("blocking", "clock", "index", "is_legacy", "last", "position", "work")
+    __slots__ = ("blocking", "clock", "index", "is_legacy", "kernel", "last", "position", "work")
 
     def __init__(self, index: int, work: ContextWork, *, blocking: bool, is_legacy: bool) -> None:
         self.index = index
@@ -84,6 +96,8 @@ class Timeline:
         self.is_legacy = is_legacy
         self.last: Task | None = None
         """the last one issued, None when it is done"""
+        self.kernel: tuple[Task, tuple[Task, ...]] | None = None
+        """the last kernel issued, and what it waited for"""
         self.position = 0
         """number of tasks issued"""
         self.clock: Clock = {}
@@ -99,6 +113,14 @@ class Timeline:
     def awaited(self) -> list[Task]:
         """Return the tasks that the next one must wait for; also what a wait for the stream waits for."""
         tasks = [] if self.last is None else [self.last]
+        tasks.extend(other.last for other in self.neighbours() if other.last is not None)
+        return tasks
+
+    def before_kernel(self) -> list[Task] | None:
+        """Return what the kernel issued last waited for, and what came beside it since; None: no kernel was last."""
+        if self.kernel is None or self.kernel[0] is not self.last:
+            return None
+        tasks = [task for task in self.kernel[1] if not task.done]
         tasks.extend(other.last for other in self.neighbours() if other.last is not None)
         return tasks
 

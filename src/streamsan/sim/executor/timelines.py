@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,10 @@ class Timelines:
         self._next_index = 0
         self._many_streams = self._many_records = _MANY
         self._last_thread: HostThread | None = None
+        self.on_record: Callable[[Event, Record], None] | None = None
+        """Called when an event captures a timeline."""
+        self.others: Callable[[Event], Record | None] | None = None
+        """Gives the latest record of an event that other processes have too; None: only this one."""
 
     def works(self) -> list[ContextWork]:
         """Return what is under way, by context."""
@@ -89,11 +94,14 @@ class Timelines:
         """The event captures a timeline up to a task."""
         if len(self._records) >= self._many_records and event not in self._records:
             self._forget_events()
-        self._records[event] = Record(task, timeline.index, timeline.position, timeline.clock)
+        record = self._records[event] = Record(task, timeline.index, timeline.position, timeline.clock)
+        if self.on_record is not None:
+            self.on_record(event, record)
 
     def recorded(self, event: Event) -> Record | None:
         """Return what the event's latest record captured; None: it was never recorded."""
-        return self._records.get(event)
+        shared = None if self.others is None else self.others(event)
+        return self._records.get(event) if shared is None else shared
 
     def _new(self, work: ContextWork, *, blocking: bool, is_legacy: bool = False) -> Timeline:
         self._next_index += 1

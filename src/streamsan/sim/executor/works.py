@@ -7,11 +7,12 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
+from streamsan.model.host_calls import HostCall
 from streamsan.model.work import CopyWork, FillWork, HostWork, KernelWork, ValueWork, Work
 from streamsan.sim.executor import transfers
 from streamsan.sim.executor.memory import SimulatedMemory
-from streamsan.sim.executor.tasks import Body
-from streamsan.sim.payloads import Bytes, HostCall, IllegalAddressError, KernelCall, LaunchFailedError
+from streamsan.sim.executor.tasks import Body, Underway
+from streamsan.sim.payloads import Bytes, HostBody, IllegalAddressError, KernelCall, LaunchFailedError
 
 if TYPE_CHECKING:
     from streamsan.model.state import Context
@@ -36,26 +37,60 @@ def label_of(work: Work) -> str:
             return "a marker"
 
 
-def body_of(memory: SimulatedMemory, work: Work, running: Context | None) -> Body | None:
-    """Return what runs on a device for a work; None: nothing. It raises IllegalAddressError, LaunchFailedError."""
-    match work:
-        case KernelWork():
-            return lambda: _kernel(memory, work, running)
-        case CopyWork():
-            # Decided when the work is issued: addresses that were the device's must not become the host's meanwhile,
-            # where a copy would overwrite whatever Python has put there.
-            from_host, to_host = memory.is_pageable(work.source.address), memory.is_pageable(work.to.address)
-            return lambda: transfers.copy(memory, work, from_host, to_host)
-        case FillWork():
-            return lambda: transfers.fill(memory, work)
-        case HostWork():
-            return None if work.payload is None else lambda: _host_function(work)
-        case ValueWork() if work.condition == "write":
-            return lambda: transfers.write_value(memory, work)
-        case ValueWork():
-            return lambda: _touch(memory, work)
-        case _:
+class Works:
+    """Makes of a work what runs on the device, and what it waits for."""
+
+    def __init__(self, memory: SimulatedMemory, host_is_free: Callable[[], bool]) -> None:
+        self.begin_host_call: Callable[[HostCall], Underway] | None = None
+        """Begins the body of a host function on the driver's thread; without it bodies run where they are reached."""
+        self._memory = memory
+        self._host_is_free = host_is_free
+
+    def body(self, work: Work, running: Context | None) -> Body | None:
+        """Return what runs on a device; None: nothing. It raises IllegalAddressError, LaunchFailedError."""
+        memory = self._memory
+        match work:
+            case KernelWork():
+                return lambda: _kernel(memory, work, running)
+            case CopyWork():
+                # Decided when the work is issued: addresses that were the device's must not become the host's
+                # meanwhile, where a copy would overwrite whatever Python has put there.
+                from_host, to_host = memory.is_pageable(work.source.address), memory.is_pageable(work.to.address)
+                return lambda: transfers.copy(memory, work, from_host, to_host)
+            case FillWork():
+                return lambda: transfers.fill(memory, work)
+            case HostWork():
+                return self._host_body(work)
+            case ValueWork() if work.condition == "write":
+                return lambda: transfers.write_value(memory, work)
+            case ValueWork():
+                return lambda: _touch(memory, work)
+            case _:
+                return None
+
+    def condition(self, work: Work) -> Callable[[], bool] | None:
+        """Return what a work waits for besides its predecessors; None: nothing."""
+        if isinstance(work, HostWork):
+            return self._host_is_free
+        if not isinstance(work, ValueWork) or work.condition == "write":
             return None
+        memory = self._memory
+
+        def met() -> bool:
+            try:
+                return transfers.is_met(memory, work)
+            except IllegalAddressError:
+                return True  # its body meets the same error, where it is a fault of the context
+
+        return met
+
+    def _host_body(self, work: HostWork) -> Body | None:
+        call, begin = work.payload, self.begin_host_call
+        if call is None:
+            return None
+        if begin is not None and isinstance(call, HostCall):
+            return lambda: begin(call)
+        return lambda: run_quietly(cast(HostBody, call))
 
 
 def staged_body(memory: SimulatedMemory, work: CopyWork) -> Body:
@@ -66,20 +101,6 @@ def staged_body(memory: SimulatedMemory, work: CopyWork) -> Body:
         message = str(error)
         return lambda: _refuse(message)
     return lambda: transfers.put(memory, work, staged)
-
-
-def condition_of(memory: SimulatedMemory, work: Work) -> Callable[[], bool] | None:
-    """Return what a stream memory wait waits for; None: the work waits for nothing but its predecessors."""
-    if not isinstance(work, ValueWork) or work.condition == "write":
-        return None
-
-    def met() -> bool:
-        try:
-            return transfers.is_met(memory, work)
-        except IllegalAddressError:
-            return True  # its body meets the same error, where it is a fault of the context
-
-    return met
 
 
 def _kernel(memory: SimulatedMemory, work: KernelWork, running: Context | None) -> None:
@@ -99,11 +120,11 @@ def _kernel(memory: SimulatedMemory, work: KernelWork, running: Context | None) 
         memory.running = None
 
 
-def _host_function(work: HostWork) -> None:
+def run_quietly(body: HostBody) -> None:
+    """Run the body of a host function. What it raises has no caller that could take it: ctypes does the same."""
     try:
-        cast(HostCall, work.payload)()
+        body()
     except Exception as error:
-        # As ctypes does with a callback's exception: there is no caller that could take it.
         sys.unraisablehook(
             SimpleNamespace(
                 exc_type=type(error),

@@ -1,0 +1,1 @@
+"""What simulated processes share through IPC handles: bytes, the lives of what was exported, the order of events."""
