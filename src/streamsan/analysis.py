@@ -14,9 +14,8 @@ import numpy as np
 from streamsan.evidence import prove
 from streamsan.findings import Finding, Location, Place
 from streamsan.order import engine
-from streamsan.order.consumers import unconsumed_waits
 from streamsan.order.recordings import recording_limits, recording_remarks
-from streamsan.order.wide_waits import wide_waits
+from streamsan.order.source_waits import facts_on_waits
 from streamsan.recorder import family
 from streamsan.rules import findings_of
 from streamsan.rules.calls import not_understood
@@ -121,8 +120,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
         executed = executed_places(world.trace)
         places.update(executed)
         analysis = engine.analyse(world.trace)
-        unconsumed = unconsumed_waits(world.trace, analysis)
-        facts = [*analysis.facts, *unconsumed, *wide_waits(world.trace, analysis, unconsumed)]
+        facts = [*analysis.facts, *facts_on_waits(world.trace, analysis)]
         found[world.trace] = tuple(findings_of(world.trace, facts))
         worlds.append(CheckedWorld(world.entry, found[world.trace], executed))
     unread = [_unread(problem) for problem in reading.problems]
@@ -156,9 +154,19 @@ def analyse_trace(path: str, progress: Progress | None = None, name: str = "") -
 
 def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None) -> Checked:
     """Check a trace that is at hand; `sources` are texts that its findings may quote from. Raises TraceError."""
+    checked, found = _checked_trace(trace, path, sources)
+    return replace(checked, findings=tuple(prove(checked.findings, {trace: found})))
+
+
+def unproven_trace(trace: Trace, path: str) -> Checked:
+    """Check a trace that is at hand, without witnesses and fixes. Raises TraceError."""
+    return _checked_trace(trace, path, None)[0]
+
+
+def _checked_trace(trace: Trace, path: str, sources: Mapping[str, str] | None) -> tuple[Checked, tuple[Finding, ...]]:
+    """Check a trace, and return beside its findings all of them, also those that say the same."""
     analysis = engine.analyse(trace)
-    found = findings_of(trace, analysis.facts)
-    findings = once_per_reason(found)
+    found = tuple(findings_of(trace, analysis.facts))
     problems = list(trace.problems)
     if analysis.problems:
         problems.append(f"{analysis.problems} operations cannot be what they say, and were left out")
@@ -166,8 +174,8 @@ def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = Non
         problems.append("partial result: the trace was cut off, and only what it holds was checked")
     problems += recording_limits(trace, analysis)
     remarks = tuple(recording_remarks(trace, analysis))
-    proven = tuple(prove(findings, {trace: found}))
-    return Checked(path, proven, analysis.operations, sources or {}, tuple(problems), remarks)
+    findings = tuple(once_per_reason(found))
+    return Checked(path, findings, analysis.operations, sources or {}, tuple(problems), remarks), found
 
 
 def executed_places(trace: Trace) -> dict[Place, int]:

@@ -17,7 +17,7 @@ from streamsan.cli.rewriting import RewriteError, rewrite
 HEAD = """\
 #include <cuda_runtime.h>
 #define CHECK(call) do { if ((call) != cudaSuccess) throw 1; } while (0)
-__global__ void scale(float* v) { v[threadIdx.x] *= 2.0f; }
+__global__ void look(const float* v) { if (v[threadIdx.x] > 1e30f) __trap(); }
 """
 BEGIN = """\
     cudaStream_t s1, s2;
@@ -30,18 +30,19 @@ BEGIN = """\
     cudaEventRecord(ready, s1);
     cudaStreamWaitEvent(s2, ready, 0);
 """
+BOTH = "    look<<<1, 32, 0, s1>>>(d_x);\n"
+"""with a use in the first stream as well, freeing in the second one is no way out"""
 END = """\
     cudaStreamSynchronize(s1);
     return 0;
 }
 """
 BODY = """\
-    scale<<<1, 32, 0, s2>>>(d_x);
+    look<<<1, 32, 0, s2>>>(d_x);
     CHECK(cudaFreeAsync(d_x, s1));
 """
-RACE = f"{HEAD}int main() {{\n{BEGIN}{BODY}{END}"
+RACE = f"{HEAD}int main() {{\n{BEGIN}{BOTH}{BODY}{END}"
 
-EVENT = re.compile(r"\{\s*cudaEvent_t streamsan_event;[^{}]*cudaEventDestroy\(streamsan_event\)\)?;\s*\}")
 SHAPE = re.compile(r"[\s{}]")
 
 Run = pytest.CaptureFixture[str]
@@ -79,7 +80,7 @@ def test_diff_is_a_patch_that_git_applies(capsys: Run) -> None:
     status, out, err = run(capsys, "--diff", "src")
     assert status == 1
     assert out.startswith("--- a/src/deep/race.cu\n+++ b/src/deep/race.cu\n@@ ")
-    assert "streamsan: src/deep/race.cu:15: SS102: fix: " in err
+    assert "streamsan: src/deep/race.cu:16: SS102: fix: " in err
     assert Path("src/deep/race.cu").read_text(encoding="utf-8") == RACE, "--diff writes nothing"
     Path("p.diff").write_text(out, encoding="utf-8")
     subprocess.run(["git", "init", "-q", "."], check=True)
@@ -133,32 +134,34 @@ def test_byte_order_mark_stays(capsys: Run) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    if (d_x) CHECK(cudaFreeAsync(d_x, s1));\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    if (d_x)\n        CHECK(cudaFreeAsync(d_x, s1));  // gone\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    if (!d_x) return 1; else CHECK(cudaFreeAsync(d_x, s1));\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    for (int i = 0; i < 1; ++i)\n        CHECK(cudaFreeAsync(d_x, s1));\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x); CHECK(cudaFreeAsync(d_x, s1));\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    switch (1) {\n    case 1: cudaFreeAsync(d_x, s1); break;\n    }\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    do cudaFreeAsync(d_x, s1); while (0);\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    CHECK(cudaFreeAsync(\n        d_x,  // the memory\n        s1));\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    cudaError_t status = cudaFreeAsync(d_x, s1);\n    (void)status;\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    if (cudaFreeAsync(d_x, s1) != cudaSuccess) return 1;\n",
-        "    scale<<<1, 32, 0, s2>>>(d_x);\n    auto release = [&] { cudaFreeAsync(d_x, s1); };\n    release();\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    if (d_x) CHECK(cudaFreeAsync(d_x, s1));\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    if (d_x)\n        CHECK(cudaFreeAsync(d_x, s1));  // gone\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    if (!d_x) return 1; else CHECK(cudaFreeAsync(d_x, s1));\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    for (int i = 0; i < 1; ++i)\n        CHECK(cudaFreeAsync(d_x, s1));\n",
+        "    look<<<1, 32, 0, s2>>>(d_x); CHECK(cudaFreeAsync(d_x, s1));\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    switch (1) {\n    case 1: cudaFreeAsync(d_x, s1); break;\n    }\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    do cudaFreeAsync(d_x, s1); while (0);\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    CHECK(cudaFreeAsync(\n        d_x,  // the memory\n        s1));\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    cudaError_t status = cudaFreeAsync(d_x, s1);\n    (void)status;\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    if (cudaFreeAsync(d_x, s1) != cudaSuccess) return 1;\n",
+        "    look<<<1, 32, 0, s2>>>(d_x);\n    auto release = [&] { cudaFreeAsync(d_x, s1); };\n    release();\n",
     ],
 )
 def test_statements_of_all_shapes(capsys: Run, body: str) -> None:
-    text = f"{HEAD}int main() {{\n{BEGIN}{body}{END}"
+    text = f"{HEAD}int main() {{\n{BEGIN}{BOTH}{body}{END}"
     result = fixed(capsys, text)
     assert result.count("{") == result.count("}")
-    assert EVENT.search(result)
-    assert SHAPE.sub("", EVENT.sub("", result)) == SHAPE.sub("", text), "nothing but the event and braces came in"
+    assert "cudaStreamWaitEvent(s1, streamsan_event, 0)" in result
+    others = "\n".join(line for line in result.split("\n") if "streamsan_event" not in line)
+    assert SHAPE.sub("", others) == SHAPE.sub("", text), "nothing but the event and braces came in"
+    assert not any(len(line) > 120 for line in result.split("\n"))
 
 
 def test_two_findings_in_one_line(capsys: Run) -> None:
     begin = BEGIN.replace("float* d_x;", "float *d_x, *d_y;").replace(
         "    cudaEventRecord", "    cudaMallocAsync(&d_y, 4096, s1);\n    cudaEventRecord"
     )
-    body = "    scale<<<1, 32, 0, s2>>>(d_x);\n    scale<<<1, 32, 0, s2>>>(d_y);\n"
+    body = "    look<<<1, 32, 0, s2>>>(d_x);\n    look<<<1, 32, 0, s2>>>(d_y);\n"
     body += "    cudaFreeAsync(d_x, s1); cudaFreeAsync(d_y, s1);\n"
     result = fixed(capsys, f"{HEAD}int main() {{\n{begin}{body}{END}")
     assert "cudaFreeAsync(d_x, " in result
@@ -171,9 +174,8 @@ def test_two_programs_share_a_header(capsys: Run) -> None:
     wrong = RACE.replace("CHECK(cudaFreeAsync(d_x, s1))", "release(d_x, s1)").replace(
         "#define", '#include "release.cuh"\n#define'
     )
-    right = wrong.replace("release(d_x, s1)", "release(d_x, s2)").replace(
-        "cudaStreamSynchronize(s1)", "cudaStreamSynchronize(s2)"
-    )
+    right = wrong.replace(BOTH, "").replace("release(d_x, s1)", "release(d_x, s2)")
+    right = right.replace("cudaStreamSynchronize(s1)", "cudaStreamSynchronize(s2)")
     Path("wrong.cu").write_text(wrong, encoding="utf-8")
     Path("right.cu").write_text(right, encoding="utf-8")
     status, out, err = run(capsys, "--fix", "wrong.cu", "right.cu")
@@ -186,7 +188,7 @@ def test_two_programs_share_a_header(capsys: Run) -> None:
 def test_files_elsewhere_are_not_touched(capsys: Run, tmp_path: Path) -> None:
     os.makedirs("project")
     os.makedirs("library")
-    body = f"inline int run() {{\n{BEGIN}{BODY}{END}"
+    body = f"inline int run() {{\n{BEGIN}{BOTH}{BODY}{END}"
     Path("library/run.cuh").write_text(f"{HEAD}{body}", encoding="utf-8")
     Path("project/a.cu").write_text('#include "run.cuh"\nint main() { return run(); }\n', encoding="utf-8")
     status, _, err = run(capsys, "--fix", "project/a.cu", "-I", "library")
@@ -196,7 +198,7 @@ def test_files_elsewhere_are_not_touched(capsys: Run, tmp_path: Path) -> None:
 
 
 def test_a_header_beside_is_edited(capsys: Run) -> None:
-    body = f"inline int run() {{\n{BEGIN}{BODY}{END}"
+    body = f"inline int run() {{\n{BEGIN}{BOTH}{BODY}{END}"
     Path("run.cuh").write_text(f"{HEAD}{body}", encoding="utf-8")
     Path("a.cu").write_text('#include "run.cuh"\nint main() { return run(); }\n', encoding="utf-8")
     assert run(capsys, "--fix", "a.cu")[0] == 0
@@ -217,7 +219,8 @@ def test_suppressed_and_unselected_findings_stay(capsys: Run) -> None:
 
 
 def test_a_right_program_keeps_its_file(capsys: Run) -> None:
-    right = RACE.replace("s1));", "s2));").replace("cudaStreamSynchronize(s1)", "cudaStreamSynchronize(s2)")
+    right = RACE.replace(BOTH, "").replace("s1));", "s2));")
+    right = right.replace("cudaStreamSynchronize(s1)", "cudaStreamSynchronize(s2)")
     Path("a.cu").write_text(right, encoding="utf-8")
     os.utime("a.cu", (1, 1))
     run(capsys, "--fix", "a.cu")
@@ -288,7 +291,23 @@ def test_dominated_waits_go_together(capsys: Run) -> None:
     text = RACE.replace(
         "    CHECK(cudaFreeAsync(d_x, s1));\n", f"{wait}{wait}{wait}    cudaFreeAsync(d_x, s1);\n{wait}"
     )
-    assert fixed(capsys, text) == text.replace(f"{wait}{wait}{wait}", wait).replace(f"s1);\n{wait}", "s1);\n")
+    expected = text.replace(f"{wait}{wait}{wait}", wait).replace(f"s1);\n{wait}", "s1);\n")
+    assert fixed(capsys, text, "a.cu", "--notes") == expected
+    assert fixed(capsys, text, "a.cu", "--select", "SS504") == expected
+
+
+def test_notes_that_are_not_shown_are_left_alone(capsys: Run) -> None:
+    wait = "    cudaStreamSynchronize(s1);\n"
+    Path("a.cu").write_text(RACE.replace(BODY, "").replace(wait, wait + wait), encoding="utf-8")
+    status, out, err = run(capsys, "--diff", "a.cu")
+    assert (status, out) == (0, "")
+    assert "notes were left alone" in err or "1 note was left alone" in err
+    assert run(capsys, "--diff", "--notes", "a.cu")[1]
+
+
+def test_a_second_run_with_notes_changes_nothing(capsys: Run) -> None:
+    litmus = Path(__file__).parents[1] / "litmus" / "ss102_event_recorded_too_early.wrong.cu"
+    fixed(capsys, litmus.read_bytes(), "a.cu", "--notes")
 
 
 def test_patch_of_a_file_without_a_newline_at_its_end() -> None:
@@ -306,13 +325,15 @@ def test_rewrite_refuses_what_is_not_what_was_read(tmp_path: Path) -> None:
     assert path.read_bytes() == b"new"
 
 
-def test_waits_that_nobody_asks_about_stay(capsys: Run) -> None:
-    text = RACE.replace("    return 0;", "    cudaStreamSynchronize(s2);\n    return 0;")
-    assert "    cudaStreamSynchronize(s2);\n" not in fixed(capsys, text)
-    for options in (["--ignore", "SS504"], ["--select", "SS102"]):
-        assert "    cudaStreamSynchronize(s2);\n" in fixed(capsys, text, "a.cu", *options)
-    marked = text.replace("Synchronize(s2);", "Synchronize(s2);  // streamsan: ignore[SS504] for the log")
-    assert "    cudaStreamSynchronize(s2);  // streamsan" in fixed(capsys, marked)
+def test_a_wait_that_is_not_needed_any_more_stays(capsys: Run) -> None:
+    litmus = Path(__file__).parents[1] / "litmus" / "ss108_malloc_freed.wrong.cu"
+    Path("a.cu").write_bytes(litmus.read_bytes())
+    waits = [number for number, line in enumerate(litmus.read_text(encoding="utf-8").split("\n"), 1) if "Sync" in line]
+    _, out, err = run(capsys, "--diff", "a.cu")
+    assert "\n-" not in out.replace("\n--- ", "")
+    assert f"(the wait of line {waits[0]} is not needed any more then)" in err, "the line is that of the file as it is"
+    for options in (["--ignore", "SS504"], ["--select", "SS108"]):
+        assert "not needed any more" not in run(capsys, "--diff", *options, "a.cu")[2]
 
 
 def test_patch_names_files_with_spaces(capsys: Run) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamsan.cuda_source.edits.calls import api_name, check_for, stream_argument, wrapper_of
+from streamsan.cuda_source.edits.calls import api_name, stream_argument
+from streamsan.cuda_source.edits.checks import check_at
 from streamsan.cuda_source.edits.insertion import Layout, NoPlaceError
 from streamsan.cuda_source.edits.scope import Scope
 from streamsan.cuda_source.edits.spots import Spot, find
@@ -131,7 +132,7 @@ def test_a_statement_goes_with_its_line_only_where_it_is_alone() -> None:
     for body, expected in (
         ("    g();\n    h();\n", "    h();\n"),
         ("    g(); h();\n", "    h();\n"),
-        ("    if (n) g();\n", "    if (n) ;\n"),
+        ("    if (n) g();\n    h();\n", "    h();\n"),
         ("    g(); // why\n    h();\n", "    h();\n"),
     ):
         text = function(body)
@@ -147,7 +148,7 @@ def test_moved_behind_another_statement() -> None:
     block = spot.block
     assert block is not None
     source = SourceBytes(text.encode())
-    result = source.edited(Layout({NAME: source}).moved(spot, block.body[1])).decode()
+    result = source.edited(Layout({NAME: source}).moved([block.body[0]], block.body[1])).decode()
     assert result == function("    if (n) {\n        h();\n    }\n    g();  // free\n    k();\n")
     assert target.block is not block
 
@@ -228,12 +229,51 @@ def test_calls_without_a_stream() -> None:
     assert api_name(call_in(function("    g(p);\n"), "g")) is None
 
 
-def test_the_check_is_that_of_the_neighbours() -> None:
-    text = function("    OK(cudaMalloc(&p, 4));\n    OK(cudaMemset(p, 0, 4));\n    k<<<1, 1>>>(p);\n    cudaFree(p);\n")
+def checked(body: str, part: str, driver: bool = False, before: str = "") -> list[str]:
+    """Return how a call that is put in before `part` is checked."""
+    text = function(body, before)
     unit = read_text(text, NAME)
-    assert check_for(spot_of(unit, text, "k<<<1, 1>>>(p)"), driver=False) == "OK"
-    assert check_for(spot_of(unit, text, "cudaFree(p)"), driver=False) == ""
-    assert check_for(spot_of(unit, text, "cudaMemset(p, 0, 4)"), driver=False) == "OK"
-    assert check_for(spot_of(unit, text, "k<<<1, 1>>>(p)"), driver=True) == ""
-    statement = spot_of(unit, text, "cudaMemset(p, 0, 4)").statement
-    assert wrapper_of(statement) == ("OK", "cudaMemset")
+    spot = spot_of(unit, text, part)
+    check = check_at(spot, driver, Layout({NAME: SourceBytes(text.encode())}), Scope(unit, spot))
+    return check.around("cuEventRecord(e, s)" if driver else "cudaEventRecord(e, s)")
+
+
+def test_the_check_is_that_of_the_neighbours() -> None:
+    body = "    OK(cudaMalloc(&p, 4));\n    OK(cudaMemset(p, 0, 4));\n    k<<<1, 1>>>(p);\n    cudaFree(p);\n"
+    assert checked(body, "k<<<1, 1>>>(p)") == ["OK(cudaEventRecord(e, s));"]
+    assert checked(body, "cudaFree(p)") == ["cudaEventRecord(e, s);"]
+    assert checked(body, "cudaMemset(p, 0, 4)") == ["OK(cudaEventRecord(e, s));"]
+    assert checked(body, "k<<<1, 1>>>(p)", driver=True) == ["cuEventRecord(e, s);"]
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        ('OK(cudaFree(p), "free p");', 'OK(cudaEventRecord(e, s), "cudaEventRecord");'),
+        ("check(cudaFree(p), __FILE__, __LINE__);", "check(cudaEventRecord(e, s), __FILE__, __LINE__);"),
+        ('check(cudaFree(p), "freeing %d of %p", n, p);', 'check(cudaEventRecord(e, s), "cudaEventRecord");'),
+        ("assert(cudaFree(p) == cudaSuccess);", "assert(cudaEventRecord(e, s) == cudaSuccess);"),
+        ("ASSERT_EQ(cudaSuccess, cudaFree(p));", "ASSERT_EQ(cudaSuccess, cudaEventRecord(e, s));"),
+        ('CHECK(cudaFree(p)) << "x";', 'CHECK(cudaEventRecord(e, s)) << "x";'),
+        ("if (auto r = cudaFree(p); r) return;", "if (auto r = cudaEventRecord(e, s); r) return;"),
+        ("if (cudaFree(p) != cudaSuccess) return;", "if (cudaEventRecord(e, s) != cudaSuccess) return;"),
+        ('if (cudaFree(p)) { puts("cudaFree"); }', 'if (cudaEventRecord(e, s)) { puts("cudaEventRecord"); }'),
+        ("ok = ok && good(cudaFree(p));", "cudaEventRecord(e, s);"),
+        ("(void)cudaFree(p);", "cudaEventRecord(e, s);"),
+        ("puts(cudaGetErrorString(cudaGetLastError()));", "cudaEventRecord(e, s);"),
+        ("work([&] { OK(cudaFree(p)); return 1; });", "cudaEventRecord(e, s);"),
+    ],
+)  # fmt: skip
+def test_checks_of_all_shapes(check: str, expected: str) -> None:
+    assert checked(f"    {check}\n    k<<<1, 1>>>(p);\n", "k<<<1, 1>>>(p)") == [expected]
+
+
+def test_a_check_of_the_next_statement_goes_along() -> None:
+    body = "    cudaError_t r = cudaMalloc(&p, 4);\n    if (r != cudaSuccess)\n        return;\n    k<<<1, 1>>>(p);\n"
+    expected = ["r = cudaEventRecord(e, s);", "if (r != cudaSuccess)", "    return;"]
+    assert checked(body, "k<<<1, 1>>>(p)") == expected
+
+
+def test_a_check_with_names_that_are_not_visible_is_not_copied() -> None:
+    body = "    {\n        int log = 0;\n        OK(cudaMalloc(&p, 4), log);\n    }\n    k<<<1, 1>>>(p);\n"
+    assert checked(body, "k<<<1, 1>>>(p)") == ["cudaEventRecord(e, s);"]

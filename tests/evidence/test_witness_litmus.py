@@ -98,7 +98,7 @@ def wrong_words(trace: Trace) -> list[str]:
         different |= {name(place[0]) for place in seen.reads.keys() ^ expected.reads.keys()}
         different |= {name(place[0]) for place in both if not same(seen.reads[place], expected.reads[place])}
         different |= {
-            f"{name(number)}: {seen.faults[number]}" for number in seen.faults.keys() - expected.faults.keys()
+            f"{name(place[0])}: {seen.faults[place]}" for place in seen.faults.keys() - expected.faults.keys()
         }
     return sorted(different)
 

@@ -48,21 +48,55 @@ def memory_of(finding: Finding) -> int:
 
 
 def says_nothing_new(witness: Witness) -> bool:
-    """Tell whether no word can differ: a copy onto itself, or a host function, of which nobody knows what it writes."""
+    """Tell whether no word can differ: a copy onto itself, or back of what was copied from there, an atomic access, which
+    other ones may come before or after, a graph that only allocates, a host function, of which nobody knows what it
+    writes, or the end of a registration that the work does without: it was issued before."""
     plan = witness.plan
     last = max(plan.ahead.sequence, plan.behind.sequence)
     pieces: list[Step | Node] = []
-    for step in read_program(witness.trace, last).steps:
+    steps = read_program(witness.trace, last).steps
+    if plan.behind.sequence < registered_at(plan.ahead.sequence, steps):
+        return True
+    for step in steps:
         pieces += [
             piece for piece in (step, *step.nodes) if piece.sequence in (plan.ahead.sequence, plan.behind.sequence)
         ]
     copies = [piece for piece in pieces if piece.kind in (OperationKind.COPY, NodeKind.COPY)]
     sources = {access.memory.number for copy in copies for access in copy.accesses if not access.writes}
     onto_itself = any(len({access.memory.number for access in copy.accesses}) < 2 for copy in copies)
+    earlier = {_direction(step) for step in steps if step.sequence < plan.ahead.sequence}
+    back = any(_direction(copy)[::-1] in earlier - {()} for copy in copies)
     return (
         onto_itself
+        or back
+        or (plan.behind.kind is OperationKind.GRAPH_LAUNCH and not touched(witness))
+        or any(access.atomic for piece in pieces for access in piece.accesses)
         or (len(copies) == len(pieces) and len(sources) < 2)
         or any(piece.kind is OperationKind.HOST_FUNCTION for piece in pieces)
+    )
+
+
+def _direction(piece: Step | Node) -> tuple[int, ...]:
+    """Return the numbers of the memory that a copy writes and reads, nothing for other work."""
+    copies = piece.kind in (OperationKind.COPY, NodeKind.COPY) and len(piece.accesses) == 2
+    return tuple(access.memory.number for access in piece.accesses) if copies else ()
+
+
+def registered_at(number: int, steps: list[Step]) -> int:
+    """Return where the host memory was registered whose registration an operation ends, 0 where it ends none."""
+    memory = next((step.memory for step in steps if step.sequence == number and step.overlays), None)
+    made = (step.sequence for step in steps if step.sequence < number and step.overlays and step.memory is memory)
+    return max(made, default=0) if memory is not None else 0
+
+
+def touched(witness: Witness) -> bool:
+    """Tell whether a node of the launch that comes last accesses memory."""
+    number = witness.plan.behind.sequence
+    launches = [
+        step for step in read_program(witness.trace, number).steps if step.kind is OperationKind.GRAPH_INSTANTIATE
+    ]
+    return any(
+        node.accesses and node.kind not in (NodeKind.ALLOC, NodeKind.FREE) for step in launches for node in step.nodes
     )
 
 
@@ -89,6 +123,9 @@ def complaints(trace: Trace) -> list[str]:
         assert witness.plan.certain or witness.plan.behind.sequence not in witness.ahead.works
         assert all(number < witness.plan.ahead.sequence for number in witness.ahead.works | witness.ahead.calls)
         shown = replay(witness)
+        if witness.plan.behind.status > 0:
+            assert shown.problem == "the call itself fails, and touches nothing"
+            continue
         # Of several mistakes with one memory, each may hide what another does.
         alone = [memory_of(other) for other, _ in found].count(memory_of(finding)) == 1
         if shown.refused or (not shown.damage and alone and not says_nothing_new(witness)):

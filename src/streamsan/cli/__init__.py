@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 from streamsan.cli.pipes import silence_stdout
+from streamsan.report.excerpt import printable
 
 INTERRUPTED = 130
 BAD_USAGE = 2
@@ -42,3 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         silence_stdout()
         return 0
+    except Exception as error:
+        # A defect of ours, wherever it is: nobody is helped by a traceback but who asks for it.
+        if os.environ.get("STREAMSAN_DEBUG"):
+            raise
+        from streamsan.cli.defects import defect
+
+        click.echo(f"streamsan: {printable(defect(error))}", err=True)
+        return BAD_USAGE

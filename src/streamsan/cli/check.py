@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from streamsan.analysis import TRACE_SUFFIX, Checked, SourceOptions, UnreadableError, analyse_path
+from streamsan.analysis import TRACE_SUFFIX, Checked, SourceOptions, analyse_path
 from streamsan.cli import fixing
-from streamsan.cli.defects import defect
+from streamsan.cli.defects import problem_of
 from streamsan.cli.inputs import Input, expand
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.progress import progress
@@ -27,6 +27,7 @@ Examples:
   streamsan check run.sst --format json
   streamsan check . --select SS1,SS2 --notes
   streamsan check --diff src/ | git apply
+  streamsan check --diff --format json pipeline.cu
 
 Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadable input.
 """
@@ -40,7 +41,12 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
 )
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@click.option("--diff", "diff", is_flag=True, help="Print a patch that fixes what can be fixed; exit with 1 if any.")
+@click.option(
+    "--diff",
+    "diff",
+    is_flag=True,
+    help="Print a patch for what the report shows; exit with 1 if any. As JSON: the report, with each finding's edits.",
+)
 @click.option("--fix", "fix", is_flag=True, help="Write these fixes into the sources, then check them again.")
 def check(
     paths: Sequence[str],
@@ -56,9 +62,11 @@ def check(
     inputs, unreadable = expand(paths)
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
-    if diff or fix:
-        edited = _sought(inputs, options, reporting)
-        if diff:
+    patch = diff and reporting.form == "text"
+    if patch or fix:
+        with _sought() as tell:
+            edited = fixing.seek(inputs, options, reporting, tell)
+        if patch:
             changes = fixing.show(edited, reporting.notes)
             wrong = [*unreadable, *edited.unreadable, *edited.failed]
             say_each(wrong)
@@ -69,6 +77,10 @@ def check(
             return 2
     results, failed, problems = _check_all(inputs, options)
     unreadable += failed
+    if diff:
+        with _sought() as tell:
+            results, failed = fixing.with_edits(results, options, reporting, tell)
+        unreadable += failed
     report = reporting.report(results, [*unreadable, *problems])
     say_problems(report)
     if results or reporting.form == "json":
@@ -76,11 +88,14 @@ def check(
     return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
 
 
-def _sought(inputs: Sequence[Input], options: SourceOptions, reporting: ReportOptions) -> fixing.Edited:
+@contextmanager
+def _sought() -> Iterator[fixing.Tell]:
+    """Give a function that shows for which source edits are sought, and how many findings are done."""
     with progress() as show:
-        if show is not None:
-            show("seeking edits", 0, len(inputs))
-        return fixing.seek(inputs, options, reporting)
+        if show is None:
+            yield lambda path, done, total: None
+        else:
+            yield lambda path, done, total: show(f"edits of {printable(path)[-60:]}", done, total)
 
 
 def _print(report: str) -> None:
@@ -114,14 +129,8 @@ def _check_all(inputs: Sequence[Input], options: SourceOptions) -> tuple[list[Ch
                 continue
             try:
                 result = analyse_path(item.path, options, watch(item.path, number, len(inputs)))
-            except UnreadableError as error:
-                unreadable.append(Problem(error.path, error.reason))
-                continue
             except Exception as error:
-                # A defect of ours must not take the other inputs with it; STREAMSAN_DEBUG shows where it is.
-                if os.environ.get("STREAMSAN_DEBUG"):
-                    raise
-                unreadable.append(Problem(item.path, defect(error)))
+                unreadable.append(problem_of(item.path, error))
                 continue
             results.append(result)
             included.update(os.path.realpath(file) for file in result.sources)

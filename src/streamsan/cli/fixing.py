@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,22 +17,23 @@ from streamsan.analysis import (
     Checked,
     SourceOptions,
     UnreadableError,
-    reason_of,
     unproven_source,
 )
-from streamsan.cli.defects import defect
+from streamsan.cli.defects import problem_of
 from streamsan.cli.inputs import Input
 from streamsan.cli.patches import unified_diff
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import RewriteError, is_writable, require_unchanged, rewrite
-from streamsan.findings import Finding, Severity
+from streamsan.findings import Finding, Fix, Place, Severity
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 
 if TYPE_CHECKING:
     from streamsan.evidence.source_fixes import Contents, Fixed, NotFixed, SourceFixes, State
 
+NO_EDIT = "no_edit"
+"""the property of a finding that says why its text has no edit"""
 NEEDS_SOURCE = "edits need source: name the sources that the program was built from"
 
 
@@ -52,13 +53,35 @@ class Edited:
     """what could not be checked at all"""
     failed: list[Problem] = field(default_factory=list)
     """what could be checked, and not edited"""
+    notes: int = 0
+    """findings for which no edits were sought, because they are notes that nobody asked for"""
     needs_source: bool = False
     """only traces were named"""
 
 
-def seek(inputs: Sequence[Input], options: SourceOptions, reporting: ReportOptions) -> Edited:
-    """Seek edits for the selected findings of the inputs; later ones are checked with the edits of the earlier."""
-    return _Seeker(inputs, options, reporting).run()
+Tell = Callable[[str, int, int], None]
+"""called with the source that edits are sought for, the findings done, and those there are"""
+
+
+def seek(inputs: Sequence[Input], options: SourceOptions, reporting: ReportOptions, tell: Tell) -> Edited:
+    """Seek edits for the findings that the report shows; later sources are checked with the edits of the earlier.
+
+    Notes are left alone but where `--notes` shows them or `--select` names them.
+    """
+    return _Seeker(inputs, options, reporting, tell).run()
+
+
+def with_edits(
+    results: Iterable[Checked], options: SourceOptions, reporting: ReportOptions, tell: Tell
+) -> tuple[list[Checked], list[Problem]]:
+    """Return checked inputs whose findings have edits, each one of the text as it is; and what went wrong.
+
+    A finding without an edit says why in its property `no_edit`.
+    """
+    checked = list(results)
+    inputs = [Input(result.path, only_if_not_included=False) for result in checked]
+    seeker = _Seeker(inputs, options, reporting, tell)
+    return [seeker.with_edits(result) for result in checked], seeker.edited.failed
 
 
 def show(edited: Edited, notes: bool) -> bool:
@@ -111,6 +134,9 @@ def say(edited: Edited, notes: bool, word: str) -> None:
     if hidden:
         many = "note has" if hidden == 1 else "notes have"
         click.echo(f"streamsan: {hidden} {many} no automatic edit (--notes says why)", err=True)
+    if edited.notes:
+        many = "note was" if edited.notes == 1 else "notes were"
+        click.echo(f"streamsan: {edited.notes} {many} left alone (with --notes they are edited as well)", err=True)
 
 
 def _say(finding: Finding, text: str) -> None:
@@ -120,11 +146,12 @@ def _say(finding: Finding, text: str) -> None:
 
 
 class _Seeker:
-    def __init__(self, inputs: Sequence[Input], options: SourceOptions, reporting: ReportOptions) -> None:
+    def __init__(self, inputs: Sequence[Input], options: SourceOptions, reporting: ReportOptions, tell: Tell) -> None:
         self._inputs = inputs
         self._options = options
         self._reporting = reporting
-        self._edited = Edited()
+        self._tell = tell
+        self.edited = Edited()
         self._states: dict[str, Checked] = {}
         """path of a source -> what is in it with all edits so far"""
         self._named = {os.path.realpath(each.path) for each in inputs}
@@ -135,22 +162,52 @@ class _Seeker:
         included: set[str] = set()
         sources = [each for each in self._inputs if Path(each.path).suffix.lower() != TRACE_SUFFIX]
         if self._inputs and not sources:
-            self._edited.needs_source = True
-            self._edited.unreadable += [Problem(each.path, NEEDS_SOURCE) for each in self._inputs]
-        for each in sources:
+            self.edited.needs_source = True
+            self.edited.unreadable += [Problem(each.path, NEEDS_SOURCE) for each in self._inputs]
+        for number, each in enumerate(sources):
             if each.only_if_not_included and os.path.realpath(each.path) in included:
                 continue
+            self._tell(each.path, number, len(sources))
             checked = self._check(each.path, {})
             if checked is not None:
                 self._states[each.path] = checked
                 included.update(os.path.realpath(file) for file in checked.sources)
         for path in list(self._states):
-            self._fix(path)
-        return self._edited
+            fixes = self._sought(path, together=True)
+            if fixes is not None:
+                self._take(path, fixes)
+                self.edited.notes += sum(not self._wanted(each) for each in self._kept(path, {}, fixes.remaining))
+        return self.edited
 
-    def _fix(self, path: str) -> None:
+    def with_edits(self, checked: Checked) -> Checked:
+        """Return a checked source with an edit for each finding, where there is one."""
+        if Path(checked.path).suffix.lower() == TRACE_SUFFIX:
+            return replace(checked, findings=tuple(_without_edit(each, NEEDS_SOURCE) for each in checked.findings))
+        self._states[checked.path] = checked
+        fixes = self._sought(checked.path, together=False)
+        if fixes is None:
+            return checked
+        fixed = {_identity(each.finding): Fix(each.summary, verified=True, edits=each.edits) for each in fixes.fixed}
+        left = {_identity(each.finding): each.reason for each in fixes.left}
+        findings = []
+        for finding in checked.findings:
+            key = _identity(finding)
+            if key in fixed:
+                findings.append(replace(finding, fix=fixed[key], no_fix=""))
+            else:
+                findings.append(_without_edit(finding, left[key]) if key in left else finding)
+        return replace(checked, findings=tuple(findings))
+
+    def _sought(self, path: str, together: bool) -> SourceFixes | None:
+        try:
+            return self._fixes(path, together)
+        except Exception as error:
+            self.edited.failed.append(problem_of(path, error))
+            return None
+
+    def _fixes(self, path: str, together: bool) -> SourceFixes:
         # Imported late: only who wants edits waits for what makes them.
-        from streamsan.evidence.source_fixes import Source, fixes_of
+        from streamsan.evidence.source_fixes import Source, fixes_of, fixes_of_each
 
         source = Source(
             path=path,
@@ -161,22 +218,19 @@ class _Seeker:
             editable=self._editable,
             original=lambda file: self._original(path, file),
             accepts=lambda contents, files: self._others_accept(path, contents, files),
-            contents=dict(self._edited.after),
+            contents=dict(self.edited.after),
+            wanted=self._wanted if together else lambda finding: True,
+            tell=lambda done, total: self._tell(path, done, total),
         )
-        try:
-            self._take(path, fixes_of(source))
-        except OSError as error:
-            self._edited.failed.append(Problem(path, reason_of(error)))
-        except UnreadableError as error:
-            self._edited.failed.append(Problem(error.path, error.reason))
-        except Exception as error:
-            # A defect of ours must not take the other sources with it.
-            if os.environ.get("STREAMSAN_DEBUG"):
-                raise
-            self._edited.failed.append(Problem(path, defect(error)))
+        return fixes_of(source) if together else fixes_of_each(source)
+
+    def _wanted(self, finding: Finding) -> bool:
+        """Tell whether a finding is one that the report shows."""
+        shown = finding.severity is not Severity.NOTE or self._reporting.notes
+        return shown or finding.code in self._reporting.selection.chosen
 
     def _take(self, path: str, fixes: SourceFixes) -> None:
-        edited = self._edited
+        edited = self.edited
         changed = {real for real, data in fixes.contents.items() if edited.after.get(real, edited.before[real]) != data}
         edited.after.update((real, fixes.contents[real]) for real in changed)
         edited.fixed += fixes.fixed
@@ -190,18 +244,17 @@ class _Seeker:
     def _check(self, path: str, contents: Contents) -> Checked | None:
         try:
             return unproven_source(path, replace(self._options, contents=contents))
-        except UnreadableError as error:
-            self._edited.unreadable.append(Problem(path, error.reason))
         except Exception as error:
-            if os.environ.get("STREAMSAN_DEBUG"):
-                raise
-            self._edited.unreadable.append(Problem(path, defect(error)))
+            self.edited.unreadable.append(problem_of(path, error))
         return None
 
     def _state(self, path: str, contents: Contents) -> State:
         from streamsan.evidence.source_fixes import State
 
-        checked = unproven_source(path, replace(self._options, contents=contents))
+        known = self._states[path]
+        # What was checked already need not be read again.
+        fresh = contents != self.edited.after
+        checked = unproven_source(path, replace(self._options, contents=contents)) if fresh else known
         return State(checked.findings, checked.operations)
 
     def _kept(self, path: str, contents: Contents, findings: Sequence[Finding]) -> Sequence[Finding]:
@@ -237,14 +290,22 @@ class _Seeker:
 
     def _original(self, path: str, file: str) -> bytes:
         real = os.path.realpath(file)
-        known = self._edited.before.get(real)
+        known = self.edited.before.get(real)
         if known is None:
             known = Path(real).read_bytes()
             if _decoded(known) != self._states[path].sources.get(file):
                 raise UnreadableError(file, "the file changed while it was checked")
-            self._edited.before[real] = known
-            self._edited.names[real] = file
+            self.edited.before[real] = known
+            self.edited.names[real] = file
         return known
+
+
+def _identity(finding: Finding) -> tuple[str, Place, str]:
+    return finding.code, finding.location.place, finding.message
+
+
+def _without_edit(finding: Finding, reason: str) -> Finding:
+    return replace(finding, properties={**finding.properties, NO_EDIT: reason})
 
 
 def _decoded(data: bytes) -> str:

@@ -49,10 +49,11 @@ def find_program(name: str, search_path: str | None) -> str:
     raise FileNotFoundError(errno.ENOENT, "command not found", name)
 
 
-def run_program(path: str, arguments: Sequence[str], environment: Environment) -> int:
+def run_program(path: str, arguments: Sequence[str], environment: Environment, output: int = 1) -> int:
     """Run a program (arguments[0] is its name) and return its exit status, below 0 for the signal that ended it.
 
-    It inherits all that is inherited over exec. Raises OSError when it cannot be started.
+    It inherits all that is inherited over exec; `output` is the descriptor that becomes its standard output. Raises
+    OSError when it cannot be started.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -72,7 +73,7 @@ def run_program(path: str, arguments: Sequence[str], environment: Environment) -
                 before[number] = signal.signal(number, signal.SIG_IGN if number in _LEFT_TO_THE_PROGRAM else pass_on)
         child = os.fork()
         if child == 0:
-            _become(path, arguments, environment, tell, list(before), every)
+            _become(path, arguments, environment, tell, list(before), every, output)
         signal.pthread_sigmask(signal.SIG_SETMASK, every)
         os.close(tell)
         tell = -1
@@ -100,9 +101,12 @@ def _become(
     tell: int,
     handled: Sequence[signal.Signals],
     mask: Iterable[int],
+    output: int,
 ) -> NoReturn:
     """In the child: become the program, or tell why not."""
     try:
+        if output != 1:
+            os.dup2(output, 1)
         # Python ignores SIGPIPE and SIGXFSZ for itself; what was ignored before it started stays so.
         for number in (*handled, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)

@@ -15,13 +15,16 @@ class Selection:
     """The codes that are reported."""
 
     codes: frozenset[str]
+    chosen: frozenset[str] = frozenset()
+    """those that `--select` names"""
 
     @classmethod
     def of(cls, select: Sequence[str], ignore: Sequence[str], known: Iterable[str]) -> Selection:
         """Make a selection from the options' values. Raises click.UsageError for a code that no rule has."""
         codes = list(known)
         chosen = _matching("--select", select, codes) if select else frozenset(codes)
-        return cls(chosen - _matching("--ignore", ignore, codes))
+        kept = chosen - _matching("--ignore", ignore, codes)
+        return cls(kept, kept if select else frozenset())
 
     def keep(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings of selected codes."""

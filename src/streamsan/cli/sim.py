@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import site
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -17,19 +13,19 @@ from streamsan.analysis import (
     SOURCE_SUFFIXES,
     TRACE_SUFFIX,
     Checked,
-    UnreadableError,
     analyse_path,
-    check_trace,
     reason_of,
 )
-from streamsan.cli.program import end_as, require_place, run_program
-from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
+from streamsan.cli.defects import problem_of
+from streamsan.cli.inputs import expand
+from streamsan.cli.program import end_as, require_place
+from streamsan.cli.report_options import ReportOptions, report_options, say_each
+from streamsan.cli.sim_report import Reporter, checked_run
+from streamsan.cli.simulated import STDERR, STDOUT, Ran, SimulatedProgram, TooSlowError
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
-from streamsan.sim.family import collect
 from streamsan.sim.options import Driver, SimulationOptions
-from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings, schedule_of
-from streamsan.sim.shim_path import SHIM
+from streamsan.sim.settings import schedule_of
 from streamsan.trace import Trace, TraceError
 from streamsan.trace import writer as trace_writer
 
@@ -40,10 +36,13 @@ Examples:
   streamsan sim --kernels bodies.py -m package.main
   streamsan sim --error-exitcode 1 -o run.sst pipeline.py
   streamsan sim --witness pipeline.cu
+  streamsan sim --diff pipeline.py | git apply
 
 The program needs no GPU and no CUDA: its cuda.bindings are simulated. Kernels compute what the script's
 SIMULATED_KERNELS = {"name": function} says; without one they write words that depend on all they read.
---witness also takes a source (.cu) or a trace (.sst), which is checked, not run; then the exit status is 0.
+--diff and --fix run the program again for each edit that is tried, with the same arguments; what it prints
+then is not shown. With --diff standard output is the patch, and the program's own goes to standard error.
+--witness also takes a source (.cu), a trace (.sst) or a folder of them: checked, not run; the exit status is 0.
 Exit status: the program's own; with --error-exitcode N, N if there is a finding at warning or above.
 """
 
@@ -106,6 +105,10 @@ def _schedule(context: click.Context, parameter: click.Parameter, value: str) ->
     is_flag=True,
     help="Replay the witness of each finding about order as the contract allows it, and say which words go wrong.",
 )
+@click.option(
+    "--diff", "diff", is_flag=True, help="Print a patch that fixes what can be fixed; runs the program again."
+)
+@click.option("--fix", "fix", is_flag=True, help="Write these fixes into the program's files; runs it again, too.")
 @click.option("-m", "module", default="", metavar="MODULE", help="Run a module, as `python -m` does.")
 @report_options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT.py [ARGUMENTS]...")
@@ -118,38 +121,109 @@ def sim(
     report_file: str,
     error_exitcode: int | None,
     witness: bool,
+    diff: bool,
+    fix: bool,
     module: str,
     reporting: ReportOptions,
     command: Sequence[str],
 ) -> int:
     """Run a Python program on the simulated device, then check it. Needs no GPU."""
+    if diff and fix:
+        raise click.UsageError("--diff shows what --fix writes: give one of them")
     if not module and not command:
         raise click.UsageError("give a script, or -m MODULE")
     target, arguments = (module, list(command)) if module else (command[0], list(command[1:]))
-    if not module:
+    checks = witness and not module and _is_checked(target)
+    if not module and not (checks and os.path.isdir(target)):
         _require_script(target)
     if kernels:
         _require_script(kernels)
     for path in filter(None, (output, report_file)):
         require_place(path)
-    reporter = Reporter(reporting, report_file, witness)
-    if witness and not module and Path(target).suffix.lower() in (*SOURCE_SUFFIXES, TRACE_SUFFIX):
+    # A patch takes the place of the report, and standard output is free for it.
+    stream = sys.stderr if not diff else sys.stdout if reporting.form == "json" else None
+    reporter = Reporter(reporting, report_file, witness, stream)
+    if checks:
         if arguments or output:
             raise click.UsageError(f"{printable(target)} is not run: it takes no arguments, and leaves no trace")
-        return _check_file(target, reporter, error_exitcode)
+        if diff or fix:
+            raise click.UsageError(f"{printable(target)} is not run: `streamsan check` has its own --diff and --fix")
+        return _check_files(target, reporter, error_exitcode)
     options = SimulationOptions(schedule_of(schedule), Driver(driver), devices)
-    with tempfile.TemporaryDirectory(prefix="streamsan-") as folder:
-        settings = Settings(options, folder, target, os.path.abspath(kernels) if kernels else "")
-        status = _run(settings, "module" if module else "script", [target, *arguments])
-        if os.path.exists(os.path.join(folder, FAILED)):
-            return 2
-        trace = collect(folder)
-    found, unsaved = _report(trace, target, reporter, output)
-    if unsaved:
+    kind = "module" if module else "script"
+    program = SimulatedProgram(kind, [target, *arguments], options, os.path.abspath(kernels) if kernels else "")
+    ran = program.run(looked_at=diff or fix, output=STDERR if diff else STDOUT)
+    if ran.failed:
+        return 2
+    wrong = _saved(ran.trace, output) if output and ran.trace is not None else []
+    if fix:
+        ran, unfixed = _fixed(program, ran, reporting)
+        wrong += unfixed
+    patch = diff and reporting.form == "text"
+    results, limits = checked_run(ran.trace, target, proven=not patch or bool(report_file))
+    if patch:
+        wrong += _patch(program, ran, reporting)
+    elif diff and results:
+        results[0], unedited = _with_edits(results[0], program, ran, reporting)
+        wrong += unedited
+    say_each(wrong)
+    found, unwritten = reporter.deliver(results, limits)
+    if wrong or unwritten:
         return 2
     if found and error_exitcode is not None:
         return error_exitcode
-    return end_as(status)
+    return end_as(ran.status)
+
+
+def _saved(trace: Trace, output: str) -> list[Problem]:
+    """Keep a trace. Returns why that was not possible."""
+    try:
+        trace_writer.write(trace, output)
+    except TraceError as error:
+        return [Problem(output, error.reason)]
+    return []
+
+
+# Imported late here: only who wants edits waits for what makes them.
+
+
+def _patch(program: SimulatedProgram, ran: Ran, reporting: ReportOptions) -> list[Problem]:
+    """Print a patch for what was found in a run. Returns what went wrong."""
+    from streamsan.cli import fixing, sim_fixing
+
+    with sim_fixing.seeking() as tell:
+        edited = sim_fixing.seek(program, ran, reporting, tell)
+    fixing.show(edited, reporting.notes)
+    return edited.failed
+
+
+def _fixed(program: SimulatedProgram, ran: Ran, reporting: ReportOptions) -> tuple[Ran, list[Problem]]:
+    """Write edits for what was found in a run. Returns a run of what was written, and what went wrong."""
+    from streamsan.cli import fixing, sim_fixing
+
+    with sim_fixing.seeking() as tell:
+        edited = sim_fixing.seek(program, ran, reporting, tell)
+    wrong = [*edited.failed, *fixing.write(edited, reporting.notes)]
+    if edited.after and not wrong:
+        try:
+            ran = program.run_again({})
+        except TooSlowError:
+            wrong.append(Problem(program.name, "what was written was not checked: the program takes too long now"))
+    return ran, wrong
+
+
+def _with_edits(
+    checked: Checked, program: SimulatedProgram, ran: Ran, reporting: ReportOptions
+) -> tuple[Checked, list[Problem]]:
+    from streamsan.cli import sim_fixing
+
+    with sim_fixing.seeking() as tell:
+        return sim_fixing.with_edits(checked, program, ran, reporting, tell)
+
+
+def _is_checked(path: str) -> bool:
+    """Tell whether a target is checked and not run: a source, a trace, or a folder of them."""
+    return os.path.isdir(path) or Path(path).suffix.lower() in (*SOURCE_SUFFIXES, TRACE_SUFFIX)
 
 
 def _require_script(path: str) -> None:
@@ -161,82 +235,27 @@ def _require_script(path: str) -> None:
         raise click.ClickException(f"{printable(path)}: {reason}") from error
 
 
-def _run(settings: Settings, kind: str, arguments: Sequence[str]) -> int:
-    """Run the program in a process of its own; return its exit status, below 0 for the signal that ended it."""
-    python_path = os.pathsep.join([SHIM, *_import_path(os.environ.get("PYTHONPATH", ""))])
-    environment = {
-        **os.environb,
-        VARIABLE.encode(): os.fsencode(settings.packed()),
-        b"PYTHONPATH": os.fsencode(python_path),
-    }
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    command = [sys.executable, *flags, "-P", "-c", CODE, kind, *arguments]
-    return run_program(sys.executable, command, lambda process: environment)
-
-
-def _import_path(given: str) -> list[str]:
-    """Return what is to stand in PYTHONPATH behind the shim: what was there, and streamsan where nothing finds it."""
-    entries = [entry for entry in given.split(os.pathsep) if entry]
-    package = str(Path(__file__).resolve().parents[2])
-    installed = [*site.getsitepackages(), site.getusersitepackages()]
-    if package not in {os.path.realpath(entry) for entry in (*entries, *installed)}:
-        entries.append(package)
-    return entries
-
-
-@dataclass(frozen=True, slots=True)
-class Reporter:
-    """How the report is made, and where it goes."""
-
-    options: ReportOptions
-    file: str
-    witness: bool
-    """whether witnesses are replayed"""
-
-    def deliver(self, results: Sequence[Checked], problems: Sequence[Problem]) -> tuple[bool, bool]:
-        """Write the report. Returns whether there are findings, and whether it was not written."""
-        report = self.options.report(results, problems)
-        if self.witness:
-            # Imported late: only a replay waits for what performs it.
-            from streamsan.sim.replay.findings import with_replays
-
-            report = replace(report, findings=tuple(with_replays(report.findings)))
-        say_problems(report)
-        return has_findings(report), not deliver(report, self.options, self.file)
-
-
-def _check_file(path: str, reporter: Reporter, error_exitcode: int | None) -> int:
-    """Check a source or a trace, and replay its witnesses; return the exit status."""
-    try:
-        checked = analyse_path(path)
-    except UnreadableError as error:
-        raise click.ClickException(f"{printable(error.path)}: {error.reason}") from error
-    found, unsaved = reporter.deliver([checked], [Problem(path, message) for message in checked.problems])
-    if unsaved:
+def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> int:
+    """Check a source, a trace or a folder of them, and replay the witnesses; return the exit status."""
+    inputs, unreadable = expand([path])
+    results: list[Checked] = []
+    problems: list[Problem] = []
+    included: set[str] = set()
+    for item in inputs:
+        if item.only_if_not_included and os.path.realpath(item.path) in included:
+            continue
+        try:
+            checked = analyse_path(item.path)
+        except Exception as error:
+            unreadable.append(problem_of(item.path, error))
+            continue
+        results.append(checked)
+        included.update(os.path.realpath(file) for file in checked.sources)
+        problems += [Problem(item.path, message) for message in checked.problems]
+    if not results:
+        say_each(unreadable)
+        return 2
+    found, unsaved = reporter.deliver(results, [*unreadable, *problems])
+    if unreadable or unsaved:
         return 2
     return error_exitcode if found and error_exitcode is not None else 0
-
-
-def _report(trace: Trace | None, target: str, reporter: Reporter, output: str) -> tuple[bool, bool]:
-    """Check a trace and write the report. Returns whether there are findings, and whether something was not written."""
-    problems: list[Problem] = []
-    unsaved = False
-    results: list[Checked] = []
-    if trace is None:
-        problems.append(Problem(target, "not checked: the program was ended before its first call was recorded"))
-    else:
-        try:
-            if output:
-                trace_writer.write(trace, output)
-        except TraceError as error:
-            problems.append(Problem(output, error.reason))
-            unsaved = True
-        try:
-            checked = check_trace(trace, target)
-        except (TraceError, UnreadableError) as error:
-            problems.append(Problem(target, f"not checked: {error}"))
-        else:
-            problems.extend(Problem(target, message) for message in checked.problems)
-            results.append(checked)
-    found, unwritten = reporter.deliver(results, problems)
-    return found, unsaved or unwritten

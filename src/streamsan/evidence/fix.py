@@ -15,7 +15,8 @@ import numpy as np
 from streamsan.evidence.fix_candidates import FIXABLE
 from streamsan.evidence.fix_change_steps import FreeBehindUses, WaitsRemoved
 from streamsan.evidence.fix_order_steps import streams_awaited
-from streamsan.evidence.fix_reasons import one_of_many, too_long, tried_in_vain, without_fix
+from streamsan.evidence.fix_places import line_beside
+from streamsan.evidence.fix_reasons import costs_then, one_of_many, too_long, tried_in_vain, without_fix
 from streamsan.evidence.fix_search import Search
 from streamsan.evidence.fix_steps import Step
 from streamsan.evidence.fix_trace import Analysed, EditableTrace, Edits, beginning, is_longer
@@ -133,7 +134,11 @@ class _Fixes:
         steps = search.run(case)
         if steps is None:
             return tried_in_vain(finding, search.outcomes, self._exhausted)
-        summary = _words(steps, case) + self._for_each_stream(steps) + _spared_words(search.spared)
+        summary = (
+            _words(steps, case)
+            + self._for_each_stream(steps)
+            + costs_then((each.code, each.location.line) for each in search.spared)
+        )
         return replace(finding, fix=Fix(summary, verified=True), no_fix="")
 
     def _for_each_stream(self, steps: Sequence[Step]) -> str:
@@ -206,12 +211,6 @@ def _words(steps: Sequence[Step], case: Case) -> str:
     words = [step.words(case).removesuffix(";") for step in steps]
     if isinstance(steps[0], FreeBehindUses):
         # What has been moved is not at its line any more.
-        line = case.line(steps[0].free)
+        line = line_beside(case, steps[0].free, steps[0].last)
         words[1:] = [each.replace(f"before line {line}:", "before it:") for each in words[1:]]
     return "; ".join(words)
-
-
-def _spared_words(waits: tuple[Finding, ...]) -> str:
-    """Return what to say of waits that the program may drop then."""
-    lines = sorted({wait.location.line for wait in waits})
-    return f" (the wait of line {' and '.join(map(str, lines))} is not needed any more then)" if lines else ""

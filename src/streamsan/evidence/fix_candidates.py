@@ -1,8 +1,8 @@
 """Which edits may make a finding go away, the smallest first.
 
-The order is: the right stream for the free, an event between the two streams, a narrower wait of the host, a wait for
-everything; for memory that is used after its free, the free behind the last use. Whether an edit does what it should
-is not decided here: the edited trace is analysed again.
+The order is: the right stream for the free, an event between the two streams (the program's own first), a narrower wait
+of the host, a wait for everything; for memory that is used after its free, the free behind the last use. Whether an
+edit does what it should is not decided here: the edited trace is analysed again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from streamsan.evidence.fix_change_steps import FreeBehindUses, FreeOnStream, NarrowerWait, WaitsRemoved
+from streamsan.evidence.fix_change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
+from streamsan.evidence.fix_event_steps import RecordBehind, WaitBehindRecord, WaitForRecorded, with_known_events
 from streamsan.evidence.fix_order_steps import (
     EdgeBetween,
     EventBetween,
@@ -35,6 +36,17 @@ FIXABLE = frozenset({101, 102, 103, 104, 106, 107, 108, 109, 206, 303, 304, 503,
 """numbers of the rules whose findings an edit of the trace may make go away"""
 
 
+def rank(step: Step) -> int:
+    """Return a step's place in the order of preference: what changes in place, events, waits of the host, of all."""
+    if isinstance(step, HostWaitsForAll):
+        return 3
+    if isinstance(step, HostWaitsForStream | HostWaitsForEvent):
+        return 2
+    if isinstance(step, WaitForRecorded):
+        return 1 if step.on_device else 2
+    return 1 if isinstance(step, EventBetween | RecordBehind | WaitBehindRecord) else 0
+
+
 def candidates(case: Case, trace: EditableTrace) -> Iterator[Step]:
     """Yield what may be done about a finding, the smallest edit first."""
     code, variant = case.fact.code, case.fact.variant
@@ -48,18 +60,20 @@ def candidates(case: Case, trace: EditableTrace) -> Iterator[Step]:
     elif code == 303:
         yield from _free_later(case, trace, case.first(RelatedRole.FREE))
     elif code == 103:
-        yield from _ordered(case, case.first(RelatedRole.ALLOC), later)
+        yield from _ordered(case, trace, case.first(RelatedRole.ALLOC), later)
     elif code == 106:
         pending = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.OTHER)
         yield from _before_end(trace, variant, pending, later)
     elif code in (102, 104, 107, 108):
-        yield from _ordered(case, use, later)
+        yield from _ordered(case, trace, use, later)
     elif code == 109:
         if later.kind is OperationKind.GRAPH_NODE:
             if use is not None:
                 yield EdgeBetween(use, later)
+        elif variant is FactVariant.CONFLICT_OVERTAKES:
+            yield KernelWaits(later)
         else:
-            yield from _ordered(case, case.first(RelatedRole.USE, RelatedRole.OTHER), later)
+            yield from _ordered(case, trace, case.first(RelatedRole.USE, RelatedRole.OTHER), later)
     elif code == 206:
         made = case.first(RelatedRole.ALLOC)
         for stream in (use, made):
@@ -75,12 +89,13 @@ def candidates(case: Case, trace: EditableTrace) -> Iterator[Step]:
         yield WaitsRemoved((later,))
 
 
-def _ordered(case: Case, earlier: Operation | None, later: Operation) -> Iterator[Step]:
+def _ordered(case: Case, trace: EditableTrace, earlier: Operation | None, later: Operation) -> Iterator[Step]:
     """Yield what orders `later` behind work that was issued before it."""
     if earlier is not None and earlier.stream and earlier.kind is not OperationKind.GRAPH_NODE:
         pool = case.allocation is not None and case.allocation.kind in STREAM_ORDERED
         if later.kind is OperationKind.FREE and (later.stream or pool):
             yield FreeOnStream(later, earlier)
+        yield from with_known_events(trace, earlier, later)
         if later.stream and later.kind is not OperationKind.GRAPH_NODE:
             for place in Place:
                 yield EventBetween(earlier, later, place)
@@ -164,7 +179,7 @@ def _graph_memory(case: Case, trace: EditableTrace, variant: FactVariant) -> Ite
         elif made is not None:
             yield EdgeBetween(made, later)
     elif variant in (FactVariant.GRAPH_USE, FactVariant.GRAPH_FREE):
-        yield from _ordered(case, launch, later)
+        yield from _ordered(case, trace, launch, later)
 
 
 def _allocation_node(case: Case, trace: EditableTrace) -> Operation | None:

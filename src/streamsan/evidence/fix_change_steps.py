@@ -6,12 +6,16 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from streamsan.evidence.fix_order_steps import wait_by_event
+from streamsan.evidence.fix_places import behind, is_called_there, line_beside
 from streamsan.evidence.fix_recycling import later_freed
-from streamsan.evidence.fix_steps import USES, Calls, behind, pairs, touches
+from streamsan.evidence.fix_steps import USES, Calls, pairs, touches
 from streamsan.evidence.fix_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
-from streamsan.vocabulary import FreeClass, OperationKind
+from streamsan.vocabulary import FreeClass, OperationKind, WaitClass
+
+GRID_WAIT = "cudaGridDependencySynchronize"
+"""waits, in a kernel, for the kernels that it depends on"""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,11 @@ class FreeOnStream:
     def words(self, case: Case) -> str:
         """Return the call."""
         call = Calls.of(case, self.free).free_async
-        at = f"line {case.line(self.free)}: " if case.line(self.free) else ""
+        line = line_beside(case, self.free, self.use)
+        if line and is_called_there(case, self.free, self.use):
+            stream = case.stream_argument(self.use)
+            return f"line {line}, where it is freed: free it in the stream of the last use, `{stream}`"
+        at = f"line {line}: " if line else ""
         return f"{at}{call}({case.bare_memory()}, {case.stream_argument(self.use)}), in the stream of the last use"
 
 
@@ -90,7 +98,7 @@ class FreeBehindUses:
 
     def words(self, case: Case) -> str:
         """Return the move."""
-        line, target = case.line(self.free), case.line(self.last)
+        line, target = line_beside(case, self.free, self.last), line_beside(case, self.last, self.free)
         what = f"line {line} ({case.call(self.free)})" if line else case.call(self.free)
         where = f"behind line {target} ({case.does(self.last)})" if target else f"behind {case.does(self.last)}"
         return f"move {what} {where}"
@@ -153,4 +161,27 @@ class NarrowerWait:
             return f"{at}{' '.join(names)} in place of {case.call(self.wait)}"
         work = self.needed[0]
         record = f"{calls.record}(event, {case.stream_argument(work)});"
-        return f"{behind(case, work)}: {record} {at}{calls.event_wait}(event); in place of {case.call(self.wait)}"
+        where = behind(case, work, self.wait)
+        return f"{where}: {record} {at}{calls.event_wait}(event); in place of {case.call(self.wait)}"
+
+
+@dataclass(frozen=True)
+class KernelWaits:
+    """The kernel waits for the one before it, before it does anything else."""
+
+    kernel: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Change each launch that begins at once."""
+        rows = [
+            row
+            for row in edits.trace.instances(self.kernel)
+            if int(edits.trace.slots["kind"][row]) == OperationKind.LAUNCH
+            and int(edits.trace.slots["detail"][row]) == WaitClass.AT_ONCE
+        ]
+        edits.changed.update({row: {"detail": WaitClass.PROGRAMMATIC} for row in rows})
+        return bool(rows)
+
+    def words(self, case: Case) -> str:
+        """Return the call, and in which kernel."""
+        return f"{GRID_WAIT}() at the start of {case.does(self.kernel)}, or a launch without the attribute"

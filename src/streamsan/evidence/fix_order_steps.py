@@ -9,7 +9,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from streamsan.evidence.fix_steps import Calls, Step, behind, pairs
+from streamsan.evidence.fix_places import before, behind, line_beside
+from streamsan.evidence.fix_steps import Calls, Step, pairs
 from streamsan.evidence.fix_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
 from streamsan.order.removal import Slots
@@ -84,11 +85,11 @@ class EventBetween:
         calls = Calls.of(case, self.earlier)
         runs, waits = case.stream_argument(self.earlier), case.stream_argument(self.later)
         record, wait = f"{calls.record}(event, {runs});", f"{calls.stream_wait}({waits}, event, 0);"
-        before = case.before(self.later, case.call(self.later))
+        where = before(case, self.later, self.earlier, case.call(self.later))
         if self.place is Place.LATER:
-            return f"{before}: {record} {wait}"
-        after = behind(case, self.earlier)
-        return f"{after}: {record} {wait}" if self.place is Place.EARLIER else f"{after}: {record} {before}: {wait}"
+            return f"{where}: {record} {wait}"
+        after = behind(case, self.earlier, self.later)
+        return f"{after}: {record} {wait}" if self.place is Place.EARLIER else f"{after}: {record} {where}: {wait}"
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,8 @@ class HostWaitsForStream:
     def words(self, case: Case) -> str:
         """Return the call."""
         call = Calls.of(case, self.earlier).stream_sync
-        before = case.before(self.later, case.call(self.later))
-        return f"{before}: {call}({case.stream_argument(self.earlier)});"
+        where = before(case, self.later, self.earlier, case.call(self.later))
+        return f"{where}: {call}({case.stream_argument(self.earlier)});"
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,9 @@ class HostWaitsForEvent:
         """Return the two calls."""
         calls = Calls.of(case, self.earlier)
         runs = case.stream_argument(self.earlier)
-        before = case.before(self.later, case.call(self.later))
-        return f"{behind(case, self.earlier)}: {calls.record}(event, {runs}); {before}: {calls.event_wait}(event);"
+        where = before(case, self.later, self.earlier, case.call(self.later))
+        record = f"{behind(case, self.earlier, self.later)}: {calls.record}(event, {runs});"
+        return f"{record} {where}: {calls.event_wait}(event);"
 
 
 @dataclass(frozen=True)
@@ -163,8 +165,8 @@ class HostWaitsForAll:
     def words(self, case: Case) -> str:
         """Return the call."""
         at_end = self.later.kind in (OperationKind.PROCESS_EXIT, OperationKind.MAIN_END)
-        before = "before the end of main" if at_end else case.before(self.later, case.call(self.later))
-        return f"{before}: {Calls.of(case, self.later).device_sync}();"
+        where = "before the end of main" if at_end else case.before(self.later, case.call(self.later))
+        return f"{where}: {Calls.of(case, self.later).device_sync}();"
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class EdgeBetween:
 
     def words(self, case: Case) -> str:
         """Return the dependency."""
-        line, other = case.line(self.later), case.line(self.earlier)
+        line, other = line_beside(case, self.later, self.earlier), line_beside(case, self.earlier, self.later)
         if not line or not other:
             return "add an edge between the two nodes"
         return f"make the node of line {line} ({case.does(self.later)}) depend on the node of line {other}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from streamsan.evidence.verification import Outcome
 from streamsan.findings import Finding
 from streamsan.rules import RULES
+from streamsan.worlds import REDUNDANT
+
+TOO_WIDE = "SS503"
 
 NOTHING_TRIED = "nothing in the trace says where an edit could go"
 NOT_KNOWN = "what has to change is the program's decision"
@@ -47,3 +50,19 @@ def tried_in_vain(finding: Finding, outcomes: Sequence[Outcome], cut: bool) -> F
             where = f" at line {other.location.line}" if other.location.line else ""
             return replace(finding, no_fix=f"each edit that was tried brings up another finding: {other.code}{where}")
     return replace(finding, no_fix="no edit that was tried gives the order that is missing")
+
+
+def costs_then(notes: Iterable[tuple[str, int]]) -> str:
+    """Return what to say of new notes on cost, by code and line. The waits stay: other code may need them."""
+    every = sorted(set(notes))
+    needless = [line for code, line in every if code == REDUNDANT]
+    wide = [line for code, line in every if code == TOO_WIDE]
+    words = []
+    if needless:
+        words.append(f"the wait of line {' and '.join(map(str, needless))} is not needed any more then")
+    if wide:
+        words.append(f"the wait of line {' and '.join(map(str, wide))} is wider than needed then")
+    others = sorted({code for code, _ in every if code not in (REDUNDANT, TOO_WIDE)})
+    if others:
+        words.append(f"this brings up a note on cost: {', '.join(others)}")
+    return f" ({'; '.join(words)})" if words else ""

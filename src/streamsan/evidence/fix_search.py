@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from streamsan.evidence.fix_candidates import candidates
-from streamsan.evidence.fix_change_steps import WaitsRemoved
+from streamsan.evidence.fix_candidates import candidates, rank
 from streamsan.evidence.fix_steps import Step
 from streamsan.evidence.fix_trace import INSERTED, EditableTrace
 from streamsan.evidence.verification import Outcome
@@ -13,7 +12,7 @@ from streamsan.findings import Finding
 from streamsan.rules.case import Case
 from streamsan.vocabulary import FactVariant
 
-MOST_TRIES = 12
+MOST_TRIES = 20
 """edits that are tried for one finding"""
 MOST_STEPS = 3
 """steps of one edit: what one step brings up, another may put right"""
@@ -34,7 +33,7 @@ class Search:
         self._tried = tried
         self._finding = finding
         self._tries = 0
-        self._second_best: tuple[tuple[Step, ...], tuple[Finding, ...]] | None = None
+        self._second: tuple[int, tuple[Step, ...], tuple[Finding, ...]] | None = None
         self.spared: tuple[Finding, ...] = ()
         """waits that nothing needs any more after the edit that was found"""
         self.outcomes: list[Outcome] = []
@@ -44,9 +43,14 @@ class Search:
         """Return the steps of the first edit that does, None where none does."""
         pending: list[Attempt] = []
         for step in candidates(case, self._trace):
+            if self._second is not None and rank(step) > self._second[0]:
+                break
             found = self._try((), self._trace, step, pending)
             if found:
                 return found
+        if self._second is not None:
+            _, found, self.spared = self._second
+            return found
         # Single steps did not do: put right what they bring up.
         while pending:
             steps, trace, outcome = pending.pop(0)
@@ -54,10 +58,10 @@ class Search:
                 found = self._try(steps, trace, following, pending)
                 if found:
                     return found
-        if self._second_best is None:
-            return None
-        second, self.spared = self._second_best
-        return second
+        if self._second is not None:
+            _, found, self.spared = self._second
+            return found
+        return None
 
     def _try(
         self, steps: tuple[Step, ...], base: EditableTrace, step: Step, pending: list[Attempt]
@@ -72,9 +76,12 @@ class Search:
         done = (*steps, step)
         if outcome.good:
             return done
+        if outcome.spared is not None:
+            # A wait that nothing needs any more stays: the program may count on it elsewhere. Of edits of one rank, one
+            # that brings up no note comes first.
+            self._second = self._second or (rank(step), done, outcome.spared)
+            return None
         self.outcomes.append(outcome)
-        if self._second_best is None and outcome.spared is not None:
-            self._second_best = done, outcome.spared
         if outcome.gone and len(done) < MOST_STEPS and _can_be_put_right(outcome):
             pending.append((done, trace, outcome))
         return None
@@ -97,10 +104,7 @@ def _is_dominated(finding: Finding) -> bool:
 
 
 def _following(outcome: Outcome, trace: EditableTrace) -> Iterable[Step]:
-    """Yield what may be done about what an edit brought up: waits that are not needed any more go, all at once."""
-    waits = tuple(f.basis.case.operation for f in outcome.new if f.basis.case is not None and _is_dominated(f))
-    if waits:
-        yield WaitsRemoved(waits)
+    """Yield what may be done about the first order that is missing after an edit."""
     for finding in outcome.new:
         if finding.code in ORDERING and finding.basis.case is not None:
             yield from candidates(finding.basis.case, trace)

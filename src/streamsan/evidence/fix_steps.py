@@ -12,10 +12,11 @@ from typing import Protocol
 
 import numpy as np
 
+from streamsan.effects.names import is_driver_name
 from streamsan.evidence.fix_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
 from streamsan.order.removal import Slots
-from streamsan.rules.case import Case, is_driver_name
+from streamsan.rules.case import Case
 from streamsan.vocabulary import OperationKind
 
 USES = (
@@ -116,9 +117,3 @@ def touches(slots: Slots, row: int, address: int, extent: int) -> bool:
 
 def _overlaps(begin: int, size: int, address: int, extent: int) -> bool:
     return begin != 0 and begin < address + max(1, extent) and address < begin + max(1, size)
-
-
-def behind(case: Case, operation: Operation) -> str:
-    """Return "after line 39", or after what where the line is not known."""
-    line = case.line(operation)
-    return f"after line {line}" if line else f"after {case.does(operation)}"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from streamsan.order.consumers import HOST_WAITS, LAST_DEFAULT_STREAM, SourceTrace
-from streamsan.order.engine import SitedTrace, ThreadLike
+from streamsan.order.engine import SitedTrace
 from streamsan.order.facts import Operation
 from streamsan.order.places import PlaceKey, place_of
 from streamsan.order.removal import Slots, operation_starts, rearranged
 from streamsan.rules.case import Names
 from streamsan.trace.layout import SLOT
 from streamsan.trace.site import Site
+from streamsan.trace.trace import Thread
 from streamsan.vocabulary import OperationKind, SlotFlag
 
 FIRST_INSERTED_SITE = 1 << 31
@@ -28,6 +29,10 @@ FIELDS_OF_A_CALL = ("object", "address", "size", "stream", "api", "status", "det
 
 class Analysed(SitedTrace, SourceTrace, Names, Protocol):
     """What is asked of a trace to find what is wrong in it."""
+
+    @property
+    def threads(self) -> Sequence[Thread]:
+        """Host threads by index."""
 
 
 class EditableTrace:
@@ -203,7 +208,7 @@ class EditedTrace:
         return self._trace.apis
 
     @property
-    def threads(self) -> Iterable[ThreadLike]:
+    def threads(self) -> Sequence[Thread]:
         """The original's."""
         return self._trace.threads
 

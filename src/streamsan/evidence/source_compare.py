@@ -6,27 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from streamsan.findings import Edit, Finding, Severity
+from streamsan.findings import Finding
 from streamsan.worlds import NOT_UNDERSTOOD, REDUNDANT
 
 _NUMBER = re.compile(r"\d+")
-
-
-def place_before(finding: Finding, edits: Iterable[Edit]) -> tuple[str, int, int] | None:
-    """Return where a finding's place was before edits of whole lines, None where it is inside one."""
-    location = finding.location
-    line = location.line
-    column = location.column
-    for edit in sorted(
-        (each for each in edits if each.file == location.file), key=lambda each: (each.line, each.column)
-    ):
-        grown = edit.text.count("\n") - (edit.end_line - edit.line)
-        begin_of_shift = edit.line if edit.column == 1 else edit.line + 1
-        if line >= begin_of_shift + max(0, edit.text.count("\n")) and line > edit.line - 1:
-            line -= grown
-        elif line >= begin_of_shift and grown > 0 and edit.column == 1:
-            return None
-    return location.file, line, column
 
 
 def compared(before: Iterable[Finding], after: Sequence[Finding], finding: Finding) -> tuple[bool, tuple[Finding, ...]]:
@@ -38,6 +21,11 @@ def compared(before: Iterable[Finding], after: Sequence[Finding], finding: Findi
     known = list(before)
     count = Counter(key_of(each) for each in known)[key_of(finding)]
     return Counter(key_of(each) for each in after)[key_of(finding)] < count, _new(known, after)
+
+
+def new_findings(before: Iterable[Finding], after: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings that are new after edits of text, or stronger."""
+    return _new(list(before), after)
 
 
 def _new(before: Sequence[Finding], after: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -69,8 +57,3 @@ def key_of(finding: Finding) -> tuple[str, ...]:
     # What was not understood is sometimes told by its offset in the file.
     message = _NUMBER.sub("", finding.message) if finding.code == NOT_UNDERSTOOD else finding.message
     return finding.code, finding.location.file, finding.location.function, message
-
-
-def is_spared(finding: Finding) -> bool:
-    """Tell whether a finding is about a wait that nothing needs."""
-    return finding.code == REDUNDANT and finding.severity is Severity.NOTE

@@ -1,80 +1,52 @@
-"""Fixes written into source text: candidates are made, the edited text is checked, and the first that does is taken.
+"""Fixes written into source text: which findings are fixed, together or one after the other.
 
 Nothing is written here: the result is the new contents of files. A fix is taken where the finding that it was made for
-is gone and no other finding is new, at any severity; where no edit does that, one may be taken that makes waits of the
-program needless, which is then said.
+is gone and no other finding is new, at any severity, but for waits of the program that nothing needs any more: they
+stay, and the fix says so.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from streamsan.cuda_source.edits.calls import Chains
-from streamsan.cuda_source.edits.insertion import Layout
-from streamsan.cuda_source.edits.text import EditError, SourceBytes
-from streamsan.cuda_source.syntax import read_unit
-from streamsan.cuda_source.syntax.tree import Unit
-from streamsan.evidence.fix_candidates import FIXABLE, candidates
-from streamsan.evidence.fix_change_steps import WaitsRemoved
-from streamsan.evidence.fix_order_steps import HostWaitsForAll, HostWaitsForEvent, HostWaitsForStream
-from streamsan.evidence.fix_reasons import NOT_KNOWN
-from streamsan.evidence.fix_steps import Step
-from streamsan.evidence.fix_trace import EditableTrace, Edits
-from streamsan.evidence.source_compare import compared, is_spared, key_of, place_before
-from streamsan.evidence.source_edits import Variant, Writer
-from streamsan.evidence.verification import Verification
+from streamsan.evidence.fix_reasons import costs_then
+from streamsan.evidence.source_attempt import (
+    Attempt,
+    Fixed,
+    NotFixed,
+    at_lines_of,
+    edited_contents,
+    no_reason_to_try,
+    that_count,
+)
+from streamsan.evidence.source_compare import key_of, new_findings
+from streamsan.evidence.source_input import Check, Contents, Editable, Ground, Keep, Source, State, Writing
+from streamsan.evidence.source_lines import LineMap
+from streamsan.evidence.source_variant import Variant
+from streamsan.evidence.verification import is_on_cost
 from streamsan.findings import Edit, Finding
-from streamsan.order.facts import Operation
-from streamsan.rules import RULES
-from streamsan.rules.case import Case
-from streamsan.trace import Trace
-from streamsan.vocabulary import FactVariant
 from streamsan.worlds import REDUNDANT
 
-NOT_WRITTEN = "the text has no place for an edit that would do"
-OF_WAITS = ("SS503", REDUNDANT)
-HOST_WAITS = (HostWaitsForStream, HostWaitsForEvent, HostWaitsForAll)
-MOST_TRIES = 40
-"""texts that are checked for one finding"""
+__all__ = [
+    "Check",
+    "Contents",
+    "Editable",
+    "Fixed",
+    "Keep",
+    "NotFixed",
+    "Source",
+    "SourceFixes",
+    "State",
+    "Writing",
+    "fixes_of",
+    "fixes_of_each",
+]
+
 MOST_CHECKS = 1000
 """texts that are checked for one source"""
-
-Contents = Mapping[str, bytes]
-"""real path of a file -> its new bytes"""
-Check = Callable[[Contents], "State"]
-"""new contents of files -> what the source is like with them"""
-Keep = Callable[[Contents, Sequence[Finding]], Sequence[Finding]]
-"""findings -> those that are selected and not suppressed"""
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a check of a source said."""
-
-    findings: tuple[Finding, ...]
-    operations: int
-    """places where operations were issued: an edit that hides code from the reader has fewer"""
-
-
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """One finding that an edit made go away."""
-
-    finding: Finding
-    summary: str
-    edits: tuple[Edit, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NotFixed:
-    """One finding that has no automatic edit."""
-
-    finding: Finding
-    reason: str
 
 
 @dataclass(slots=True)
@@ -89,28 +61,34 @@ class SourceFixes:
     """the findings of the new contents"""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One source, and how to check it."""
-
-    path: str
-    defines: Mapping[str, str]
-    include_dirs: Sequence[str]
-    check: Check
-    keep: Keep
-    editable: Callable[[str], bool]
-    """whether a file may be edited"""
-    original: Callable[[str], bytes]
-    """the bytes of a file. Raises OSError"""
-    accepts: Callable[[Contents, Collection[str]], bool] = lambda contents, files: True
-    """whether the other sources take the new contents of these files: whether they have no new finding"""
-    contents: Contents = field(default_factory=dict)
-    """new contents that there are already"""
-
-
 def fixes_of(source: Source) -> SourceFixes:
-    """Return the edits for the findings of a source, one finding after the other. Raises OSError."""
+    """Return the edits for the findings of a source, each on top of those before it. Raises OSError."""
     return _Fixer(source).run()
+
+
+def fixes_of_each(source: Source) -> SourceFixes:
+    """Return edits for each finding by itself: each edit is one of the text as it is. Raises OSError."""
+    fixer = _Fixer(source)
+    ground = Ground(source, dict(source.contents), source.check(source.contents))
+    result = SourceFixes(contents=dict(source.contents), remaining=ground.state.findings)
+    kept = source.keep(ground.contents, ground.state.findings)
+    for number, finding in enumerate(kept):
+        source.tell(number, len(kept))
+        found = Attempt(ground, finding, fixer.check).run()
+        if isinstance(found, NotFixed):
+            result.left.append(found)
+        else:
+            result.fixed.append(found.fixed)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The first edit for a finding, not tried yet."""
+
+    finding: Finding
+    variant: Variant
+    writing: Writing
 
 
 class _Fixer:
@@ -118,204 +96,195 @@ class _Fixer:
         self._source = source
         self._result = SourceFixes()
         self._checks = 0
+        self._maps: dict[tuple[str, bytes], LineMap] = {}
+        self._checked: dict[frozenset[tuple[str, bytes]], State] = {}
 
     def run(self) -> SourceFixes:
         """Fix what can be fixed, the gravest first."""
-        contents = dict(self._source.contents)
-        state = self._source.check(contents)
+        source = self._source
+        contents = dict(source.contents)
+        ground = Ground(source, contents, source.check(contents))
         asked: Counter[tuple[str, ...]] = Counter()
+        together = {False: source.several_at_once, True: True}
+        """whether edits are tried together, for waits that nothing needs and for the other findings"""
         while True:
-            kept = self._source.keep(contents, state.findings)
-            finding = _next(kept, asked)
-            if finding is None:
+            kept = [each for each in source.keep(ground.contents, ground.state.findings) if source.wanted(each)]
+            pending = _pending(kept, asked)
+            if not pending:
                 break
-            found = _Attempt(self, contents, state, finding).run()
+            done = len(self._result.fixed) + len(self._result.left)
+            source.tell(done, done + len(pending))
+            waits = pending[0].code == REDUNDANT
+            alike = [each for each in pending if (each.code == REDUNDANT) == waits]
+            if together[waits] and len(alike) > 1:
+                new = self._together(ground, alike)
+                # What could not be done together is tried one by one.
+                together[waits] = new is not None
+                if new is not None:
+                    ground = new
+                    continue
+            found = Attempt(ground, pending[0], self.check).run()
             if isinstance(found, NotFixed):
-                asked[key_of(finding)] += 1
-                self._result.left.append(found)
+                asked[key_of(pending[0])] += 1
+                self._result.left.append(NotFixed(self._as_it_was(found.finding, ground), found.reason))
                 continue
-            fixed, contents, state = found
-            self._result.fixed.append(fixed)
-        self._result.contents = contents
-        self._result.remaining = state.findings
+            self._result.fixed.append(self._at_lines_as_they_were(found.fixed, ground))
+            ground = Ground(source, found.contents, found.state)
+        self._result.contents = dict(ground.contents)
+        self._result.remaining = ground.state.findings
         return self._result
 
-    @property
-    def source(self) -> Source:
-        """The source."""
-        return self._source
-
     def check(self, contents: Contents) -> State | None:
-        """Check new contents, as long as the budget lasts."""
-        if self._checks >= MOST_CHECKS:
-            return None
-        self._checks += 1
-        return self._source.check(contents)
+        """Check new contents, as long as the budget lasts. The same are checked once."""
+        key = frozenset(contents.items())
+        if key not in self._checked:
+            if self._checks >= MOST_CHECKS:
+                return None
+            self._checks += 1
+            self._checked[key] = self._source.check(contents)
+        return self._checked[key]
 
+    # -- several at once --------------------------------------------------------------------------
 
-Result = tuple[Fixed, dict[str, bytes], State]
-"""a fix, with the contents and the state that it leaves"""
-
-
-class _Attempt:
-    """One finding, for which edits are sought."""
-
-    def __init__(self, fixer: _Fixer, contents: dict[str, bytes], state: State, finding: Finding) -> None:
-        self._fixer = fixer
-        self._contents = contents
-        self._state = state
-        self._finding = finding
-        self._files: dict[str, SourceBytes] = {}
-        self._tries = 0
-        self._second: Result | None = None
-        self._why = ""
-
-    def run(self) -> Result | NotFixed:
-        """Return the fix with the contents and findings that it leaves, or why there is none."""
-        case = self._finding.basis.case
-        reason = _no_reason_to_try(self._finding, case)
-        if reason or case is None or not isinstance(case.names, Trace):
-            return NotFixed(self._finding, reason or NOT_KNOWN)
-        trace = EditableTrace(case.names)
-        unit = self._unit()
-        writer = Writer(Chains(unit, case.names), Layout(self._at_hand(unit)), trace)
-        for step in self._steps(case, trace):
-            for variant in writer.variants(step, case):
-                found = self._try(variant, case, writer)
-                if found is not None:
-                    return found
-                if self._tries >= MOST_TRIES:
-                    break
-        if self._second is not None:
-            return self._second
-        return NotFixed(self._finding, self._why or NOT_WRITTEN)
-
-    def _steps(self, case: Case, trace: EditableTrace) -> list[Step]:
-        """Return the steps that make the finding go away on its trace, in the order in which they are tried."""
-        if case.fact.code == 504:
-            return [WaitsRemoved((case.operation,))]
-        verification = Verification(case.names)  # type: ignore[arg-type]
-        ranked = []
-        for number, step in enumerate(candidates(case, trace)):
-            edits = Edits(trace)
-            if not step.apply(edits):
+    def _together(self, ground: Ground, findings: Sequence[Finding]) -> Ground | None:
+        """Make the first edits of several findings in one text. Returns what comes out, None where none does."""
+        plans: list[_Plan] = []
+        for finding in findings:
+            if no_reason_to_try(finding):
                 continue
-            outcome = verification.of(edits.applied(), self._finding)
-            if outcome.gone:
-                # A wait of the host comes after all that orders on the device, and what brings up nothing first.
-                ranked.append((isinstance(step, HOST_WAITS), not outcome.good, number, step))
-        return [step for *_, step in sorted(ranked, key=lambda each: each[:3])]
-
-    def _unit(self) -> Unit:
-        source = self._fixer.source
-        return read_unit(
-            Path(source.path),
-            defines=dict(source.defines),
-            include_dirs=[Path(folder) for folder in source.include_dirs],
-            contents=self._contents,
-        )
-
-    def _at_hand(self, unit: Unit) -> dict[str, SourceBytes]:
-        for file in unit.files:
-            known = self._contents.get(os.path.realpath(file))
-            self._files[file] = SourceBytes(self._fixer.source.original(file) if known is None else known)
-        return self._files
-
-    def _try(self, variant: Variant, case: Case, writer: Writer, more: tuple[str, ...] = ()) -> Result | None:
-        files = {edit.file for edit in variant.edits}
-        locked = sorted(file for file in files if not self._fixer.source.editable(file))
-        if locked:
-            self._why = f"the edit would be in {locked[0]}, which may not be written, or was not named"
+            first = Attempt(ground, finding, self.check).first()
+            if first is not None and all(self._source.editable(edit.file) for edit in first[0].edits):
+                plan = _Plan(finding, *first)
+                if _compatible([*plans, plan]):
+                    plans.append(plan)
+        if len(plans) < 2:
             return None
-        try:
-            edited = {
-                os.path.realpath(file): self._files[file].edited(edit for edit in variant.edits if edit.file == file)
-                for file in files
-            }
-        except EditError:
+        taken, new = self._taken(ground, [], plans, None)
+        if new is None:
             return None
-        contents = {**self._contents, **edited}
-        self._tries += 1
-        after = self._fixer.check(contents)
-        if after is None:
-            self._why = "too many texts were checked already"
+        for plan in taken:
+            fixed = Fixed(plan.finding, plan.variant.summary, plan.variant.edits)
+            self._result.fixed.append(self._at_lines_as_they_were(fixed, ground))
+        notes = that_count(self._source, new.contents, new_findings(ground.state.findings, new.state.findings))
+        lines = [(each.code, self._line(each.location.file, each.location.line, new)) for each in notes]
+        words = costs_then(lines)
+        last = self._result.fixed[-1]
+        self._result.fixed[-1] = replace(last, summary=f"{last.summary}{words}")
+        return new
+
+    def _taken(
+        self, ground: Ground, taken: list[_Plan], plans: list[_Plan], known: Ground | None
+    ) -> tuple[list[_Plan], Ground | None]:
+        """Take the plans that do, on top of those that were taken: all, or each half by itself."""
+        new = self._made(ground, [*taken, *plans])
+        if new is not None:
+            return [*taken, *plans], new
+        if len(plans) == 1:
+            return taken, known
+        half = len(plans) // 2
+        for part in (plans[:half], plans[half:]):
+            taken, known = self._taken(ground, taken, part, known)
+        return taken, known
+
+    def _made(self, ground: Ground, plans: Sequence[_Plan]) -> Ground | None:
+        """Return the text with the edits of plans, None where it is not what they should make of it."""
+        edits: dict[Edit, None] = {edit: None for plan in plans for edit in plan.variant.edits}
+        contents = edited_contents(ground.contents, _files(plans), list(edits))
+        if contents is None:
             return None
-        gone, new = compared(self._state.findings, after.findings, self._finding)
-        new = self._that_count(contents, new)
-        if not gone or after.operations < self._state.operations - variant.removed:
+        after = self.check(contents)
+        if after is None or after.ended not in (ground.state.ended, 0):
             return None
-        if not self._fixer.source.accepts(contents, files):
-            self._why = "the edit brings up another finding in another source that includes the file"
+        if after.operations < ground.state.operations - sum(plan.variant.removed for plan in plans):
             return None
-        fixed = Fixed(self._finding, "; ".join((variant.summary, *more)), variant.edits)
-        if not new:
-            return fixed, contents, after
-        if not all(is_spared(each) for each in new):
-            self._why = f"each edit that was tried brings up another finding: {new[0].code}"
+        gone = Counter(key_of(plan.finding) for plan in plans)
+        left = Counter(key_of(each) for each in after.findings)
+        before = Counter(key_of(each) for each in ground.state.findings)
+        if any(left[key] > before[key] - count for key, count in gone.items()):
             return None
-        if not more:
-            together = self._without(variant, new, case, writer)
-            if together is not None:
-                return together
-        if self._second is None:
-            lines = sorted({each.location.line for each in new})
-            words = f"{fixed.summary} (the wait of line {' and '.join(map(str, lines))} is not needed any more then)"
-            self._second = replace(fixed, summary=words), contents, after
-        return None
+        new = that_count(self._source, contents, new_findings(ground.state.findings, after.findings))
+        made = Ground(self._source, contents, after)
+        if not all(is_on_cost(each) and self._was_there(each, made) for each in new):
+            return None
+        if not self._source.accepts(contents, {edit.file for edit in edits}):
+            return None
+        return made
 
-    def _that_count(self, contents: Contents, new: Sequence[Finding]) -> tuple[Finding, ...]:
-        """Return new findings without those of waits that nobody wants to hear of: not selected, or suppressed."""
-        waits = [each for each in new if each.code in OF_WAITS]
-        if not waits:
-            return tuple(new)
-        waits = list(self._fixer.source.keep(contents, waits))
-        return (*(each for each in new if each.code not in OF_WAITS), *waits)
+    # -- lines as the reader knows them -----------------------------------------------------------
 
-    def _without(self, variant: Variant, new: Sequence[Finding], case: Case, writer: Writer) -> Result | None:
-        """Try an edit again, with the waits taken out that it makes redundant."""
-        operations: list[Operation] = []
-        for finding in new:
-            wait = finding.basis.case
-            if wait is None or wait.fact.variant is not FactVariant.DOMINATED:
-                return None
-            found = _operation_at(case, place_before(finding, variant.edits), wait.operation)
-            if found is None:
-                return None
-            operations.append(found)
-        for removal in writer.removal(operations, case):
-            both = Variant(variant.summary, (*variant.edits, *removal.edits), removal.removed)
-            return self._try(both, case, writer, (removal.summary,))
-        return None
+    def _at_lines_as_they_were(self, fixed: Fixed, ground: Ground) -> Fixed:
+        file = fixed.edits[0].file if fixed.edits else fixed.finding.location.file
+        words = self._map(file, ground)
+        fixed = replace(fixed, edits=self._placed(fixed.edits, ground))
+        return at_lines_of(fixed, lambda name, line: self._line(name, line, ground), words.words if words else str)
+
+    def _placed(self, edits: Sequence[Edit], ground: Ground) -> tuple[Edit, ...]:
+        """Return edits at their places in the text before all edits; none where one is of what was put in."""
+        placed = []
+        for edit in edits:
+            lines = self._map(edit.file, ground)
+            line = lines.same(edit.line) if lines is not None else edit.line
+            end = lines.same(edit.end_line) if lines is not None else edit.end_line
+            if line is None or end is None:
+                return ()
+            placed.append(replace(edit, line=line, end_line=end))
+        return tuple(placed)
+
+    def _as_it_was(self, finding: Finding, ground: Ground) -> Finding:
+        line = self._line(finding.location.file, finding.location.line, ground)
+        return replace(finding, location=replace(finding.location, line=line))
+
+    def _line(self, name: str, line: int, ground: Ground) -> int:
+        lines = self._map(name, ground)
+        return lines.line(line) if lines is not None and line else line
+
+    def _was_there(self, finding: Finding, ground: Ground) -> bool:
+        """Tell whether a finding is not about what was put in."""
+        lines = self._map(finding.location.file, ground)
+        return lines is None or not finding.location.line or lines.has(finding.location.line)
+
+    def _map(self, name: str, ground: Ground) -> LineMap | None:
+        real = os.path.realpath(name)
+        data = ground.contents.get(real)
+        if data is None:
+            return None
+        if (real, data) not in self._maps:
+            self._maps[real, data] = LineMap(self._source.original(name), data)
+        return self._maps[real, data]
 
 
-def _operation_at(case: Case, place: tuple[str, int, int] | None, like: Operation) -> Operation | None:
-    """Return an operation of the original trace like one of the edited text's, at its place before the edit."""
-    if place is None or not isinstance(case.names, Trace):
-        return None
-    for number in range(1, len(case.names.sites)):
-        site = case.names.site(number)
-        if (site.file, site.line, site.column) == place:
-            return replace(like, site=number)
-    return None
+def _files(plans: Sequence[_Plan]) -> dict[str, Editable]:
+    return {name: file for plan in plans for name, file in plan.writing.files.items()}
 
 
-def _next(findings: Sequence[Finding], asked: Counter[tuple[str, ...]]) -> Finding | None:
-    """Return the gravest finding for which no edit was sought yet; of those that say the same, the first were asked."""
+def _compatible(plans: Sequence[_Plan]) -> bool:
+    """Tell whether the last plan can be made beside the others: nothing overlaps, no name is declared twice."""
+    *others, last = plans
+    if last.variant.declares and any(plan.variant.declares == last.variant.declares for plan in others):
+        return False
+    known = [edit for plan in others for edit in plan.variant.edits]
+    return not any(_overlap(edit, other) for edit in last.variant.edits for other in known)
+
+
+def _overlap(first: Edit, second: Edit) -> bool:
+    if first.file != second.file or first == second:
+        return False
+    return (first.line, first.column) < (second.end_line, second.end_column) and (second.line, second.column) < (
+        first.end_line,
+        first.end_column,
+    )
+
+
+def _pending(findings: Sequence[Finding], asked: Counter[tuple[str, ...]]) -> list[Finding]:
+    """Return the findings for which no edit was sought yet, the gravest first.
+
+    Of those that say the same, the first were asked.
+    """
     seen: Counter[tuple[str, ...]] = Counter()
+    pending = []
     for finding in sorted(findings, key=lambda each: (each.code == REDUNDANT, each.strength, each.order)):
         key = key_of(finding)
-        if seen[key] >= asked[key]:
-            return finding
+        if asked[key] <= seen[key]:
+            pending.append(finding)
         seen[key] += 1
-    return None
-
-
-def _no_reason_to_try(finding: Finding, case: Case | None) -> str:
-    """Return why no edit is tried for a finding, "" where one is."""
-    rule = RULES.get(finding.code)
-    if case is None or rule is None:
-        return rule.without_fix or NOT_KNOWN if rule is not None else NOT_KNOWN
-    said = rule.no_fix(case.fact)
-    if said:
-        return said
-    return "" if case.fact.code in FIXABLE else NOT_KNOWN
+    return pending

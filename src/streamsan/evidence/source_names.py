@@ -1,13 +1,16 @@
-"""How a stream may be written at a place: as the calls there write it, in names that are visible."""
+"""How a stream or an event may be written at a place: as the calls there write it, in names that are visible."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from streamsan.cuda_source.edits.calls import Chains, Written
 from streamsan.cuda_source.edits.insertion import Layout, NoPlaceError
-from streamsan.cuda_source.edits.scope import Scope
-from streamsan.cuda_source.edits.spots import Body, Spot
+from streamsan.cuda_source.edits.members import class_of
+from streamsan.cuda_source.edits.scope import Scope, names_in
+from streamsan.cuda_source.edits.spots import Spot
 from streamsan.cuda_source.syntax.tree import (
     Binary,
     Call,
@@ -19,18 +22,20 @@ from streamsan.cuda_source.syntax.tree import (
     Name,
     Unary,
 )
+from streamsan.effects.names import is_driver_name
 from streamsan.evidence.fix_trace import EditableTrace
 from streamsan.order.facts import Operation
-from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM, is_driver_name
+from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM
 from streamsan.vocabulary import OperationKind
 
-DEFAULT_STREAMS = {LEGACY_STREAM: "cudaStreamLegacy", PER_THREAD_STREAM: "cudaStreamPerThread"}
-DEFAULT_STREAMS_OF_DRIVER = {LEGACY_STREAM: "CU_STREAM_LEGACY", PER_THREAD_STREAM: "CU_STREAM_PER_THREAD"}
 DEFAULT_STREAM = "0"
+"""As the program writes it: which stream that is may be said by an option of the compiler."""
+DEFAULT_STREAMS = {LEGACY_STREAM: DEFAULT_STREAM, PER_THREAD_STREAM: "cudaStreamPerThread"}
+DEFAULT_STREAMS_OF_DRIVER = {LEGACY_STREAM: DEFAULT_STREAM, PER_THREAD_STREAM: "CU_STREAM_PER_THREAD"}
 
 
-class StreamNames:
-    """The names of streams, for the operations of one trace."""
+class HandleNames:
+    """The names of streams and events, for the operations of one trace."""
 
     def __init__(self, chains: Chains, layout: Layout, trace: EditableTrace) -> None:
         self._chains = chains
@@ -67,12 +72,46 @@ class StreamNames:
             found.append(default)
         yield from found[:3]
 
+    def event_of(self, record: Operation, spot: Spot) -> Iterator[str]:
+        """Yield how the event of a record may be written at a spot."""
+        found: list[str] = []
+        for written in self._chains.events(record.site):
+            self._add(found, written, spot)
+        row = self._trace.row(record)
+        if not found and row is not None:
+            slots = self._trace.slots
+            event = int(slots["object"][row])
+            kinds = (OperationKind.EVENT_RECORD, OperationKind.STREAM_WAIT_EVENT, OperationKind.EVENT_SYNCHRONIZE)
+            same = self._trace.starts & np.isin(slots["kind"], kinds) & (slots["object"] == event)
+            for site in dict.fromkeys(slots["site"][same].tolist()):
+                for written in self._chains.events(site):
+                    self._add(found, written, spot)
+            made = self._trace.starts & (slots["kind"] == OperationKind.EVENT_CREATE) & (slots["object"] == event)
+            for site in slots["site"][made].tolist():
+                for written in self._chains.made(site):
+                    self._add(found, written, spot)
+        yield from found[:3]
+
     def _add(self, found: list[str], written: Written, spot: Spot) -> None:
-        if not _sees(spot, written.spot.body):
+        if not spot.inside(written.spot.body) and not self._means_the_same(written, spot):
             return
         text = self.written(written.expression, spot)
-        if text is not None and text not in found:
-            found.append(text)
+        if text is not None and f"{text}{written.member}" not in found:
+            found.append(f"{text}{written.member}")
+
+    def _means_the_same(self, written: Written, spot: Spot) -> bool:
+        """Tell whether an expression of one function names nothing but globals, and members of the class of both."""
+        if written.expression is None:
+            return True
+        other = self.scope(written.spot)
+        owner = class_of(self._chains.unit, spot.body)
+        alike = owner is not None and owner is class_of(self._chains.unit, written.spot.body)
+        here = self.scope(spot)
+        return all(
+            (alike and other.is_member(name) and here.is_member(name))
+            or (other.is_global(name) and here.is_global(name))
+            for name in names_in(written.expression)
+        )
 
     def written(self, expression: Expression | None, spot: Spot) -> str | None:
         """Return an expression's text if it may be written at a spot, and does nothing there; None otherwise."""
@@ -80,6 +119,8 @@ class StreamNames:
             return DEFAULT_STREAM
         if not _may_be_repeated(expression) or not self.scope(spot).shows(expression):
             return None
+        if isinstance(expression, Name):
+            return expression.name
         try:
             text = self._layout.text(expression.span)
         except NoPlaceError:
@@ -92,11 +133,6 @@ class StreamNames:
         if scope is None:
             scope = self._scopes[id(spot)] = Scope(self._chains.unit, spot)
         return scope
-
-
-def _sees(spot: Spot, body: Body) -> bool:
-    """Tell whether a spot is in a function, or in a lambda inside it: names may mean the same."""
-    return spot.inside(body)
 
 
 def _may_be_repeated(expression: Expression) -> bool:

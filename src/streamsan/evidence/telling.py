@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from streamsan.evidence.witness_gap import Gap
 from streamsan.evidence.witness_order import Order, Sync
 from streamsan.evidence.witness_plan import Plan
+from streamsan.evidence.witness_rounds import rounds_later
 from streamsan.order.facts import Operation
-from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM, Case, kernel_name
+from streamsan.rules.callers import calls_within, common_calls
+from streamsan.rules.case import Case, kernel_name
 from streamsan.rules.lifetime import short
 from streamsan.trace import Trace
-from streamsan.vocabulary import AccessMode, FactVariant, OperationKind, RelatedRole, StreamKind
+from streamsan.trace.site import Site
+from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole
 
 IMPLICIT = 107
 READS, WRITES = (AccessMode.READ,), (AccessMode.WRITE, AccessMode.READ_WRITE)
@@ -20,9 +24,10 @@ class Teller:
 
     def __init__(self, case: Case, trace: Trace, order: Order, plan: Plan) -> None:
         self.case = case
-        self.order = order
         self._pair = (plan.ahead, plan.behind)
         self._trace = trace
+        self._gap = Gap(case, order)
+        self._common = common_calls(case, self._pair)
         self._threads = len({operation.thread for operation in self._operations()})
         self._named: dict[tuple[str, int], int] = {}
 
@@ -34,8 +39,7 @@ class Teller:
         """Return the host thread of an operation: "the host" where there is one only."""
         if self._threads < 2:
             return "the host"
-        name = self._trace.threads[operation.thread].name if operation.thread < len(self._trace.threads) else ""
-        return f"host thread `{name}`" if name else f"host thread {operation.thread}"
+        return self.case.thread(operation)
 
     def who(self, operation: Operation) -> str:
         """Return what an operation runs on: a stream by its name, or the host thread."""
@@ -47,9 +51,6 @@ class Teller:
         """Return the name of an operation's stream; "the stream of `scale`" where it has none of its own."""
         name = self.case.stream(operation)
         others = [other for other in self._pair if other.stream and self.case.stream(other) == name]
-        if operation.stream == PER_THREAD_STREAM:
-            one = all(other.thread == operation.thread for other in others)
-            return name if one else f"{name} of {self.host(operation)}"
         shared = any(other.stream != operation.stream for other in others)
         return f"the stream of {self.briefly(operation)}" if shared or name == "its stream" else name
 
@@ -72,8 +73,8 @@ class Teller:
         others = [other for other in self._pair if other.sequence != operation.sequence and self._brief(other) == name]
         if not others:
             return name
-        line = self.case.line(operation)
-        if line and all(self.case.line(other) != line for other in others):
+        line = self._told_line(operation)
+        if line and all(self._told_line(other) != line for other in others):
             return f"{name} of line {line}"
         # The same call twice: the trace's order tells them apart.
         return f"the later {_bare(name)}" if operation.sequence > others[0].sequence else f"the earlier {_bare(name)}"
@@ -106,10 +107,30 @@ class Teller:
         if not site.line:
             return ""
         mine = self.case.names.site(self.case.operation.site).file
-        where = f"line {site.line}" if site.file in ("", mine) else f"{site.file.rsplit('/', 1)[-1]}:{site.line}"
+        where = self._where(site, mine)
+        outer = calls_within(self.case, operation.site, self._common)
+        led = self.case.names.site(outer[-1]) if outer else None
+        # A helper's own line says little: it may have been called from many places.
+        where += f", from {self._where(led, mine)}" if led is not None and led.line else ""
         first = self._named.setdefault((site.file, site.line), operation.sequence)
         again = isinstance(operation, Operation) and first < operation.sequence and self._is_repeated(operation)
-        return f" ({where}, the next time round)" if again else f" ({where})"
+        return f" ({where}, the next time round)" if again else f" ({where}{self._rounds(operation)})"
+
+    @staticmethod
+    def _where(site: Site, mine: str) -> str:
+        return f"line {site.line}" if site.file in ("", mine) else f"{site.file.rsplit('/', 1)[-1]}:{site.line}"
+
+    def _told_line(self, operation: Operation) -> int:
+        """Return the line that tells an operation from others: that of the call which led to it from where all are."""
+        outer = calls_within(self.case, operation.site, self._common)
+        return (self.case.names.site(outer[-1]).line if outer else 0) or self.case.line(operation)
+
+    def _rounds(self, operation: Operation | Sync) -> str:
+        """Return ", three rounds later" for the later one of the two operations."""
+        first, second = sorted(self._pair, key=lambda each: each.sequence)
+        if not isinstance(operation, Operation) or operation.sequence != second.sequence:
+            return ""
+        return rounds_later(self._trace, self.case, first, second)
 
     def _is_repeated(self, operation: Operation) -> bool:
         return any(
@@ -143,16 +164,18 @@ class Teller:
     # -- why ------------------------------------------------------------------------------------
     def gap(self, ahead: Operation, behind: Operation) -> str:
         """Return what is missing, or what was there and does not help: a wait for an earlier point, or too early."""
+        if self.case.fact.variant is FactVariant.CONFLICT_OVERTAKES:
+            return "it was launched to begin before that, and does not wait for it"
         who = self.stream(ahead) if ahead.stream else self.host(ahead)
-        stale = self._stale_record(ahead, behind)
+        stale = self._gap.stale_record(ahead, behind)
         if stale is not None:
             return (
-                f"{who} has waited for {self.stream(behind)} only up to the event of line {self._line(stale)}, "
+                f"{who} has waited for {self.stream(behind)} only up to the event of line {self._gap.line(stale)}, "
                 f"recorded before {self.briefly(behind)}"
             )
-        early = self._early_wait(ahead, behind)
+        early = self._gap.early_wait(ahead, behind)
         if early is not None:
-            return f"the wait of line {self._line(early)} came before the event's record, and waits for nothing"
+            return f"the wait of line {self._gap.line(early)} came before the event's record, and waits for nothing"
         if ahead.kind is OperationKind.GRAPH_NODE:
             return f"no path of edges leads from {self.briefly(behind)} to {self.briefly(ahead)}"
         if ahead.stream:
@@ -161,60 +184,21 @@ class Teller:
             return "nothing promises that the call waits for it"
         return f"nothing makes {who} wait for it" if behind.stream else f"nothing orders {who} after it"
 
-    def _line(self, sync: Sync) -> int:
-        return self.case.names.site(sync.site).line
-
-    def _of_stream(self, operation: Operation) -> list[Sync]:
-        """Return the records and waits of an operation's stream, since that was made; nothing of a default stream's."""
-        if operation.stream in (0, LEGACY_STREAM, PER_THREAD_STREAM) or operation.stream_kind is StreamKind.LEGACY:
-            return []
-        found: list[Sync] = []
-        for sync in self.order.syncs_of(operation.stream):
-            if sync.kind is not OperationKind.STREAM_CREATE:
-                found.append(sync)
-            elif sync.sequence > operation.sequence:
-                break
-            else:
-                found.clear()
-        return found
-
-    def _stale_record(self, ahead: Operation, behind: Operation) -> Sync | None:
-        """Return the last record of the stream behind, before its work, that whoever is ahead has waited for."""
-        before = self.order.before.get(ahead.sequence)
-        if before is None or not behind.stream:
-            return None
-        for sync in reversed(self._of_stream(behind)):
-            if sync.kind is OperationKind.EVENT_RECORD and sync.sequence < behind.sequence:
-                waited = any(
-                    wait.kind is OperationKind.STREAM_WAIT_EVENT
-                    and wait.event == sync.event
-                    and sync.sequence < wait.sequence < ahead.sequence
-                    for wait in self._of_stream(ahead)
-                )
-                known = before.has_work(sync.sequence) and waited and self._line(sync)
-                return sync if known else None
-        return None
-
-    def _early_wait(self, ahead: Operation, behind: Operation) -> Sync | None:
-        """Return a wait of the stream ahead for an event that is recorded behind the work, but only after the wait."""
-        records = {
-            sync.event: sync.sequence
-            for sync in self._of_stream(behind)
-            if sync.kind is OperationKind.EVENT_RECORD and sync.sequence > behind.sequence
-        }
-        for sync in self._of_stream(ahead):
-            late = sync.kind is OperationKind.STREAM_WAIT_EVENT and sync.sequence < records.get(sync.event, 0)
-            if late and sync.sequence < ahead.sequence and self._line(sync):
-                return None if self.order.is_recorded_before(sync.event, sync.sequence) else sync
-        return None
-
     def owner(self) -> str:
-        """Return the step in which the memory gets its next owner."""
+        """Return the step in which the memory, or its place on the stack, gets its next owner."""
+        if self.is_local:
+            return f"the place of {self.memory} on the stack is used for something else"
         other = self.case.first(RelatedRole.OWNER)
         label = self.case.names.site(other.site).label if other is not None else ""
         if other is not None and label:
             return f"`{label}` gets the block{self.at(other)}"
         return "the next allocation gets the block"
+
+    @property
+    def is_local(self) -> bool:
+        """The memory is a function's local variable, and has no block of an allocator's."""
+        allocation = self.case.allocation
+        return allocation is not None and allocation.kind is MemoryKind.HOST_STACK
 
 
 def _bare(name: str) -> str:

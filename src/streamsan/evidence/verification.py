@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from streamsan.evidence.fix_trace import FIRST_INSERTED_SITE, INSERTED, Analysed, EditedTrace
 from streamsan.findings import Finding, Place, Severity, merge, same_finding
 from streamsan.order import engine
-from streamsan.order.consumers import unconsumed_waits
-from streamsan.order.engine import Analysis, Requirement
+from streamsan.order.engine import Requirement
 from streamsan.order.facts import Fact, Operation
-from streamsan.order.wide_waits import wide_waits
+from streamsan.order.source_waits import facts_on_waits
 from streamsan.rules import RULES
 from streamsan.rules.case import Case
 from streamsan.rules.precedence import first_of_each_cause, without_consequences
 from streamsan.worlds import REDUNDANT
+
+COST = "SS5"
+"""what the codes of notes on cost begin with"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,19 @@ class Outcome:
 
     @property
     def spared(self) -> tuple[Finding, ...] | None:
-        """Waits of the program that nothing needs any more; None where something else speaks against the edit."""
+        """New notes on cost, as on waits that nothing needs any more; None where something else is against the edit."""
         if not self.gone or not all(_is_spared(finding) for finding in self.new):
             return None
         return self.new
 
 
 def _is_spared(finding: Finding) -> bool:
-    return finding.code == REDUNDANT and finding.severity is Severity.NOTE and finding.location.file != INSERTED
+    return is_on_cost(finding) and finding.location.file != INSERTED
+
+
+def is_on_cost(finding: Finding) -> bool:
+    """Tell whether a finding is a note on what something costs: no reason to leave an order out."""
+    return finding.code.startswith(COST) and finding.severity is Severity.NOTE
 
 
 class Verification:
@@ -51,7 +58,7 @@ class Verification:
         self._made: dict[tuple[object, ...], Finding] = {}
         if known is None:
             analysis = engine.analyse(trace)
-            known = self._findings(trace, [*analysis.facts, *self._waits(trace, analysis, wide=True)])
+            known = self._findings(trace, [*analysis.facts, *facts_on_waits(trace, analysis)])
         self.before = known
 
     def of(self, edited: EditedTrace, finding: Finding) -> Outcome:
@@ -62,18 +69,12 @@ class Verification:
             return outcome
         # Asking whether a wait is needed takes an analysis for each: only where all else speaks for the edit. An edit
         # without a wait of the host makes none too wide.
-        waits = self._waits(edited, analysis, wide=edited.waits)
+        waits = facts_on_waits(edited, analysis, wide=edited.waits)
         return compare(self.before, self._findings(edited, [*analysis.facts, *waits]), finding) if waits else outcome
 
     def requirements(self, trace: Analysed) -> frozenset[Requirement]:
         """Return the required orders of a trace that no promise gives."""
-        return engine.run(trace.threads, trace.chunks(), requirements=True).unmet
-
-    @staticmethod
-    def _waits(trace: Analysed, analysis: Analysis, wide: bool) -> list[Fact]:
-        """Return what is to say of the waits of a source, as its check finds it."""
-        unconsumed = unconsumed_waits(trace, analysis)
-        return [*unconsumed, *(wide_waits(trace, analysis, unconsumed) if wide else [])]
+        return engine.unmet_requirements(trace.threads, trace.chunks())
 
     def _findings(self, trace: Analysed, facts: Sequence[Fact]) -> list[Finding]:
         """Return the findings of facts, as `rules.findings_of` gives them."""

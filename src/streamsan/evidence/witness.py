@@ -7,8 +7,8 @@ Nothing else is in it. The replay (`streamsan.sim.replay`) runs the same executi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from streamsan.evidence.telling import Teller
 from streamsan.evidence.witness_order import Before, Order, order_before
@@ -55,26 +55,40 @@ def _with(finding: Finding, answer: Witness | str) -> Finding:
 def witnesses(findings: Sequence[Finding]) -> list[Witness | str]:
     """Return for each finding its witness, or a clause that says why there is none. One pass for each trace."""
     plans = [_planned(finding) for finding in findings]
-    wanted: dict[int, tuple[Trace, set[int]]] = {}
+    wanted: dict[int, _Question] = {}
     for plan in plans:
         if not isinstance(plan, str):
-            case, trace, order = plan
-            asked = wanted.setdefault(id(trace), (trace, set()))[1]
-            asked.update((order.ahead.sequence, order.behind.sequence))
-    orders = {key: _order(trace, sequences) for key, (trace, sequences) in wanted.items()}
+            _, trace, order = plan
+            question = wanted.setdefault(id(trace), _Question(trace))
+            question.sequences.update((order.ahead.sequence, order.behind.sequence))
+            if order.overtakes:
+                question.early.add(order.ahead.sequence)
+    orders = {key: _order(question.trace, question.sequences) for key, question in wanted.items()}
+    # What is before a kernel's first accesses, and before all that it does after a wait, are two answers.
+    first = {key: _order(each.trace, each.early, each.early) for key, each in wanted.items() if each.early}
     answers: list[Witness | str] = []
     for plan in plans:
         if isinstance(plan, str):
             answers.append(plan)
         else:
             case, trace, order = plan
-            answers.append(_witness(case, trace, order, orders[id(trace)]))
+            answers.append(_witness(case, trace, order, orders[id(trace)], first.get(id(trace))))
     return answers
 
 
-def _order(trace: Trace, sequences: set[int]) -> Order | str:
+@dataclass(slots=True)
+class _Question:
+    """What is asked of one trace."""
+
+    trace: Trace
+    sequences: set[int] = field(default_factory=set)
+    early: set[int] = field(default_factory=set)
+    """of these, kernels that begin at once, what is before their first accesses"""
+
+
+def _order(trace: Trace, sequences: set[int], early: Collection[int] = ()) -> Order | str:
     try:
-        return order_before(trace, sequences)
+        return order_before(trace, sequences, early)
     except (TraceError, OSError):
         return "the trace can no longer be read"
 
@@ -91,10 +105,11 @@ def _planned(finding: Finding) -> tuple[Case, Trace, Plan] | str:
     return plan if isinstance(plan, str) else (case, case.names, plan)
 
 
-def _witness(case: Case, trace: Trace, plan: Plan, order: Order | str) -> Witness | str:
+def _witness(case: Case, trace: Trace, plan: Plan, order: Order | str, first: Order | str | None) -> Witness | str:
     if isinstance(order, str):
         return order
-    ahead = order.before.get(plan.ahead.sequence)
+    early = first if plan.overtakes and isinstance(first, Order) else order
+    ahead = early.before.get(plan.ahead.sequence)
     behind = order.before.get(plan.behind.sequence, Before())
     if ahead is None:
         return "the operation that goes ahead is not in the part of the trace that can be read"

@@ -18,6 +18,7 @@ SYNCHRONISES = (
     OperationKind.STREAM_CREATE,
     OperationKind.EVENT_RECORD,
     OperationKind.STREAM_WAIT_EVENT,
+    OperationKind.EVENT_SYNCHRONIZE,
 )
 """Kinds that a witness names where they do not help."""
 MOST_KEPT = 65_536
@@ -82,14 +83,15 @@ class EngineBefore(Before):
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """A record of an event, a wait for one, or the creation of a stream."""
+    """A record of an event, a stream's or the host's wait for one, or the creation of a stream."""
 
     sequence: int
     kind: OperationKind
     stream: int
-    """for a STREAM_CREATE: the stream that it makes"""
+    """for a STREAM_CREATE: the stream that it makes; 0 for a wait of the host"""
     event: int
     site: int
+    thread: int
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,13 @@ class Order:
         own = np.where(made, self.syncs["object"], self.syncs["stream"]) == np.uint64(stream)
         return [_sync(slot) for slot in self.syncs[own][-MOST_LOOKED_AT:]]
 
+    def host_waits(self, thread: int) -> list[Sync]:
+        """Return the latest waits for events of a host thread, in the order of the trace."""
+        if self.syncs is None:
+            return []
+        own = (self.syncs["kind"] == OperationKind.EVENT_SYNCHRONIZE) & (self.syncs["thread"] == thread)
+        return [_sync(slot) for slot in self.syncs[own][-MOST_LOOKED_AT:]]
+
     def is_recorded_before(self, event: int, sequence: int) -> bool:
         """Tell whether any stream recorded an event before an operation, as far as is remembered."""
         if self.syncs is None:
@@ -120,8 +129,11 @@ class Order:
         return bool((records & same & (self.syncs["sequence"] < np.uint64(sequence))).any())
 
 
-def order_before(trace: Trace, sequences: Collection[int]) -> Order:
-    """Ask the engine what is before these operations. Reads the trace up to the last of them. Raises TraceError."""
+def order_before(trace: Trace, sequences: Collection[int], early: Collection[int] = ()) -> Order:
+    """Ask the engine what is before these operations. Reads the trace up to the last of them. Raises TraceError.
+
+    Of those in `early`, kernels that begin at once, it is asked what is before their first accesses.
+    """
     if not sequences:
         return Order()
     recording = trace.origin == RECORDING
@@ -133,7 +145,7 @@ def order_before(trace: Trace, sequences: Collection[int]) -> Order:
         recording,
         begins_at(trace),
     )
-    engine.watch(sorted(sequences))
+    engine.watch(sorted(sequences), sorted(early))
     syncs: list[Slots] = []
     kept = 0
     for slots in prefix(trace, max(sequences)):
@@ -168,4 +180,5 @@ def _sync(slot: np.void) -> Sync:
         stream=int(slot["object"] if makes else slot["stream"]),
         event=0 if makes else int(slot["object"]),
         site=int(slot["site"]),
+        thread=int(slot["thread"]),
     )

@@ -39,6 +39,8 @@ class Plan:
     """every execution has this order: the program itself asks for it"""
     inside: bool = False
     """both are nodes of one graph"""
+    overtakes: bool = False
+    """the one ahead is a kernel that need not wait for the end of the kernel before it"""
 
 
 ORDERING = frozenset({101, 102, 103, 104, 107, 108, 109, 303, 304})
@@ -60,7 +62,8 @@ def plan_of(case: Case) -> Plan | str:
             return _or_unknown(operation, case.first(RelatedRole.ALLOC), Harm.NOT_YET)
         case 109:
             inside = operation.kind in NODES
-            return _or_unknown(operation, use, Harm.CONFLICT, inside=inside)
+            overtakes = variant is FactVariant.CONFLICT_OVERTAKES
+            return _or_unknown(operation, use, Harm.CONFLICT, inside=inside, overtakes=overtakes)
         case 303:
             reset = variant is FactVariant.STALE_RESET
             return _or_unknown(free, operation, Harm.GONE if reset else Harm.FREED, certain=True)
@@ -103,8 +106,14 @@ def _never_alive(operation: Operation) -> Plan:
 
 
 def _or_unknown(
-    ahead: Operation | None, behind: Operation | None, harm: Harm, *, certain: bool = False, inside: bool = False
+    ahead: Operation | None,
+    behind: Operation | None,
+    harm: Harm,
+    *,
+    certain: bool = False,
+    inside: bool = False,
+    overtakes: bool = False,
 ) -> Plan | str:
     if ahead is None or behind is None or not ahead.sequence or not behind.sequence:
         return "the trace does not say which operation it is"
-    return Plan(ahead, behind, harm, certain, inside)
+    return Plan(ahead, behind, harm, certain, inside, overtakes)

@@ -70,6 +70,8 @@ def _pending(teller: Teller, use: Operation) -> str:
 def _meets(plan: Plan, teller: Teller, use: Operation) -> str:
     if plan.harm is Harm.GONE:
         return "an illegal address"
+    if teller.is_local:
+        return f"it {teller.deed(use)} what is there now"
     if teller.reads(use):
         return "it reads what the next owner wrote"
     into = "writes into" if teller.deed(use) == "writes" else "accesses"
@@ -138,14 +140,23 @@ def _not_yet(plan: Plan, teller: Teller) -> Iterator[str]:
 def _conflict(plan: Plan, teller: Teller) -> Iterator[str]:
     later, earlier = plan.ahead, plan.behind
     yield from _issues(teller, later, earlier)
-    runs = f"{teller.stream(later)} runs {teller.briefly(later)}" if later.stream else teller.issued(later)
-    yield f"{runs} while {_pending(teller, earlier)}: {teller.gap(later, earlier)}"
-    yield from _outcome(teller, later, earlier)
+    begins = "begins" if plan.overtakes else "runs"
+    runs = f"{teller.stream(later)} {begins} {teller.briefly(later)}" if later.stream else teller.issued(later)
+    if plan.overtakes:
+        # It begins once every block of the kernel before it has triggered or ended: that one has begun for sure.
+        yield f"{runs} while {teller.briefly(earlier)} has not ended: {teller.gap(later, earlier)}"
+    else:
+        yield f"{runs} while {_pending(teller, earlier)}: {teller.gap(later, earlier)}"
+    yield from _outcome(teller, later, earlier, overtakes=plan.overtakes)
 
 
-def _outcome(teller: Teller, later: Operation, earlier: Operation) -> Iterator[str]:
+def _outcome(teller: Teller, later: Operation, earlier: Operation, *, overtakes: bool = False) -> Iterator[str]:
     memory, first, second = teller.memory, teller.briefly(later), teller.briefly(earlier)
-    if teller.reads(later):
+    if overtakes and teller.reads(later):
+        yield f"{first} reads {memory} before what {second} writes there is complete and visible"
+    elif overtakes:
+        yield f"both access {memory} at the same time"
+    elif teller.reads(later):
         yield f"{first} reads {memory} as it was before {second} writes it"
     elif teller.reads(earlier):
         yield f"then {second} runs, and reads what {first} has written over {memory}"

@@ -1,32 +1,34 @@
-"""What a call is given: its stream as written, also by the callers that hand it down, and the check around it."""
+"""What a call is given: its stream or event as written, also by the callers that hand it down."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from streamsan.cuda_source.edits.members import accessors, class_of, member_name
 from streamsan.cuda_source.edits.spots import Body, Spot, find
 from streamsan.cuda_source.syntax.tree import (
     Call,
-    Cast,
     Expression,
-    ExpressionStatement,
     Function,
     Launch,
+    Member,
     Name,
     Parameter,
     Span,
     Unary,
     Unit,
+    Variable,
 )
-from streamsan.cuda_source.syntax.walk import nodes
-from streamsan.effects.roles import Role
+from streamsan.effects.roles import Effect, Role
 from streamsan.effects.signature import Signature
 from streamsan.effects.table import EFFECTS
 from streamsan.trace import Site, Trace
 
 STREAM_OF_LAUNCH = 3
 """position in `<<<grid, block, shared, stream>>>`"""
+ASKING = ("cudaGetLastError", "cudaPeekAtLastError")
+"""Their value is the status of calls before them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +38,8 @@ class Written:
     spot: Spot
     expression: Expression | None
     """None: the argument is left out, and means the default stream"""
+    member: str = ""
+    """what stands behind the expression: `.stream`, `->get()`"""
 
 
 class Chains:
@@ -63,11 +67,18 @@ class Chains:
 
     def streams(self, site: int) -> Iterator[Written]:
         """Yield how the stream of an operation is written, at each level of its chain of calls."""
+        return self._given(site, stream_argument)
+
+    def events(self, site: int) -> Iterator[Written]:
+        """Yield how the event of a record or wait is written, at each level of its chain of calls."""
+        return self._given(site, event_argument)
+
+    def _given(self, site: int, argument: Callable[[Expression], tuple[bool, Expression | None]]) -> Iterator[Written]:
         spots = self.spots(site)
         innermost = spots[0] if spots else None
         if innermost is None or innermost.call is None:
             return
-        found, expression = stream_argument(innermost.call)
+        found, expression = argument(innermost.call)
         if not found:
             return
         yield Written(innermost, expression)
@@ -81,21 +92,40 @@ class Chains:
         for argument in spots[0].call.arguments:
             if isinstance(argument, Unary) and argument.operator == "&":
                 yield Written(spots[0], argument.operand)
+                yield from self._of_object(spots, argument.operand)
                 return
+
+    def _of_object(self, spots: Sequence[Spot | None], made: Expression) -> Iterator[Written]:
+        """Yield what a constructor makes as a member of the variable that it is called for."""
+        if len(spots) < 2 or spots[0] is None or spots[1] is None:
+            return
+        owner, name, variable = class_of(self.unit, spots[0].body), member_name(made), spots[1].statement
+        if owner is not None and name is not None and isinstance(variable, Variable) and not variable.type.pointers:
+            for member in accessors(self.unit, owner, name, arrow=False):
+                yield Written(spots[1], Name(variable.span, variable.name), member)
 
     def _handed_down(
         self, spots: Sequence[Spot | None], spot: Spot, expression: Expression | None
     ) -> Iterator[Written]:
+        members = [""]
         for caller in spots[1:]:
-            if caller is None or not isinstance(expression, Name):
+            call = caller.call if caller is not None else None
+            if caller is None or expression is None or not isinstance(call, Call):
                 return
-            position = _parameter(spot.body, expression.name)
-            call = caller.call
-            if position is None or not isinstance(call, Call) or position >= len(call.arguments):
-                return
-            expression = call.arguments[position]
+            position = _parameter(spot.body, expression.name) if isinstance(expression, Name) else None
+            if position is not None:
+                if position >= len(call.arguments):
+                    return
+                expression = call.arguments[position]
+            else:
+                owner, name = class_of(self.unit, spot.body), member_name(expression)
+                if owner is None or name is None or members != [""] or not isinstance(call.callee, Member):
+                    return
+                members = list(accessors(self.unit, owner, name, call.callee.arrow))
+                expression = call.callee.object
             spot = caller
-            yield Written(spot, expression)
+            for member in members:
+                yield Written(spot, expression, member)
 
 
 def span_of(site: Site) -> Span:
@@ -117,6 +147,14 @@ def stream_argument(call: Expression) -> tuple[bool, Expression | None]:
     if position is None or not isinstance(call, Call):
         return False, None
     return True, call.arguments[position] if position < len(call.arguments) else None
+
+
+def event_argument(call: Expression) -> tuple[bool, Expression | None]:
+    """Return whether a call takes an event, and how it is written."""
+    position = argument_position(call, Role.HANDLE, "event")
+    if position is None or not isinstance(call, Call) or position >= len(call.arguments):
+        return False, None
+    return True, call.arguments[position]
 
 
 def _signature(call: Expression) -> Signature | None:
@@ -152,42 +190,11 @@ def api_name(call: Expression | None) -> str | None:
     return name if name in EFFECTS else None
 
 
-def wrapper_of(statement: object) -> tuple[str, str] | None:
-    """Return the check and the API of a statement `CHECK(cudaCall(...));`; the check is "" without one."""
-    if not isinstance(statement, ExpressionStatement):
-        return None
-    expression = statement.expression
-    if isinstance(expression, Cast):
-        expression = expression.operand
-    name = api_name(expression)
-    if name is not None:
-        return "", name
-    if not isinstance(expression, Call) or not isinstance(expression.callee, Name) or len(expression.arguments) != 1:
-        return None
-    inner = api_name(expression.arguments[0])
-    return (expression.callee.name, inner) if inner is not None else None
-
-
-def check_for(spot: Spot, driver: bool) -> str:
-    """Return the check that a call inserted at a spot goes through: that of the statement, or of those around it."""
-    own = wrapper_of(spot.statement)
-    if own is not None and _is_driver(own[1]) == driver:
-        return own[0]
-    before: list[str] = []
-    after: list[str] = []
-    for node in nodes(spot.body.body):
-        found = wrapper_of(node)
-        if found is None or _is_driver(found[1]) != driver or not isinstance(node, ExpressionStatement):
-            continue
-        (before if node.span.line <= spot.span.line else after).append(found[0])
-    every = before or after
-    # Where the function checks what it calls, it checks this as well.
-    checks = [check for check in every if check]
-    return max(set(checks), key=checks.count) if len(checks) * 2 >= max(1, len(every)) and checks else ""
-
-
-def _is_driver(name: str) -> bool:
-    return not name.startswith("cuda")
+def is_status_call(call: Expression | None) -> bool:
+    """Tell whether a call of the API returns a status."""
+    name = api_name(call)
+    api = EFFECTS.find(name) if name is not None else None
+    return api is not None and (api.effect is not Effect.PURE or api.name in ASKING)
 
 
 def function_name(body: Body) -> str:

@@ -34,7 +34,13 @@ class Scope:
         self._globals = {name for node in unit.declarations for name in _declared_by(node)}
         self._globals |= {node.name for node in unit.declarations if isinstance(node, Function | Class)}
         self._globals |= set(unit.macros)
-        self._locals = frozenset(self._of(spot))
+        self._own = frozenset(self._of(spot))
+        closed = any(
+            isinstance(node, Lambda) and not node.default and all(name != "this" for name, _, _ in node.captures)
+            for node in spot.path
+        )
+        self._fields_here = frozenset(() if closed else self._members(spot.path))
+        self._locals = self._own | self._fields_here
 
     def shows(self, expression: Expression) -> bool:
         """Tell whether all that an expression names may be named here."""
@@ -46,11 +52,22 @@ class Scope:
             return True
         return any(each.endswith(f"::{name}") or name.endswith(f"::{each}") for each in self._globals)
 
+    def is_member(self, name: str) -> bool:
+        """Tell whether a name is a member of the class whose method this is, and nothing else."""
+        return name == "this" or (name in self._fields_here and name not in self._own)
+
+    def is_global(self, name: str) -> bool:
+        """Tell whether a name is declared outside all functions, and means that here."""
+        return name in self._globals and name not in self._locals
+
     def _of(self, spot: Spot) -> Iterator[str]:
         path = spot.path
         for index in range(len(path) - 1, -1, -1):
             node = path[index]
             following = path[index + 1] if index + 1 < len(path) else None
+            if node is spot.statement:
+                # Code is put before it or behind it: what it declares itself is not visible there.
+                continue
             if isinstance(node, Block):
                 yield from _before(node.body, following)
             elif isinstance(node, For):
@@ -64,12 +81,9 @@ class Scope:
                 yield from (name for name, _, _ in node.captures)
                 if not node.default:
                     # Nothing of the function around it is visible that is not captured.
-                    if any(name == "this" for name, _, _ in node.captures):
-                        yield from self._members(path)
                     return
             elif isinstance(node, Function):
                 yield from (parameter.name for parameter in node.parameters)
-                yield from self._members(path)
                 return
 
     def _members(self, path: tuple[object, ...]) -> Iterator[str]:
@@ -95,6 +109,14 @@ def names_in(expression: Expression) -> Iterator[str]:
     """Yield the names that an expression looks up; members are looked up in their objects."""
     for node in nodes(expression):
         if isinstance(node, Name):
+            yield node.name
+
+
+def names_in_statement(statement: Statement) -> Iterator[str]:
+    """Yield the names that a statement looks up, less those that it declares itself."""
+    own = {node.name for node in nodes(statement) if isinstance(node, Variable) and node is not statement}
+    for node in nodes(statement):
+        if isinstance(node, Name) and node.name not in own and not node.name.startswith(("std::", "::")):
             yield node.name
 
 

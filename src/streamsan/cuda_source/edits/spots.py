@@ -151,6 +151,27 @@ def child_of(spot: Spot, block: Block) -> Statement | None:
     return None
 
 
+def at_statement(spot: Spot, block: Block, statement: Statement) -> Spot:
+    """Return the place of a statement of a block that is around a spot."""
+    index = next(number for number, node in enumerate(spot.path) if node is block)
+    path = (*spot.path[: index + 1], statement)
+    body = next(node for node in reversed(path[: index + 1]) if isinstance(node, Function | Lambda))
+    return Spot(statement.span, path, statement, block, body)
+
+
+def loops_around(spot: Spot) -> list[Spot]:
+    """Return the places of the loops of its function that a spot is in, the outermost first."""
+    begin = next(number for number, node in enumerate(spot.path) if node is spot.body)
+    found = []
+    for index in range(begin + 1, len(spot.path)):
+        node, parent = spot.path[index], spot.path[index - 1]
+        if node is spot.statement and not isinstance(node, For | RangeFor | While | DoWhile):
+            break
+        if isinstance(node, For | RangeFor | While | DoWhile) and isinstance(parent, Block):
+            found.append(Spot(node.span, spot.path[: index + 1], node, parent, spot.body))
+    return found
+
+
 def classes_of(unit: Unit) -> dict[str, Class]:
     """Return the classes of a unit by name."""
     return {node.name: node for node in unit.declarations if isinstance(node, Class)}

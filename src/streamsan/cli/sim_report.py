@@ -1,0 +1,54 @@
+"""The report of `streamsan sim`: what a run's trace shows, and where that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TextIO
+
+from streamsan.analysis import Checked, UnreadableError, check_trace, unproven_trace
+from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems
+from streamsan.report import Problem
+from streamsan.trace import Trace, TraceError
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """How the report is made, and where it goes."""
+
+    options: ReportOptions
+    file: str
+    witness: bool
+    """whether witnesses are replayed"""
+    stream: TextIO | None
+    """where it goes without a file; None: nowhere"""
+
+    def deliver(self, results: Sequence[Checked], problems: Sequence[Problem]) -> tuple[bool, bool]:
+        """Write the report. Returns whether there are findings, and whether it was not written."""
+        report = self.options.report(results, problems)
+        if self.witness:
+            # Imported late: only a replay waits for what performs it.
+            from streamsan.sim.replay.findings import with_replays
+
+            report = replace(report, findings=tuple(with_replays(report.findings)))
+        say_problems(report)
+        if self.file:
+            return has_findings(report), not deliver(report, self.options, self.file)
+        if self.stream is not None:
+            self.stream.write(self.options.render(report, self.stream))
+            self.stream.flush()
+        return has_findings(report), False
+
+
+def checked_run(trace: Trace | None, target: str, *, proven: bool = True) -> tuple[list[Checked], list[Problem]]:
+    """Check what a program did. Returns the result, if there is one, and what limits it.
+
+    `proven`: with witnesses and fixes.
+    """
+    if trace is None:
+        return [], [Problem(target, "not checked: the program was ended before its first call was recorded")]
+    try:
+        checked = check_trace(trace, target) if proven else unproven_trace(trace, target)
+    except (TraceError, UnreadableError) as error:
+        return [], [Problem(target, f"not checked: {error}")]
+    return [checked], [Problem(target, message) for message in checked.problems]
