@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Protocol
 
+from streamsan.effects.names import is_driver_name
 from streamsan.findings import Location, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.rules.host_threads import thread_name
 from streamsan.trace.function_names import short_name
 from streamsan.trace.site import Site
+from streamsan.trace.trace import Thread
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
 
 LEGACY_STREAM = 1
 PER_THREAD_STREAM = 2
+PER_THREAD = "the per-thread default stream"
 ANONYMOUS = "the memory"
-DEEPEST_CALLERS = 4
 RECORDING = "recording"
 LONGEST_EXPLANATION = 300
 SMALLEST_UNIT = 1 << 10
@@ -36,6 +39,10 @@ class Names(Protocol):
     @property
     def apis(self) -> Sequence[str]:
         """API names by index; index 0 is empty."""
+
+    @property
+    def threads(self) -> Sequence[Thread]:
+        """Host threads by index."""
 
     def site(self, number: int) -> Site:
         """Return the site with this number."""
@@ -96,7 +103,7 @@ class Case:
         size = size if allocation.size else ANONYMOUS
         if not site.line:
             return size if small or not allocation.size else f"{size} of memory"
-        return f"{size} {_MADE_BY.get(allocation.kind, 'allocated')} at {PurePath(site.file).name}:{site.line}"
+        return f"{size} {MADE_BY.get(allocation.kind, 'allocated')} at {PurePath(site.file).name}:{site.line}"
 
     def memory_sentence(self) -> str:
         """Return the allocation's name as the start of a sentence."""
@@ -116,11 +123,26 @@ class Case:
         if operation.stream_kind is StreamKind.LEGACY or operation.stream == LEGACY_STREAM:
             return "the default stream"
         if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == PER_THREAD_STREAM:
-            return "the per-thread default stream"
+            return self._per_thread_stream(operation)
         label = self.stream_label(operation)
         if label or not operation.stream_number or self.names.origin != RECORDING:
             return label or "its stream"
         return f"stream {operation.stream_number}"
+
+    def _per_thread_stream(self, operation: Operation) -> str:
+        """Return the name of a thread's default stream; whose it is, where the fact is about several threads'."""
+        threads = {
+            each.thread
+            for each in (self.operation, *(other for _, other in self.fact.related))
+            if each.stream and (each.stream_kind is StreamKind.PER_THREAD or each.stream == PER_THREAD_STREAM)
+        }
+        if len(threads) < 2:
+            return PER_THREAD
+        return f"{PER_THREAD} of {self.thread(operation).replace('host thread ', '')}"
+
+    def thread(self, operation: Operation) -> str:
+        """Return the name of the host thread that issued an operation: "host thread `producer`"."""
+        return thread_name(self.names.threads, operation.thread)
 
     def stream_label(self, operation: Operation) -> str:
         """Return the name that the program gave an operation's stream, "" when it is not known."""
@@ -141,10 +163,9 @@ class Case:
             "the host": "stream",
             "its stream": "stream",
             "the default stream": "0",
-            "the per-thread default stream": "cudaStreamPerThread",
             "the graph": "stream",
         }
-        return fixed.get(name, name)
+        return "cudaStreamPerThread" if name.startswith(PER_THREAD) else fixed.get(name, name)
 
     def api(self, operation: Operation) -> str:
         """Return what the program called: the API's name, or the runtime's function that called the driver's; or ""."""
@@ -309,20 +330,6 @@ class Case:
         where = where if operation.stream else ""
         return self.related(role, operation, f"freed here{where}" + (f": {why}" if why else ""))
 
-    def callers(self, operation: Operation) -> list[Related]:
-        """Return the calls that an operation is nested in, innermost first: the helper's, the destructor's."""
-        related: list[Related] = []
-        number = self.names.site(operation.site).caller
-        # A caller is a site that was known before: its id is smaller, whatever a file says.
-        last = operation.site
-        while 0 < number < last and len(related) < DEEPEST_CALLERS:
-            site = self.names.site(number)
-            if site.line:
-                where = f" in `{site.function}`" if site.function else ""
-                related.append(Related("other", site.file or self.names.path, site.line, f"(reached from here{where})"))
-            last, number = number, site.caller
-        return related
-
     def others(self, *roles: RelatedRole) -> list[Related]:
         """Return lines for the remaining related operations of these roles, as asides in brackets."""
         return [
@@ -397,7 +404,7 @@ _PLAIN = {
     OperationKind.MEMSET: "the fill",
 }
 
-_MADE_BY = {
+MADE_BY = {
     MemoryKind.REGISTERED: "registered",
     MemoryKind.MAPPED: "mapped",
     MemoryKind.IPC: "opened",
@@ -417,11 +424,6 @@ _MADE = {
     MemoryKind.POOL_IMPORT: "imported here",
     MemoryKind.GRAPH: "allocated here, by a node of the graph",
 }
-
-
-def is_driver_name(api: str) -> bool:
-    """Tell whether a name is one of the driver API: cuMemFreeAsync, not cudaFreeAsync."""
-    return api.startswith("cu") and not api.startswith("cuda")
 
 
 def kernel_name(label: str) -> str:

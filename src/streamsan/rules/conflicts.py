@@ -17,6 +17,11 @@ NODES = Contract(
     "nodes of a graph that no path of edges connects run in any order, or at the same time",
     "CUDA Programming Guide, CUDA Graphs",
 )
+PROGRAMMATIC = Contract(
+    "a kernel launched with programmatic stream serialization may begin before the kernel before it has ended, and "
+    "before what that writes is visible: it must wait for it (cudaGridDependencySynchronize)",
+    "CUDA Programming Guide, Programmatic Dependent Launch",
+)
 HOST = Contract(
     "work that was issued is complete only once the host has waited for it", "CUDA Programming Guide, Streams"
 )
@@ -55,7 +60,11 @@ class UnorderedConflict(Rule):
         )
         where_they_write = "" if known or writes else " and one of them writes"
         may = "" if sure else f", where they touch the same bytes{where_they_write}"
-        if nodes:
+        overtakes = case.fact.variant is FactVariant.CONFLICT_OVERTAKES
+        if overtakes:
+            reason = f"it may begin before {short(case, earlier)} has ended, and does not wait for that"
+            fix = f"cudaGridDependencySynchronize() at the start of {work}, or a launch without the attribute"
+        elif nodes:
             reason = f"no path of edges connects it with {short(case, earlier)}"
             fix = f"make the node of line {line} depend on the other" if line else "add an edge between the two nodes"
         elif later.stream:
@@ -64,7 +73,8 @@ class UnorderedConflict(Rule):
         else:
             reason = f"nothing makes the host wait for {short(case, earlier)}"
             fix = host_wait(case, earlier, line)
-        where = "" if nodes or not later.stream else f", in the order of {case.stream(later)}"
+        order = "on" if overtakes else "in the order of"
+        where = "" if nodes or not later.stream else f", {order} {case.stream(later)}"
         uses = [case.used(use) for use in case.all_of(RelatedRole.USE, RelatedRole.OTHER)]
         other = _access(case, later)
         return Wording(
@@ -75,7 +85,7 @@ class UnorderedConflict(Rule):
                 *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
                 case.related(RelatedRole.USE, later, f"used here{where}: {reason}"),
             ),
-            contract=NODES if nodes else STREAMS if later.stream else HOST,
+            contract=PROGRAMMATIC if overtakes else NODES if nodes else STREAMS if later.stream else HOST,
             observed=_observed(case),
             fix=fix,
         )
@@ -101,6 +111,8 @@ def _access(case: Case, operation: Operation | None) -> str:
 
 
 def _observed(case: Case) -> Observed | None:
+    if case.fact.variant is FactVariant.CONFLICT_OVERTAKES:
+        return Observed("a kernel that begins at once read what was there before the kernel before it wrote it", "D-01")
     if case.allocation is None or case.allocation.kind is not MemoryKind.GRAPH:
         return None
     if case.fact.variant is not FactVariant.CONFLICT_READ_WRITE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from streamsan.findings import (
@@ -18,7 +18,9 @@ from streamsan.findings import (
     Severity,
 )
 from streamsan.order.facts import Fact
+from streamsan.rules.callers import callers
 from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.driver_names import calls_the_driver, in_driver_names, of_driver
 from streamsan.vocabulary import EdgeClass, OperationKind, RelatedRole, SlotFlag
 
 _TAKES_ARGUMENTS = (OperationKind.LAUNCH, OperationKind.GRAPH_LAUNCH, OperationKind.GRAPH_NODE)
@@ -87,7 +89,7 @@ class Rule(ABC):
             severity, confidence = severity.at_most(Severity.WARNING), Confidence.POSSIBLE
         if self.decided_by_caller(fact):
             severity, confidence = severity.at_most(Severity.NOTE), Confidence.POSSIBLE
-        wording = self.wording(case)
+        wording = self._worded(case)
         doubt = self._doubt(case)
         says = case.driver_says()
         said = (case.related(RelatedRole.OTHER, case.operation, f"the driver says: {says}"),) if says else ()
@@ -98,7 +100,7 @@ class Rule(ABC):
             confidence=confidence,
             message=f"{wording.message} ({doubt})" if doubt else wording.message,
             location=self.location(case),
-            related=unique((*wording.related, *said, *case.callers(case.operation))),
+            related=unique((*wording.related, *said, *callers(case))),
             contract=wording.contract,
             observed=wording.observed,
             # Without a line there is no place for what is said of the call.
@@ -113,6 +115,14 @@ class Rule(ABC):
                 case=case,
             ),
         )
+
+    def _worded(self, case: Case) -> Wording:
+        """Return the wording, with the driver's functions where the program calls no others."""
+        wording = self.wording(case)
+        if not calls_the_driver(case):
+            return wording
+        contract = wording.contract and of_driver(wording.contract)
+        return replace(wording, contract=contract, fix=in_driver_names(wording.fix))
 
     def _doubt(self, case: Case) -> str:
         """Return what has to be known to be sure, "" where the finding stands on its own."""

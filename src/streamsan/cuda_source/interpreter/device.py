@@ -11,6 +11,7 @@ from streamsan.cuda_source.interpreter import kernels
 from streamsan.cuda_source.interpreter.failures import Failures
 from streamsan.cuda_source.interpreter.host_memory import HostMemory
 from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.made_names import MadeNames
 from streamsan.cuda_source.interpreter.places import Places
 from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.structures import Fields, Structures
@@ -32,6 +33,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
+from streamsan.cuda_source.syntax.host_access import given_access
 from streamsan.cuda_source.syntax.tree import Call, Expression, Launch, Name, Span, Variable
 from streamsan.effects import EFFECTS, POINTER_ROLES, Api, Parameter, Role, Signature
 from streamsan.model import events
@@ -64,6 +66,8 @@ class Request:
     kernel_value: Value = None
     """the kernel of a node, as the program wrote it"""
     kernel_arguments: kernels.KernelArguments | None = None
+    early_arguments: kernels.KernelArguments | None = None
+    """what the kernel uses before it may wait for the kernel before it"""
     host_function: tuple[Value, Value] | None = None
     """a host function and what it is given"""
 
@@ -78,6 +82,7 @@ class Device:
         model.core.on_host_call = self._on_drivers_thread
         self.places = Places(model.builder, files)
         self.memory = HostMemory(self)
+        self.made_names = MadeNames(self)
         self.machine: Machine
         self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
         """Results of queries that are not decided yet: the handle that was asked, and where."""
@@ -147,6 +152,7 @@ class Device:
 
     def contents(self, pointer: DevicePointer) -> tuple[ArrayObject, Any]:
         """Return the elements behind a pointer of the API."""
+        self.made_names.used(pointer)
         return self.memory.contents(pointer)
 
     def symbol_contents(self, pointer: SymbolPointer) -> ArrayObject:
@@ -205,6 +211,8 @@ class Device:
         if isinstance(value, Symbol):
             known = self.machine.known(value)
             return known if isinstance(known, int | float | Symbol) else value
+        if isinstance(value, Handle | DevicePointer):
+            self.made_names.used(value)
         if isinstance(value, int | float | str | Handle):
             return value
         if isinstance(value, DevicePointer):
@@ -271,6 +279,7 @@ class Device:
             signature = api.best_guess(len(operands))
         request = Request(api, signature, span)
         label = ""
+        target: Value = None
         for position, value in enumerate(values):
             parameter = signature.parameter(position)
             if parameter is None:
@@ -282,14 +291,19 @@ class Device:
                     break
                 continue
             if parameter.is_out and not label and not machine.objects.is_null(value):
+                target = value
                 label = self.places.label(value, node.arguments[position] if position < len(node.arguments) else None)
             if parameter.role is Role.STRUCTURE:
                 label = self._functions_inside(request, value) or self._memory_inside(api, value) or label
             if parameter.role is Role.FUNCTION and signature.first(Role.KERNEL_ARGUMENTS) is None:
                 request.host_function = (value, self._user_data(signature, values))
+                label = label or (last_name(value.name) if isinstance(value, FunctionValue) else "")
             request.arguments.append(self._argument(request, parameter, position, values, operands[position]))
         site = self.site(span, request.kernel.name or label)
+        first_slot = self.builder.tables[3]
         outcome = self._issue(request, site)
+        if target is not None:
+            self.made_names.made(first_slot, site, target, list(outcome.outputs.values()))
         self._remember(request, values, outcome)
         self.structures.write_outputs(outcome, signature, values, span)
         self._give_back(request, values, span)
@@ -308,9 +322,16 @@ class Device:
         if parameter.variadic:
             function = request.kernel.taking(len(given))
             request.kernel_arguments = kernels.bound_arguments(self, function, given, request.span)
+            if _has_attributes(request):
+                request.early_arguments = kernels.early_arguments(self, function, given, request.span)
         else:
-            found = kernels.packed_arguments(self, request.kernel, values[position], request.span)
-            request.kernel_arguments = found or []
+            found = kernels.packed_operands(self, request.kernel, values[position], request.span)
+            if found is not None:
+                request.kernel_arguments = kernels.bound_arguments(self, *found, request.span)
+                if _has_attributes(request):
+                    request.early_arguments = kernels.early_arguments(self, *found, request.span)
+            else:
+                request.kernel_arguments = []
         request.arguments.append(1)
 
     def _functions_inside(self, request: Request, value: Value) -> str:
@@ -386,8 +407,10 @@ class Device:
             site,
             signature=request.signature,
             kernel_arguments=request.kernel_arguments,
+            early_arguments=request.early_arguments,
             structures=request.structures,
             payload=body,
+            user_data=self._given_access(request),
         )
 
     def _host_body(self, function: Value, data: Value, span: Span) -> Callable[[], None] | None:
@@ -395,6 +418,14 @@ class Device:
         if not isinstance(function, FunctionValue | Closure | Native):
             return None
         return lambda: self._call_host_function(function, data, span)
+
+    def _given_access(self, request: Request) -> AccessMode:
+        """Return how a host function uses what it is given, as far as its body is in view."""
+        function = request.host_function[0] if request.host_function is not None else None
+        unit = self.machine.program.unit
+        if isinstance(function, FunctionValue) and len(function.functions) == 1:
+            return given_access(function.functions[0], unit)
+        return given_access(function.node, unit) if isinstance(function, Closure) else AccessMode.OPAQUE
 
     def _call_host_function(self, function: Value, data: Value, span: Span) -> None:
         self.machine.functions.call_value(function, self._callback_operands(function, data), span)
@@ -545,6 +576,11 @@ class Device:
                 values.append(value)
         events.may_be_recorded(self.thread, values)
         self.model.opaque_call(self.thread, values, self.site(span), name)
+
+
+def _has_attributes(request: Request) -> bool:
+    """Tell whether a launch's configuration is known to have attributes."""
+    return any(key.startswith("attrs.") for fields in request.structures.values() for key in fields)
 
 
 def _first_part(value: LibraryObject) -> Value:

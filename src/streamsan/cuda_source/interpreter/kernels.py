@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -127,11 +128,45 @@ def bound_arguments(device: Device, function: Function | None, operands: list[Op
     """Return the memory that a kernel's arguments lead to, with access modes."""
     modes = modes_of(device, function)
     flags = device.machine.loops.relevance.kernel_flags(function) if function is not None else {}
+
+    def usage(parameter: Parameter | None) -> Usage:
+        return Usage(_mode(parameter, modes), flags.get(parameter.name, 0) if parameter is not None else 0)
+
+    return _arguments(device, function, operands, usage, span)
+
+
+def early_arguments(
+    device: Device, function: Function | None, operands: list[Operand], span: Span
+) -> KernelArguments | None:
+    """Return the memory that a kernel uses before it may wait for the kernel before it; None: none that is known."""
+    beginning = device.machine.loops.relevance.kernel_beginning(function) if function is not None else None
+    if beginning is None:
+        return None
+    if beginning.whole:
+        return bound_arguments(device, function, operands, span)
+    uses = beginning.uses
+
+    def usage(parameter: Parameter | None) -> Usage | None:
+        found = uses.get(parameter.name) if parameter is not None else None
+        return None if found is None else Usage(*found)
+
+    return _arguments(device, function, operands, usage, span)
+
+
+def _arguments(
+    device: Device,
+    function: Function | None,
+    operands: list[Operand],
+    usage: Callable[[Parameter | None], Usage | None],
+    span: Span,
+) -> KernelArguments:
     arguments: KernelArguments = []
     parameters: list[Parameter | None] = list(function.parameters) if function is not None else []
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
-        known = Usage(_mode(parameter, modes), flags.get(parameter.name, 0) if parameter is not None else 0)
+        known = usage(parameter)
+        if known is None:
+            continue
         value = operand.cell.value if operand.cell is not None else operand.value
         if isinstance(value, StructObject) and parameter is not None and parameter.type.pointers:
             type = device.machine.resolve(parameter.type)
@@ -161,6 +196,7 @@ def _flatten(
     if depth > DEEPEST_STRUCTURE:
         return
     if isinstance(value, DevicePointer):
+        device.made_names.used(value)
         arguments.append(usage.of(value.pointer))
     elif isinstance(value, SymbolPointer):
         arguments.append(usage.of(device.address(value, span)))
@@ -194,6 +230,14 @@ def _flatten(
 
 def packed_arguments(device: Device, kernel: Kernel, value: Value, span: Span) -> KernelArguments | None:
     """Return the memory behind a `void*[]` of addresses of variables; None if it is not an array that is known."""
+    found = packed_operands(device, kernel, value, span)
+    return None if found is None else bound_arguments(device, *found, span)
+
+
+def packed_operands(
+    device: Device, kernel: Kernel, value: Value, span: Span
+) -> tuple[Function | None, list[Operand]] | None:
+    """Return the arguments behind a `void*[]`, and the function that takes them; None as in `packed_arguments`."""
     machine = device.machine
     function = kernel.taking(None)
     held: list[Cell] = []
@@ -219,4 +263,4 @@ def packed_arguments(device: Device, kernel: Kernel, value: Value, span: Span) -
             operands.append(machine.expressions.dereference(inner, span))
         else:
             operands.append(Operand(inner))
-    return bound_arguments(device, function, operands, span)
+    return function, operands

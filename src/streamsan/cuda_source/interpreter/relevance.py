@@ -11,6 +11,7 @@ from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.program import Program, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
 from streamsan.cuda_source.syntax.access import kernel_access, kernel_atomics, kernel_touches
+from streamsan.cuda_source.syntax.beginning import KernelBeginning, kernel_beginning
 from streamsan.cuda_source.syntax.tree import (
     Assign,
     Block,
@@ -36,6 +37,7 @@ from streamsan.cuda_source.syntax.tree import (
     Unparsed,
     Variable,
 )
+from streamsan.cuda_source.syntax.waiting import Texts
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
@@ -101,6 +103,7 @@ class Relevance:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self._texts: Texts | None = None
         self.macros: dict[str, Macro] = program.macros
         self._acts: dict[int, bool] = {}
         self._kept: list[Any] = []
@@ -252,6 +255,16 @@ class Relevance:
     def kernel_flags(self, function: Function) -> dict[str, int]:
         """Return what is known beyond the mode of each pointer parameter: SlotFlag.TOUCHES, SlotFlag.ATOMIC."""
         found: dict[str, int] = self._once("flags", function, lambda: self._kernel_flags(function))
+        return found
+
+    def kernel_beginning(self, function: Function) -> KernelBeginning | None:
+        """Return what a kernel does before it may wait for the kernel before it; None: nothing, or nobody knows."""
+        if self._texts is None:
+            self._texts = Texts(self.program.unit)
+        texts = self._texts
+        found: KernelBeginning | None = self._once(
+            "beginning", function, lambda: kernel_beginning(function, self.program.unit, texts)
+        )
         return found
 
     def _kernel_flags(self, function: Function) -> dict[str, int]:

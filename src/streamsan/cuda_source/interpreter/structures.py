@@ -39,6 +39,8 @@ _ARRAYS = frozenset(
     {"kernelParams", "extra", "args", "attrs", "accessDescs", "phGraph_out", "paramsArray", "extSemArray"}
 )
 """Members that point to arrays of the host which the call itself reads or fills: they are no memory of the GPU's."""
+_ATTRIBUTES = "attrs"
+"""... and the one whose entries say how a kernel is launched"""
 _NODE_MEMBERS = (
     "kernel", "memcpy", "memset", "host", "graph", "", "eventWait", "eventRecord", "extSemSignal", "extSemWait",
     "alloc", "free", "memOp", "conditional",
@@ -92,6 +94,8 @@ class Structures:
             value = cell.value
             if name in _ARRAYS:
                 found[prefix + name] = 0 if machine.objects.is_null(value) else 1
+                if name == _ATTRIBUTES:
+                    found.update(self._attributes(held, prefix, value, span))
             elif meant is not None and name not in meant:
                 continue
             elif cell.type.name == "dim3" and isinstance(value, int):
@@ -108,6 +112,15 @@ class Structures:
                 found[prefix + name] = self.device.address(value, span)
             elif not isinstance(value, ArrayObject | LibraryObject | FunctionValue | Closure | Native):
                 found[prefix + name] = self.device.plain(value)
+
+    def _attributes(self, held: StructObject, prefix: str, value: Value, span: Span) -> Fields:
+        """Return a launch's attributes, where it is known how many there are."""
+        count = held.fields.get("numAttrs")
+        known = self.device.machine.known(count.value) if count is not None else None
+        if not isinstance(known, int) or not is_pointer(value):
+            return {}
+        items = self.items(value, min(known, LONGEST_INNER_LIST), span)
+        return {f"{prefix}{_ATTRIBUTES}.{index}": item for index, item in items.items()}
 
     def items(self, value: Value, count: int | None, span: Span) -> Fields:
         """Return the entries of the list that an argument points to, as `0`, `1`, ...; of structures, their fields."""

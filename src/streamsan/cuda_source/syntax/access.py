@@ -31,7 +31,7 @@ from streamsan.cuda_source.syntax.tree import (
 from streamsan.cuda_source.syntax.walk import nodes, parts
 from streamsan.vocabulary import AccessMode
 
-_READ, _WRITE, _ESCAPE, _ATOMIC = 1, 2, 4, 8
+READS, WRITES, ESCAPES, ATOMIC = 1, 2, 4, 8
 _MAX_CALLS: Final = 4
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOADS = re.compile(r"__ld(?:g|cg|ca|cs|lu|cv)|__builtin_nontemporal_load")
@@ -57,7 +57,7 @@ def kernel_access(function: Function, unit: Unit | None = None) -> dict[str, Acc
 
 def kernel_atomics(function: Function, unit: Unit | None = None) -> set[str]:
     """The pointer parameters whose every access in a kernel is an atomic operation (and there is one)."""
-    return {name for name, found in _uses(function, unit).items() if found == _ATOMIC}
+    return {name for name, found in _uses(function, unit).items() if found == ATOMIC}
 
 
 def kernel_touches(function: Function, unit: Unit | None = None) -> set[str]:
@@ -72,31 +72,35 @@ def kernel_touches(function: Function, unit: Unit | None = None) -> set[str]:
     }
 
 
+def named_accesses(function: Function, unit: Unit | None = None) -> dict[str, AccessMode]:
+    """How the accesses that a body names use the pointer parameters; what else may become of a pointer is left out."""
+    uses = _NamedWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
+    modes = {name: READS | WRITES if found & ATOMIC else found & (READS | WRITES) for name, found in uses.items()}
+    return {name: AccessMode(mode) for name, mode in modes.items() if mode}
+
+
 def _mode(found: int) -> AccessMode:
-    if found == _ATOMIC:
+    if found == ATOMIC:
         return AccessMode.READ_WRITE
-    if found & (_ESCAPE | _ATOMIC):
+    if found & (ESCAPES | ATOMIC):
         return AccessMode.OPAQUE
     return AccessMode(found & 3) if found & 3 else AccessMode.READ
 
 
 def _uses(function: Function, unit: Unit | None) -> dict[str, int]:
-    return _Walk(function, _functions(unit), set() if unit is None else set(unit.macros), 0).run()
+    return AccessWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
 
 
-def _functions(unit: Unit | None) -> dict[str, list[Function]]:
-    found: dict[str, list[Function]] = {}
-    for declared in [] if unit is None else unit.declarations:
-        if isinstance(declared, Function) and declared.body is not None:
-            found.setdefault(declared.name.rpartition("::")[2], []).append(declared)
-    return found
+def functions_of(unit: Unit | None) -> dict[str, list[Function]]:
+    """Return the functions with bodies of a unit, by their last names."""
+    return {} if unit is None else unit.functions_with_bodies()
 
 
 def _is_pointer(of: Type) -> bool:
     return (of.pointers > 0 or bool(of.array)) and not of.function
 
 
-class _Walk:
+class AccessWalk:
     """One function; locals that hold a parameter's pointer count as that parameter."""
 
     def __init__(self, function: Function, functions: dict[str, list[Function]], macros: set[str], level: int) -> None:
@@ -114,9 +118,10 @@ class _Walk:
         self.atomic = {p.name for p in tracked if p.type.name in _ATOMIC_TYPES}
 
     def run(self) -> dict[str, int]:
+        """Return the uses (READS, WRITES, ESCAPES, ATOMIC) of each pointer parameter, by its name."""
         body = self.function.body
         if body is None:
-            return {name: _READ if name in self.constant else _ESCAPE for name in self.uses}
+            return {name: READS if name in self.constant else ESCAPES for name in self.uses}
         for _ in range(4):  # aliases of aliases
             before = sum(len(found) for found in self.aliases.values())
             for node in nodes(body):
@@ -125,12 +130,12 @@ class _Walk:
                 break
         self._visit(body)
         for name in self.constant - self.cast_away:
-            self.uses[name] = _READ
+            self.uses[name] = READS
         for name in self.deep & set(self.uses):
-            self.uses[name] |= _ESCAPE
+            self.uses[name] |= ESCAPES
         for name in self.atomic & set(self.uses):
-            if self.uses[name] & (_READ | _WRITE) and not self.uses[name] & _ESCAPE:
-                self.uses[name] = _ATOMIC
+            if self.uses[name] & (READS | WRITES) and not self.uses[name] & ESCAPES:
+                self.uses[name] = ATOMIC
         return self.uses
 
     def _alias(self, node: object) -> None:
@@ -198,34 +203,34 @@ class _Walk:
     def _visit(self, node: object) -> None:
         if isinstance(node, Assign):
             place = self._place(node.target) or self._reference_target(node.target)
-            self._note(place, _WRITE if node.operator == "=" else _READ | _WRITE)
+            self._note(place, WRITES if node.operator == "=" else READS | WRITES)
             self._visit_place(node.target)
             if not isinstance(node.target, Name):
-                self._note(self._roots(node.value), _ESCAPE)
+                self._note(self._roots(node.value), ESCAPES)
             self._visit(node.value)
         elif isinstance(node, Unary) and node.operator in ("++", "--", "post++", "post--"):
-            self._note(self._place(node.operand) or self._reference_target(node.operand), _READ | _WRITE)
+            self._note(self._place(node.operand) or self._reference_target(node.operand), READS | WRITES)
             self._visit_place(node.operand)
         elif isinstance(node, Unary) and node.operator == "&":
             self._visit_place(node.operand)
         elif isinstance(node, Index | Member) or (isinstance(node, Unary) and node.operator == "*"):
-            self._note(self._place(node), _READ)
+            self._note(self._place(node), READS)
             self._visit_place(node)
         elif isinstance(node, Name):
             if node.name not in self.uses:
                 for alias in self.aliases.get(node.name, ()):
                     if node.name in self._bound_references:
-                        self.uses[alias] |= _READ
+                        self.uses[alias] |= READS
             elif node.name in self.references:
-                self.uses[node.name] |= _READ
+                self.uses[node.name] |= READS
         elif isinstance(node, Call):
             self._call(node)
         elif isinstance(node, Launch):
             for argument in node.arguments:
-                self._note(self._roots(argument), _ESCAPE)
+                self._note(self._roots(argument), ESCAPES)
             self._children(node)
         elif isinstance(node, Unparsed | UnparsedStatement):
-            self._note(self._mentioned(node.text), _ESCAPE)
+            self._note(self._mentioned(node.text), ESCAPES)
         elif isinstance(node, Variable):
             self._variable(node)
         elif isinstance(node, SizeOf):
@@ -270,21 +275,21 @@ class _Walk:
             made = node.initializer.items if isinstance(node.initializer, InitList) else [node.initializer]
             for argument in [*(node.arguments or ()), *made]:
                 if argument is not None:
-                    self._note(self._place(argument), _ATOMIC)
+                    self._note(self._place(argument), ATOMIC)
                     self._visit_place(argument)
             return
         for argument in node.arguments or ():
-            self._note(self._roots(argument), _ESCAPE)
+            self._note(self._roots(argument), ESCAPES)
             self._visit(argument)
         if node.initializer is None:
             return
         roots = self._roots(node.initializer)
         if roots and not (_is_pointer(node.type) or node.type.name == "auto" or node.type.reference):
-            self._note(roots, _ESCAPE)
+            self._note(roots, ESCAPES)
         if node.type.reference:
             self._visit_place(node.initializer)
             if node.type.const:
-                self._note(self._place(node.initializer), _READ)
+                self._note(self._place(node.initializer), READS)
         else:
             self._visit(node.initializer)
 
@@ -295,7 +300,7 @@ class _Walk:
         candidates = [f for f in self.functions.get(name, ()) if len(f.parameters) >= len(node.arguments)]
         inner: dict[str, int] | None = None
         if candidates and self.level < _MAX_CALLS and name not in self.macros:
-            inner = _Walk(candidates[0], self.functions, self.macros, self.level + 1).run()
+            inner = type(self)(candidates[0], self.functions, self.macros, self.level + 1).run()
         for position, argument in enumerate(node.arguments):
             roots, place = self._roots(argument), self._place(argument)
             if not roots and not place:
@@ -312,27 +317,27 @@ class _Walk:
         if inner is not None:
             if position < len(candidates[0].parameters):
                 parameter = candidates[0].parameters[position]
-                return inner.get(parameter.name, 0 if pointer and not parameter.name else _READ)
-            return _ESCAPE
+                return inner.get(parameter.name, 0 if pointer and not parameter.name else READS)
+            return ESCAPES
         if name in self.macros:
-            return _ESCAPE
+            return ESCAPES
         if name == "atomic_ref":
-            return _ATOMIC
+            return ATOMIC
         if _ATOMICS.fullmatch(name):
-            return (_ATOMIC if position == 0 else _READ) if pointer else _READ
+            return (ATOMIC if position == 0 else READS) if pointer else READS
         if _LOADS.fullmatch(name) and pointer:
-            return _READ
+            return READS
         if _STORES.fullmatch(name) and pointer:
-            return _WRITE
+            return WRITES
         if name in ("memcpy", "memmove") and pointer and position < 2:
-            return _WRITE if position == 0 else _READ
+            return WRITES if position == 0 else READS
         if name == "memset" and pointer:
-            return _WRITE
+            return WRITES
         if name in _INERT:
-            return 0 if pointer else _READ
+            return 0 if pointer else READS
         if pointer or name in _BY_REFERENCE:
-            return _ESCAPE
-        return _READ if _BY_VALUE.fullmatch(name) else _ESCAPE
+            return ESCAPES
+        return READS if _BY_VALUE.fullmatch(name) else ESCAPES
 
     def _children(self, node: object) -> None:
         if isinstance(node, Lambda):
@@ -348,4 +353,12 @@ class _Walk:
     def _escape_of(self, parent: object, child: Expression) -> None:
         """A pointer that is returned or put into an object is no longer followed."""
         if type(parent).__name__ in ("Return", "InitList", "New"):
-            self._note(self._roots(child), _ESCAPE)
+            self._note(self._roots(child), ESCAPES)
+
+
+class _NamedWalk(AccessWalk):
+    """Notes what is accessed, and nothing for a parameter's type alone."""
+
+    def __init__(self, function: Function, functions: dict[str, list[Function]], macros: set[str], level: int) -> None:
+        super().__init__(function, functions, macros, level)
+        self.constant = set()

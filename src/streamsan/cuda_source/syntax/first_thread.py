@@ -8,6 +8,7 @@ guard (`i < n`) is taken to hold. Where anything is unsure, nothing is claimed.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -91,10 +92,7 @@ def surely_touched(function: Function, unit: Unit | None = None) -> Touched:
     found = Touched()
     if function.body is None:
         return found
-    functions: dict[str, list[Function]] = {}
-    for declared in [] if unit is None else unit.declarations:
-        if isinstance(declared, Function) and declared.body is not None:
-            functions.setdefault(declared.name.rpartition("::")[2], []).append(declared)
+    functions = {} if unit is None else unit.functions_with_bodies()
     known: dict[str, _Value] = {
         p.name: _At(p.name) if p.type.pointers == 1 and not p.type.array and not p.type.function else None
         for p in function.parameters
@@ -478,7 +476,7 @@ class _FirstThread:
             self.value(node.callee.object)
         macro = self.macros.get(name)
         if macro is not None:
-            if macro.expression is None:  # statements, which may leave
+            if _macro_may_leave(macro):
                 self.sure = False
             self._forget(node)
             return None
@@ -545,6 +543,11 @@ def _folded(operator: str, left: int, right: int) -> int | None:
     return left >> right if operator == ">>" else None
 
 
+def _macro_may_leave(macro: Macro) -> bool:
+    """Tell whether a macro may hold statements that end the function: not one without text, or of assembly alone."""
+    return macro.expression is None and _ASSEMBLY.fullmatch(_STRING.sub("", macro.text.strip())) is None
+
+
 def _may_leave(node: Statement, macros: dict[str, Macro]) -> bool:
     """Tell whether a part may end the function or a loop around it."""
     for part in nodes(node):
@@ -552,7 +555,7 @@ def _may_leave(node: Statement, macros: dict[str, Macro]) -> bool:
             return True
         if isinstance(part, Call) and isinstance(part.callee, Name):
             macro = macros.get(part.callee.name)
-            if (macro is not None and macro.expression is None) or part.callee.name in ("__trap", "asm", "exit"):
+            if (macro is not None and _macro_may_leave(macro)) or part.callee.name in ("__trap", "asm", "exit"):
                 return True
     return False
 
@@ -570,4 +573,6 @@ def _waits(condition: Expression | None) -> bool:
     )
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_ASSEMBLY = re.compile(r"(?:(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\([^;{}]*\)\s*;?)?", re.DOTALL)
 _JUMPS: Final = frozenset({"Goto", "Label", "UnparsedStatement", "Switch", "Try"})

@@ -506,3 +506,13 @@ class Unit:
     defines: dict[str, str] = field(default_factory=dict)
     fragment: bool = False
     """statements stood outside any function: they were wrapped into a function named `` """
+    _bodies: dict[str, list[Function]] | None = None
+
+    def functions_with_bodies(self) -> dict[str, list[Function]]:
+        """Return them by their last names. Asked for each kernel, so kept: what was read does not change."""
+        if self._bodies is None:
+            self._bodies = {}
+            for declared in self.declarations:
+                if isinstance(declared, Function) and declared.body is not None:
+                    self._bodies.setdefault(declared.name.rpartition("::")[2], []).append(declared)
+        return self._bodies

@@ -186,7 +186,8 @@ class Associative(LibraryObject):
         key_operand = self.key_operand(machine, key_operand, span)
         key = Key.of(machine, machine.expressions.load(key_operand, span))
         position = self.position(key)
-        label = f"{self.entries.label}[{text_of(held_by(key_operand)) or ''}]"
+        written = held_by(key_operand)
+        label = f"{self.entries.label}[{written if isinstance(written, int) else text_of(written) or ''}]"
         if position is None or position < 0:
             type = type_argument(self.type, 1)
             value = (

@@ -13,6 +13,7 @@ from streamsan.cuda_source.interpreter.frame import Thrown
 from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
 from streamsan.cuda_source.interpreter.library.memory import value_of
 from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.places import cell_name
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
@@ -24,7 +25,8 @@ from streamsan.cuda_source.interpreter.values import (
 from streamsan.cuda_source.syntax.tree import Span
 from streamsan.model.state import HostThread
 from streamsan.model.values import Origin, Symbol
-from streamsan.vocabulary import EdgeClass
+from streamsan.rules.host_threads import UNNAMED
+from streamsan.vocabulary import EdgeClass, MemoryKind
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine
@@ -56,11 +58,16 @@ class Parked(LibraryObject):
         machine.calls.opaque("", [Operand(self)], span, quiet=True)
 
 
-def start(machine: Machine, callee: Value, operands: list[Operand], span: Span) -> tuple[HostThread, Value]:
-    """Run a function as a new host thread; returns the thread and the function's result."""
+def start(
+    machine: Machine, callee: Value, operands: list[Operand], span: Span, name: str = ""
+) -> tuple[HostThread, Value]:
+    """Run a function as a new host thread; returns the thread and the function's result.
+
+    The thread is called as the function is; for a lambda, as the variable that holds the thread (`name`).
+    """
     device = machine.device
     parent = device.thread
-    name = getattr(callee, "name", "") or getattr(callee, "function", "") or "thread"
+    name = getattr(callee, "name", "") or name or f"{UNNAMED}line {span.line}"
     worker = device.model.spawn(parent, name, device.site(span))
     worker.conditional = parent.conditional
     given = [_decayed(machine, operand, span) for operand in operands]
@@ -94,6 +101,13 @@ def _decayed(machine: Machine, operand: Operand, span: Span) -> Operand:
     return Operand(machine.expressions.load(operand, span))
 
 
+def _variable(cell: Cell | None) -> str:
+    """Return the name of the variable or member that a thread is put into; a container's element has none."""
+    if cell is None or (cell.kind == MemoryKind.HOST_HEAP and not isinstance(cell.owner, StructObject)):
+        return ""
+    return cell_name(cell)
+
+
 @class_("std::thread", "std::jthread")
 class Thread(LibraryObject):
     """A host thread, or none."""
@@ -120,7 +134,7 @@ class Thread(LibraryObject):
             return held.move(machine, span)
         if operands[0].cell is None:
             machine.reach.kept.append(held)
-        worker, result = start(machine, held, operands[1:], span)
+        worker, result = start(machine, held, operands[1:], span, _variable(cell))
         made = cls(type, worker)
         made.rest = result if isinstance(result, Parked) else None
         return made
