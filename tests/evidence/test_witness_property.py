@@ -48,9 +48,9 @@ def memory_of(finding: Finding) -> int:
 
 
 def says_nothing_new(witness: Witness) -> bool:
-    """Tell whether no word can differ: a copy onto itself, or back of what was copied from there, an atomic access, which
-    other ones may come before or after, a graph that only allocates, a host function, of which nobody knows what it
-    writes, or the end of a registration that the work does without: it was issued before."""
+    """Tell whether no word can differ: a copy onto itself, or back of what was copied from there, an atomic access,
+    which other ones may come before or after, a graph that only allocates, a host function, of which nobody knows what
+    it writes, or the end of a registration that the work does without: it was issued before."""
     plan = witness.plan
     last = max(plan.ahead.sequence, plan.behind.sequence)
     pieces: list[Step | Node] = []

@@ -61,7 +61,7 @@ class Graphs:
             record = self._events.get(node.object) if node.kind is NodeKind.EVENT_WAIT else None
             if record is not None:
                 before.append(record.task)
-            task = runner.branch(number, node.sequence, line, self._body(node), before)
+            task = runner.branch(number, node.sequence, line, self._body(node, number), before)
             tasks[node.number] = task
             if node.kind is NodeKind.EVENT_RECORD:
                 self._events[node.object] = Record(task, line.index, line.position, line.clock)
@@ -82,13 +82,13 @@ class Graphs:
 
         return free_them
 
-    def _body(self, node: Node) -> Body | None:
+    def _body(self, node: Node, launch: int) -> Body | None:
         memory, places = _memory_of(node), self._runner.places
         if node.kind is NodeKind.ALLOC and memory is not None:
             return lambda: places.revive(memory)
         if node.kind is NodeKind.FREE and memory is not None:
             return lambda: places.retire_by_node(memory)
-        return self._runner.body(node.kind, node.sequence, node.accesses) if node.kind in _WORK else None
+        return self._runner.body(node.kind, node.sequence, node.accesses, launch=launch) if node.kind in _WORK else None
 
 
 def with_update(nodes: tuple[Node, ...], step: Step) -> tuple[Node, ...]:

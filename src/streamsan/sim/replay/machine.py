@@ -26,7 +26,6 @@ SUCCESS = 0
 
 @dataclass(slots=True)
 class _Thread:
-    context: int | None = None
     issued: int = 0
     """sequence number of its latest call"""
     entered: int = 0
@@ -38,7 +37,6 @@ class _Thread:
 @dataclass(slots=True)
 class _Process:
     runner: Runner
-    default_context: int = 0
     contexts: dict[int, ContextWork] = field(default_factory=dict)
     streams: dict[tuple[int, int, int], Timeline] = field(default_factory=dict)
     """context (default streams only), thread (per-thread default stream only), handle"""
@@ -77,9 +75,9 @@ class Machine:
         thread.inside = ()
         if step.succeeded:
             if step.waits is WaitClass.BEFORE and thread.entered != step.sequence:
-                self.runner.wait(self._awaited(step, thread, process))
+                self.runner.wait(self._awaited(step, process))
             # A wait is for what there is when the call is made, whatever other threads do meanwhile.
-            thread.inside = () if step.waits is WaitClass.BEFORE else self._awaited(step, thread, process)
+            thread.inside = () if step.waits is WaitClass.BEFORE else self._awaited(step, process)
             self._issue(step, thread, process)
         thread.issued = step.sequence
         self.runner.run_markers()
@@ -107,19 +105,19 @@ class Machine:
             return True
         if not step.succeeded or step.waits is not WaitClass.BEFORE:
             return False
-        thread.entered, thread.inside = step.sequence, self._awaited(step, thread, process)
+        thread.entered, thread.inside = step.sequence, self._awaited(step, process)
         return not all(task.done for task in thread.inside)
 
-    def _awaited(self, step: Step, thread: _Thread, process: _Process) -> Sequence[Task]:
+    def _awaited(self, step: Step, process: _Process) -> Sequence[Task]:
         """Return what the host waits for in a call, as things are now; but not work that the call itself issues."""
         kind = OperationKind
         match step.kind:
             case kind.CONTEXT_SYNCHRONIZE:
-                return self._work(process, step.object or self._context(thread, process)).tails()
+                return self._work(process, step.context).tails()
             case kind.STREAM_SYNCHRONIZE:
-                return self._line(step, thread, process).awaited()
+                return self._line(step, process).awaited()
             case kind.STREAM_QUERY if step.status == SUCCESS:
-                return self._line(step, thread, process).awaited()
+                return self._line(step, process).awaited()
             case kind.EVENT_SYNCHRONIZE:
                 return _task_of(process.events.get(step.object))
             case kind.EVENT_QUERY if step.status == SUCCESS:
@@ -127,37 +125,34 @@ class Machine:
             case kind.HOST_ACQUIRE:
                 return process.keys.get(step.object, [])
         if step.stream and step.waits is WaitClass.BEFORE:
-            return self._line(step, thread, process).awaited()
+            return self._line(step, process).awaited()
         return []
 
     def _issue(self, step: Step, thread: _Thread, process: _Process) -> None:
         kind = OperationKind
         match step.kind:
-            case kind.CONTEXT_CREATE:
-                process.default_context = process.default_context or step.object
-            case kind.CONTEXT_CURRENT:
-                thread.context = step.object or None
-                process.default_context = process.default_context or step.object
             case kind.CONTEXT_DESTROY | kind.DEVICE_RESET:
-                self._end_context(step, thread, process)
+                self._end_context(step, process)
             case kind.STREAM_CREATE:
-                self._create_stream(step, thread, process)
+                self._create_stream(step, process)
+            case kind.STREAM_DESTROY:
+                process.streams.pop((0, 0, step.object), None)  # its work goes on (A-04)
             case kind.EVENT_CREATE:
                 process.events[step.object] = None
             case kind.EVENT_RECORD:
-                self._record(step, thread, process)
+                self._record(step, process)
             case kind.STREAM_WAIT_EVENT:
-                self._wait_event(self._line(step, thread, process), process.events.get(step.object))
+                self._wait_event(self._line(step, process), process.events.get(step.object))
             case kind.ALLOC:
-                self._allocate(step, thread, process)
+                self._allocate(step, process)
             case kind.FREE:
-                self._free(step, thread, process)
+                self._free(step, process)
             case kind.GRAPH_INSTANTIATE | kind.GRAPH_UPDATE:
                 process.graphs.instantiate(step)
             case kind.GRAPH_NODE_UPDATE:
                 process.graphs.update_node(step)
             case kind.GRAPH_LAUNCH:
-                process.graphs.launch(step, self._line(step, thread, process))
+                process.graphs.launch(step, self._line(step, process))
             case kind.HOST_ACCESS:
                 self.runner.now(step.kind, step.sequence, step.accesses)
             case kind.LAUNCH | kind.COPY | kind.MEMSET | kind.PREFETCH | kind.HOST_FUNCTION | kind.STREAM_MEMORY_OP:
@@ -165,32 +160,26 @@ class Machine:
 
     # -- contexts and streams ---------------------------------------------------------------------
     @staticmethod
-    def _context(thread: _Thread, process: _Process) -> int:
-        return thread.context if thread.context is not None else process.default_context
-
-    @staticmethod
     def _work(process: _Process, context: int) -> ContextWork:
         return process.contexts.setdefault(context, ContextWork(None))
 
-    def _end_context(self, step: Step, thread: _Thread, process: _Process) -> None:
-        context = step.object or self._context(thread, process)
+    def _end_context(self, step: Step, process: _Process) -> None:
         # What was pending may run still: that the call ends it, or waits for it, is not promised.
-        process.contexts.pop(context, None)
-        process.streams = {key: line for key, line in process.streams.items() if key[0] != context}
-        self.runner.places.end_context()
+        ended = process.contexts.pop(step.context, None)
+        process.streams = {key: line for key, line in process.streams.items() if line.work is not ended}
+        self.runner.places.end_context(step.context)
 
-    def _create_stream(self, step: Step, thread: _Thread, process: _Process) -> None:
+    def _create_stream(self, step: Step, process: _Process) -> None:
         blocking = step.detail != StreamKind.NON_BLOCKING
-        work = self._work(process, self._context(thread, process))
+        work = self._work(process, step.context)
         process.streams[0, 0, step.object] = self._new_line(work, blocking=blocking)
 
     def _new_line(self, work: ContextWork, *, blocking: bool, is_legacy: bool = False) -> Timeline:
         self._lines += 1
         return Timeline(self._lines, work, blocking=blocking, is_legacy=is_legacy)
 
-    def _line(self, step: Step, thread: _Thread, process: _Process) -> Timeline:
-        context = self._context(thread, process)
-        handle = step.stream
+    def _line(self, step: Step, process: _Process) -> Timeline:
+        context, handle = step.context, step.stream
         if handle == LEGACY:
             work = self._work(process, context)
             if work.legacy is None:
@@ -204,8 +193,8 @@ class Machine:
         return line
 
     # -- events -----------------------------------------------------------------------------------
-    def _record(self, step: Step, thread: _Thread, process: _Process) -> None:
-        line = self._line(step, thread, process)
+    def _record(self, step: Step, process: _Process) -> None:
+        line = self._line(step, process)
         task = self.runner.follow(step.sequence, line, None)
         process.events[step.object] = Record(task, line.index, line.position, line.clock)
 
@@ -216,26 +205,26 @@ class Machine:
                 self.runner.mark(self.runner.scheduler.follow(line, "a wait for an event", None, (record.task,)))
 
     # -- memory -----------------------------------------------------------------------------------
-    def _allocate(self, step: Step, thread: _Thread, process: _Process) -> None:
+    def _allocate(self, step: Step, process: _Process) -> None:
         memory = step.memory
         if memory is None:
             return
         if step.overlays:
             self.runner.places.registered.add(memory.number)
         elif memory.kind is MemoryKind.STREAM_ORDERED and step.stream:
-            task = self.runner.places.allocate_in_stream(memory, self._line(step, thread, process))
+            task = self.runner.places.allocate_in_stream(memory, self._line(step, process))
             self.runner.keep(step.sequence, task)
         else:
-            self.runner.places.allocate(memory)
+            self.runner.places.allocate(memory, step.context)
 
-    def _free(self, step: Step, thread: _Thread, process: _Process) -> None:
+    def _free(self, step: Step, process: _Process) -> None:
         memory = step.memory
         if memory is None:
             return
         if step.overlays:
             self.runner.places.registered.discard(memory.number)
         elif step.detail == FreeClass.ASYNC and step.stream:
-            task = self.runner.places.free_in_stream(memory, self._line(step, thread, process))
+            task = self.runner.places.free_in_stream(memory, self._line(step, process))
             if task is not None:
                 self.runner.keep(step.sequence, task)
         else:
@@ -245,7 +234,7 @@ class Machine:
         """Return the stream of a step that has run, None for what the host did itself."""
         if not step.stream:
             return None
-        return self._line(step, *self._who(step))
+        return self._line(step, self._who(step)[1])
 
     # -- work -------------------------------------------------------------------------------------
     def _enqueue(self, step: Step, thread: _Thread, process: _Process) -> None:
@@ -253,11 +242,14 @@ class Machine:
         if not step.stream:
             runner.now(step.kind, step.sequence, step.accesses)
             return
+        if step.kind is OperationKind.LAUNCH:
+            runner.follow_kernel(step, self._line(step, process))
+            return
         # A copy that only waits for what came before has read its pageable source when it returns.
         staged = step.waits is WaitClass.BEFORE and runner.reads_pageable(step.accesses)
         make = runner.staged_body if staged else runner.body
         body = make(step.kind, step.sequence, step.accesses)
-        task = runner.follow(step.sequence, self._line(step, thread, process), body)
+        task = runner.follow(step.sequence, self._line(step, process), body)
         if step.kind is OperationKind.HOST_FUNCTION and step.object:
             process.keys.setdefault(step.object, []).append(task)
         if step.waits is WaitClass.COMPLETE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from streamsan.rules.case import kernel_name
 from streamsan.sim.replay.program import Node, Step
@@ -41,15 +41,26 @@ def called(trace: Trace, piece: Step | Node) -> str:
     return f"{noun} (line {site.line})" if site.line else noun
 
 
+def _told_apart(trace: Trace, piece: Step | Node, alike: Mapping[str, Collection[int]]) -> str:
+    """Return an operation's name; with its caller's line where a helper has made several that are called alike."""
+    name = called(trace, piece)
+    caller = trace.site(piece.site).caller
+    line = trace.site(caller).line if 0 < caller < piece.site else 0
+    return f"{name[:-1]}, from line {line})" if line and len(alike[name]) > 1 else name
+
+
 def names_of(trace: Trace, steps: Iterable[Step]) -> Callable[[int], str]:
     """Return what gives each operation, by its sequence number, its name."""
     pieces: dict[int, Step | Node] = {}
     for step in steps:
         pieces[step.sequence] = step
         pieces.update((node.sequence, node) for node in step.nodes)
+    alike: dict[str, set[int]] = {}
+    for piece in pieces.values():
+        alike.setdefault(called(trace, piece), set()).add(piece.site)
 
     def name(sequence: int) -> str:
         piece = pieces.get(sequence)
-        return "other work" if piece is None else called(trace, piece)
+        return "other work" if piece is None else _told_apart(trace, piece, alike)
 
     return name

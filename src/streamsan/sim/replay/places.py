@@ -10,6 +10,7 @@ import numpy as np
 from streamsan.sim.executor.memory import Block, SimulatedMemory
 from streamsan.sim.executor.poison import Poison
 from streamsan.sim.executor.recycling import Pool
+from streamsan.sim.executor.reuse import PromisedReuse
 from streamsan.sim.executor.scheduler import Scheduler
 from streamsan.sim.executor.schedules import Policy
 from streamsan.sim.executor.storage import Storage
@@ -23,8 +24,17 @@ from streamsan.vocabulary import FreeClass, MemoryKind
 OWNER_SEED = 0x0DDBA11
 EVERY_DEVICE = 3
 """CU_MEM_ACCESS_FLAGS_PROT_READWRITE"""
+NOT_REGISTERED = "the host memory is no longer registered"
 NOT_ALLOCATED = "it frees memory that is not allocated"
 _GONE = (FreeClass.UNMAP, FreeClass.IPC_CLOSE)
+_OF_A_CONTEXT = (
+    MemoryKind.PLAIN,
+    MemoryKind.ARRAY,
+    MemoryKind.MANAGED,
+    MemoryKind.PINNED,
+    MemoryKind.IPC,
+    MemoryKind.REGISTERED,  # of host memory that nobody has seen allocated: what the device may access of it
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +52,23 @@ class Places:
 
     def __init__(self, layouts: dict[int, Layout], policy: Policy, scheduler: Scheduler) -> None:
         self.memory = SimulatedMemory(Poison(0))
-        self._storage = Storage(self.memory, policy, contract=True)
+        self._storage = Storage(self.memory, PromisedReuse(policy))
         self._scheduler = scheduler
         self._layouts = layouts
         self._starts: dict[int, int] = {}
         self._blocks: dict[int, Block] = {}
         self.registered: set[int] = set()
         """numbers of host memory that is registered for the device"""
+        self._context: dict[int, int] = {}
+        """number of memory -> the context that it dies with"""
+        self._ended: set[int] = set()
+        """numbers of memory that died with its context"""
 
     # -- allocation -------------------------------------------------------------------------------
-    def allocate(self, memory: Memory) -> None:
+    def allocate(self, memory: Memory, context: int) -> None:
         """Allocate now, out of any stream's order."""
+        if memory.kind in _OF_A_CONTEXT:
+            self._context[memory.number] = context
         start = self._storage.allocate(self._bytes(memory), memory.kind, None)
         block = None if start is None else self.memory.at(start)
         if block is None:
@@ -97,6 +113,7 @@ class Places:
         block = self._blocks.get(memory.number)
         if block is None:
             return
+        self._require_alive(memory)
         if family in _GONE:
             self.memory.remove(block)
         else:
@@ -113,18 +130,29 @@ class Places:
             freed = self._scheduler.follow(timeline, "the free", lambda: self.memory.fill_freed(block))
             self._storage.discard_in_stream(block, freed, timeline)
             return freed
-        return self._scheduler.follow(timeline, "the free", lambda: self._discard(block))
+
+        def discard() -> None:
+            self._require_alive(memory)
+            self._discard(block)
+
+        return self._scheduler.follow(timeline, "the free", discard)
+
+    def _require_alive(self, memory: Memory) -> None:
+        # A GPU's call fails (R-03), without a look at what is pending.
+        if memory.number in self._ended:
+            raise IllegalAddressError(NOT_ALLOCATED)
 
     def _discard(self, block: Block) -> None:
         if block.kind is MemoryKind.GRAPH and not block.usable:
             raise IllegalAddressError(NOT_ALLOCATED)
         self._storage.discard(block)
 
-    def end_context(self) -> None:
+    def end_context(self, context: int) -> None:
         """Everything that dies with a context is gone."""
-        for block in list(self._blocks.values()):
-            if self.memory.at(block.start) is block and block.pool is None and block.kind is not MemoryKind.GRAPH:
+        for number, block in self._blocks.items():
+            if self._context.get(number) == context and self.memory.at(block.start) is block:
                 self.memory.remove(block)
+                self._ended.add(number)
 
     # -- graphs -----------------------------------------------------------------------------------
     def revive(self, memory: Memory) -> None:
@@ -172,7 +200,7 @@ class Places:
     def require_registered(self, numbers: frozenset[int]) -> None:
         """Raises IllegalAddressError where memory is no longer registered that was when the work was issued."""
         if not numbers <= self.registered:
-            raise IllegalAddressError("the host memory is no longer registered")
+            raise IllegalAddressError(NOT_REGISTERED)
 
     # -- the next owner ---------------------------------------------------------------------------
     def next_owner(self, memory: Memory, timeline: Timeline | None) -> Owner | None:

@@ -6,6 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from streamsan.sim.replay.handles import HOST_MEMORY, Handles
 from streamsan.sim.replay.window import shortened, start_of_window
 from streamsan.trace import Reference, Trace
 from streamsan.trace.trace import RECORDING
@@ -17,7 +18,8 @@ MOST_OPERATIONS = 20_000
 UNKNOWN_STATUS = -32768
 NEVER_RETURNED = -1
 """the status that stands for a call without one"""
-HOST_MEMORY = (MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC)
+UNDEFINED = -2
+"""the status that stands for a call with a handle of what has ended"""
 _BULK = (OperationKind.COPY, OperationKind.MEMSET, OperationKind.HOST_ACCESS)
 _BULK_WORK = (OperationKind.COPY, OperationKind.MEMSET)
 _BULK_NODES = (NodeKind.COPY, NodeKind.MEMSET)
@@ -64,6 +66,8 @@ class Access:
     reads: bool
     writes: bool
     atomic: bool = False
+    behind: bool = False
+    """of a kernel that begins at once: only after it has waited for the one before it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,8 @@ class Step:
     detail: int
     site: int
     status: int
+    context: int = 0
+    """number of the context that it is about: the one it names, or the current one; 0: of none"""
     accesses: tuple[Access, ...] = ()
     memory: Memory | None = None
     """of an allocation or a free"""
@@ -111,7 +117,7 @@ class Step:
     def waits(self) -> WaitClass:
         """What the host waits for during the call."""
         works = (*_BULK_WORK, OperationKind.LAUNCH, OperationKind.PREFETCH, OperationKind.STREAM_MEMORY_OP)
-        return WaitClass(self.detail) if self.kind in works and self.detail <= 4 else WaitClass.NONE
+        return WaitClass(self.detail) if self.kind in works and self.detail <= max(WaitClass) else WaitClass.NONE
 
 
 def _leave_inside(step: Step) -> None:
@@ -136,6 +142,7 @@ class _Space:
         self._generations: dict[tuple[int, int], Memory] = {}
         self.freed: set[int] = set()
         """numbers of freed memory"""
+        self.handles = Handles()
 
     def add(self, memory: Memory) -> None:
         for base in [base for base in self._around(memory) if self._overlaps(base, memory)]:
@@ -211,6 +218,11 @@ class _Reader:
             _leave_inside(step)
         if not step.succeeded:
             return step
+        context = space.handles.take(view)
+        if context is None:
+            step.status = UNDEFINED
+            return step
+        step.context = context
         if view.kind is OperationKind.ALLOC:
             step.memory = self._allocated(view, space, step)
         elif view.kind is OperationKind.FREE:
@@ -223,7 +235,8 @@ class _Reader:
     def _allocated(self, view: OperationView, space: _Space, step: Step) -> Memory | None:
         kind = MemoryKind(view.detail) if view.detail <= max(MemoryKind) else MemoryKind.UNKNOWN
         known = space.find(view.address)
-        if kind is MemoryKind.REGISTERED and known is not None and known.number not in space.freed:
+        host = known is not None and known.kind in (*HOST_MEMORY, MemoryKind.UNKNOWN)
+        if kind is MemoryKind.REGISTERED and known is not None and host and known.number not in space.freed:
             step.overlays = True
             return known
         if not view.address:
@@ -272,6 +285,7 @@ class _Reader:
                 reads=mode is not AccessMode.WRITE,
                 writes=mode is not AccessMode.READ and not function,
                 atomic=not bulk and bool(reference.flags & SlotFlag.ATOMIC),
+                behind=view.kind is OperationKind.LAUNCH and bool(reference.flags & SlotFlag.BEHIND),
             )
 
     def _end_body(self) -> Iterator[Step]:

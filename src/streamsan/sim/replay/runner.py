@@ -10,12 +10,13 @@ from streamsan.sim.executor.scheduler import Scheduler
 from streamsan.sim.executor.schedules import Policy
 from streamsan.sim.executor.tasks import Body, Task, Timeline
 from streamsan.sim.payloads import IllegalAddressError
+from streamsan.sim.replay.handles import HOST_MEMORY
 from streamsan.sim.replay.layout import Layout
 from streamsan.sim.replay.places import Places
 from streamsan.sim.replay.policies import RefusedError
-from streamsan.sim.replay.program import HOST_MEMORY, Access, Memory
+from streamsan.sim.replay.program import Access, Memory, Step
 from streamsan.sim.replay.words import Seen, Words, perform
-from streamsan.vocabulary import FreeClass, NodeKind, OperationKind
+from streamsan.vocabulary import FreeClass, NodeKind, OperationKind, WaitClass
 
 Name = Callable[[int], str]
 """sequence number of an operation or a node -> what it is called"""
@@ -41,6 +42,22 @@ class Runner:
     def follow(self, sequence: int, line: Timeline, body: Body | None, extra: Sequence[Task] = ()) -> Task:
         """Issue work of an operation to a stream, behind all that is there."""
         return self.keep(sequence, self.scheduler.follow(line, self.name(sequence), body, extra))
+
+    def follow_kernel(self, step: Step, line: Timeline) -> None:
+        """Issue a kernel to a stream: what it does without waiting for the kernel before it is work of its own."""
+        before = line.before_kernel() if step.waits is WaitClass.AT_ONCE else None
+        waited = tuple(line.awaited() if before is None else before)
+        first: list[Task] = []
+        accesses = step.accesses
+        if before is not None:
+            early = tuple(access for access in accesses if not access.behind)
+            accesses = tuple(access for access in accesses if access.behind)
+            body = self.body(step.kind, step.sequence, early)
+            if body is not None:
+                task = self.scheduler.issue(line, self.name(step.sequence), body, before)
+                first.append(self.keep(step.sequence, task))
+        body = self.body(step.kind, step.sequence, accesses, len(step.accesses) - len(accesses))
+        line.kernel = self.follow(step.sequence, line, body, first), waited
 
     def branch(self, sequence: int, node: int, line: Timeline, body: Body | None, before: Iterable[Task]) -> Task:
         """Issue the work of a launch's node, behind what its edges say."""
@@ -68,8 +85,15 @@ class Runner:
         """Return what runs for an operation; of a launch its begin is the first."""
         return self._tasks.get(sequence, ())
 
-    def body(self, kind: OperationKind | NodeKind, sequence: int, accesses: tuple[Access, ...]) -> Body | None:
-        """Return what an operation or a node does when it runs."""
+    def body(
+        self,
+        kind: OperationKind | NodeKind,
+        sequence: int,
+        accesses: tuple[Access, ...],
+        first: int = 0,
+        launch: int = 0,
+    ) -> Body | None:
+        """Return what an operation does when it runs, or a node in a launch; `first`: number of the first access."""
         if not accesses:
             return None
         registered = self.places.registered_of(accesses)
@@ -77,22 +101,20 @@ class Runner:
         def run() -> None:
             self.places.require_registered(registered)
             # What can be read is seen, though another access fails: that may be the mistake of another finding.
-            views, errors = self._views(accesses)
-            perform(kind, sequence, accesses, views, self.seen)
-            if errors:
-                raise errors[0]
+            views = self._views(sequence, accesses, first)
+            perform(kind, sequence, accesses, views, self.seen, first, launch)
 
         return run
 
-    def _views(self, accesses: Sequence[Access]) -> tuple[list[Words], list[IllegalAddressError]]:
-        views, errors = [], []
-        for access in accesses:
+    def _views(self, sequence: int, accesses: Sequence[Access], first: int = 0) -> list[Words]:
+        views = []
+        for number, access in enumerate(accesses, first):
             try:
                 views.append(self.places.view(access))
             except IllegalAddressError as error:
-                errors.append(error)
+                self.seen.faults.setdefault((sequence, number), str(error))
                 views.append(np.zeros(0, np.uint32))
-        return views, errors
+        return views
 
     def reads_pageable(self, accesses: Sequence[Access]) -> bool:
         """Return whether the last access, a copy's source, is host memory that the driver does not know."""
@@ -106,14 +128,12 @@ class Runner:
         try:
             staged = self.places.view(accesses[-1]).copy()
         except IllegalAddressError as error:
-            self.seen.faults.setdefault(sequence, str(error))
+            self.seen.faults.setdefault((sequence, len(accesses) - 1), str(error))
             staged = np.zeros(0, np.uint32)
 
         def run() -> None:
-            views, errors = self._views(accesses[:-1])
+            views = self._views(sequence, accesses[:-1])
             perform(kind, sequence, accesses, [*views, staged], self.seen)
-            if errors:
-                raise errors[0]
 
         return run
 
@@ -182,7 +202,7 @@ class Runner:
         try:
             body()
         except IllegalAddressError as error:
-            self.seen.faults.setdefault(sequence, str(error))
+            self.seen.faults.setdefault((sequence, -1), str(error))
 
 
 def _cause(task: Task) -> str:

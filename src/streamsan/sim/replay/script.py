@@ -14,6 +14,7 @@ from streamsan.vocabulary import NodeKind, OperationKind
 
 NEW_STREAM = (1 << 64) - 1
 """handle of a stream that no program has"""
+_ENDS = (OperationKind.CONTEXT_DESTROY, OperationKind.DEVICE_RESET)
 
 
 class Do(Enum):
@@ -23,7 +24,7 @@ class Do(Enum):
     TRY = "make the call, unless its thread waits for something, or has been held back"
     CATCH_UP = "make the call, if it has not been made"
     FINISH = "run the work of an operation"
-    BEGIN = "begin a launch: free what the last one left, where it is made so"
+    BEGIN = "begin a launch: free what the last one left, where it is made so; of a kernel what it does without waiting"
     NODE = "run a node of the graph that was launched last"
     PENDING = "an operation is not complete yet, or the script is none of this program"
     LOOK = "note what the memory holds now"
@@ -92,7 +93,7 @@ def script_of(witness: Witness) -> Script:
 def _calls(witness: Witness, steps: dict[int, Step], ahead: int, begins_at: int) -> tuple[list[Action], list[Action]]:
     plan, behind = witness.plan, witness.plan.behind.sequence
     known = witness.ahead if ahead != behind else witness.behind
-    before = (known.calls | known.works) & steps.keys()
+    before = (known.calls | known.works | _until_made(steps[ahead], steps)) & steps.keys()
     wrong: list[Action] = []
     look = Action(Do.LOOK, behind)
     # Calls keep the order of the trace, since what a call is ordered after depends on the calls before it. But a host
@@ -100,19 +101,39 @@ def _calls(witness: Witness, steps: dict[int, Step], ahead: int, begins_at: int)
     for number in sorted(number for number in steps if number <= ahead):
         needed = number in before or number == ahead or number < begins_at
         wrong.append(Action(Do.ISSUE if needed else Do.TRY, number))
-        if number in known.works or number == ahead or number < begins_at:
+        if number == ahead and plan.overtakes:
+            wrong.append(Action(Do.BEGIN, number))
+        elif number in known.works or number == ahead or number < begins_at:
             wrong.append(Action(Do.FINISH, number))
     if ahead != behind:
         wrong.append(Action(Do.PENDING, behind))
         if plan.harm is Harm.FREED:
             wrong.append(Action(Do.OWNER, ahead))
-        for number in sorted({*witness.behind.calls, *witness.behind.works, behind} & steps.keys()):
+        made = _until_made(steps[behind], steps)
+        for number in sorted({*witness.behind.calls, *witness.behind.works, *made, behind} & steps.keys()):
             wrong.append(Action(Do.CATCH_UP, number))
             if number in witness.behind.works or number == behind:
                 wrong.append(Action(Do.FINISH, number))
     # Where the free comes first in the trace as well, the right order is one without it; and so where one use is all.
+    # Without ends of contexts and resets, too: what one of them ends another may end as well.
     left_out = {ahead} if ahead <= behind else set()
+    if left_out and plan.harm in (Harm.FREED, Harm.GONE):
+        left_out |= {number for number, step in steps.items() if step.kind in _ENDS and number < behind}
     return [*wrong, look], [*_one_by_one(sorted(steps.keys() - left_out)), look]
+
+
+def _until_made(step: Step, steps: dict[int, Step]) -> set[int]:
+    """Return the calls up to the one that makes the stream of an operation.
+
+    A new stream is behind all that its creator had done, but the engine has no point for the creation itself; and of a
+    handle that was there before, the replay would take another stream.
+    """
+    kind, earlier = OperationKind.STREAM_CREATE, (each for each in steps.values() if each.sequence < step.sequence)
+    creations = [each for each in earlier if each.kind is kind and each.succeeded and each.object == step.stream]
+    if not step.stream or not creations:
+        return set()
+    made = max(creations, key=lambda each: each.sequence)
+    return {number for number, each in steps.items() if each.thread == made.thread and number <= made.sequence}
 
 
 def _one_by_one(numbers: Sequence[int]) -> Iterator[Action]:
@@ -156,7 +177,7 @@ def _launched(
             bodies[key] = with_update(bodies.get(key, ()), step)
         elif step.nodes:
             bodies[key] = step.nodes
-        elif step.kind is not OperationKind.GRAPH_LAUNCH:
+        elif step.kind is not OperationKind.GRAPH_LAUNCH or not step.succeeded:
             continue
         body = bodies.get(key, ())
         behind = _behind(witness, body, memory)

@@ -27,8 +27,10 @@ class Seen:
 
     reads: dict[Place, Words] = field(default_factory=dict)
     """what each access read, as it was then; of work that runs several times, the last time"""
-    faults: dict[int, str] = field(default_factory=dict)
-    """sequence number -> what work touched that was not there"""
+    atomics: dict[Place, Words] = field(default_factory=dict)
+    """the same of atomic accesses: other atomic ones may come before or after, so two right executions may differ"""
+    faults: dict[Place, str] = field(default_factory=dict)
+    """what an access touched that was not there; number -1: what the call itself, or all of the work, met"""
 
 
 def pattern(seed: int, count: int) -> Words:
@@ -39,19 +41,30 @@ def pattern(seed: int, count: int) -> Words:
 
 
 def perform(
-    kind: OperationKind | NodeKind, sequence: int, accesses: Sequence[Access], views: Sequence[Words], seen: Seen
+    kind: OperationKind | NodeKind,
+    sequence: int,
+    accesses: Sequence[Access],
+    views: Sequence[Words],
+    seen: Seen,
+    first: int = 0,
+    launch: int = 0,
 ) -> None:
-    """Do what an operation does to the words of its accesses, and note what it reads."""
-    digest = zlib.crc32(sequence.to_bytes(8, "little"))
-    for number, (access, view) in enumerate(zip(accesses, views, strict=True)):
-        if access.reads and not access.atomic:
+    """Do what an operation does to the words of its accesses, and note what it reads.
+
+    `first` is the number of the first access. A node's kernel writes other words in each launch of its graph.
+    """
+    digest = zlib.crc32(sequence.to_bytes(8, "little") + launch.to_bytes(8, "little"))
+    for number, (access, view) in enumerate(zip(accesses, views, strict=True), first):
+        if access.reads and access.atomic:
+            seen.atomics[sequence, number] = view.copy()
+        elif access.reads:
             seen.reads[sequence, number] = view.copy()
             digest = zlib.crc32(view.tobytes(), digest)
     if kind in _COPIES and len(views) == 2:
         if len(views[0]):
             views[0][:] = np.resize(views[1], len(views[0])) if len(views[1]) else pattern(digest, len(views[0]))
         return
-    for number, (access, view) in enumerate(zip(accesses, views, strict=True)):
+    for number, (access, view) in enumerate(zip(accesses, views, strict=True), first):
         if not access.writes or kind in _WRITES_NOTHING:
             continue
         if access.atomic:
