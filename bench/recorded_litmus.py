@@ -93,7 +93,7 @@ def run(command: Sequence[str], folder: Path) -> Run:
 def compiled(source: Path, folder: Path) -> Path | None:
     """Compile a program with line information; None where it does not compile or link by design."""
     target = folder / source.stem
-    command = ["nvcc", "-g", "-O1", "-std=c++17", "-o", str(target), str(source), "-lcuda"]
+    command = ["nvcc", "-arch=native", "-g", "-O1", "-std=c++17", "-o", str(target), str(source), "-lcuda"]
     return target if subprocess.run(command, capture_output=True, check=False).returncode == 0 else None
 
 
