@@ -37,6 +37,17 @@ def be_exporter(lab: Lab, parent: Companion, *, byte: int = 5) -> Any:
     return memory
 
 
+def holding(lab: Lab) -> Callable[[Companion], int]:
+    """Return what an exporter does that keeps its memory until the importer says one thing more."""
+
+    def child(parent: Companion) -> int:
+        be_exporter(lab, parent)
+        parent.receive()
+        return 0
+
+    return child
+
+
 def be_importer(lab: Lab, child: Callable[[Companion], int]) -> tuple[Companion, str]:
     """Start the exporter, and be the importer: return it and what it sends first."""
     companion = lab.fork(child)

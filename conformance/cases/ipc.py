@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from conformance.companion import Companion
-from conformance.interprocess import be_exporter, be_importer, content_of, handle_of, import_memory, open_memory
+from conformance.interprocess import (
+    be_exporter,
+    be_importer,
+    content_of,
+    handle_of,
+    holding,
+    import_memory,
+    open_memory,
+)
 from conformance.lab import SIZE, Lab
 from conformance.registry import Observations, case
 
@@ -43,12 +51,7 @@ def words(lab: Lab) -> Observations:
     expected={"cudaFree": INVALID, "close": SUCCESS, "second close": INVALID},
 )
 def wrong_frees(lab: Lab) -> Observations:
-    def child(parent: Companion) -> int:
-        be_exporter(lab, parent)
-        parent.receive()
-        return 0
-
-    companion, memory = import_memory(lab, child)
+    companion, memory = import_memory(lab, holding(lab))
     rt = lab.rt
     observed: Observations = {
         "cudaFree": lab.status(rt.cudaFree(memory)),
@@ -68,12 +71,7 @@ def wrong_frees(lab: Lab) -> Observations:
     timed=True,
 )
 def close_pending(lab: Lab) -> Observations:
-    def child(parent: Companion) -> int:
-        be_exporter(lab, parent)
-        parent.receive()
-        return 0
-
-    companion, content = be_importer(lab, child)
+    companion, content = be_importer(lab, holding(lab))
     rt, stream, memory = lab.rt, lab.stream(), lab.ok(open_memory(lab, content))
     pending = lab.busy(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 1, SIZE, stream))
@@ -151,12 +149,7 @@ def exporter_frees_busy(lab: Lab) -> Observations:
     bare=True,
 )
 def exporter_exits(lab: Lab) -> Observations:
-    def child(parent: Companion) -> int:
-        be_exporter(lab, parent)
-        parent.receive()
-        return 0
-
-    companion, memory = import_memory(lab, child)
+    companion, memory = import_memory(lab, holding(lab))
     rt = lab.rt
     companion.send("end")
     ended = companion.ended()
@@ -214,12 +207,7 @@ def own_handle(lab: Lab) -> Observations:
     bare=True,
 )
 def opened_twice(lab: Lab) -> Observations:
-    def child(parent: Companion) -> int:
-        be_exporter(lab, parent)
-        parent.receive()
-        return 0
-
-    companion, content = be_importer(lab, child)
+    companion, content = be_importer(lab, holding(lab))
     rt = lab.rt
     first, second = open_memory(lab, content), open_memory(lab, content)
     observed: Observations = {"first": lab.status(first), "second": lab.status(second)}
