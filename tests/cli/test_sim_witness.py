@@ -108,13 +108,13 @@ def test_a_defect_in_one_file_does_not_take_the_others(
     for name in ("a.cu", "b.cu"):
         (tmp_path / name).write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
 
-    def sometimes(path: str) -> object:
+    def sometimes(path: str, *_: object) -> object:
         if path.endswith("a.cu"):
             raise KeyError("a")
         return analyse_path(path)
 
     monkeypatch.delenv("STREAMSAN_DEBUG", raising=False)
-    monkeypatch.setattr("streamsan.cli.sim.analyse_path", sometimes)
+    monkeypatch.setattr("streamsan.cli.checking.analyse_path", sometimes)
     assert main(["sim", "--witness", str(tmp_path)]) == 2
     error = capfd.readouterr().err
     assert "a.cu: not checked: internal error, please report it: KeyError" in error

@@ -176,7 +176,9 @@ class _Seeker:
             fixes = self._sought(path, together=True)
             if fixes is not None:
                 self._take(path, fixes)
-                self.edited.notes += sum(not self._wanted(each) for each in self._kept(path, {}, fixes.remaining))
+                self.edited.notes += sum(
+                    not self._reporting.shows(each) for each in self._kept(path, {}, fixes.remaining)
+                )
         return self.edited
 
     def with_edits(self, checked: Checked) -> Checked:
@@ -219,15 +221,10 @@ class _Seeker:
             original=lambda file: self._original(path, file),
             accepts=lambda contents, files: self._others_accept(path, contents, files),
             contents=dict(self.edited.after),
-            wanted=self._wanted if together else lambda finding: True,
+            wanted=self._reporting.shows if together else lambda finding: True,
             tell=lambda done, total: self._tell(path, done, total),
         )
         return fixes_of(source) if together else fixes_of_each(source)
-
-    def _wanted(self, finding: Finding) -> bool:
-        """Tell whether a finding is one that the report shows."""
-        shown = finding.severity is not Severity.NOTE or self._reporting.notes
-        return shown or finding.code in self._reporting.selection.chosen
 
     def _take(self, path: str, fixes: SourceFixes) -> None:
         edited = self.edited

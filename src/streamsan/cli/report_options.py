@@ -15,7 +15,7 @@ from streamsan import suppression_file
 from streamsan.analysis import Checked, merge_inputs, reason_of
 from streamsan.cli.quoted import quoted_sources
 from streamsan.cli.selection import Selection
-from streamsan.findings import Severity
+from streamsan.findings import Finding, Severity
 from streamsan.report import Problem, Report, json
 from streamsan.report import text as text_report
 from streamsan.report.excerpt import printable
@@ -36,6 +36,10 @@ class ReportOptions:
     suppressions: tuple[FileSuppression, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     """lines of files of suppressions that are none"""
+
+    def shows(self, finding: Finding) -> bool:
+        """Tell whether the text report shows a finding that is selected: notes are only counted, unless asked for."""
+        return finding.severity is not Severity.NOTE or self.notes or finding.code in self.selection.chosen
 
     @classmethod
     def of(

@@ -13,10 +13,10 @@ from streamsan.analysis import (
     SOURCE_SUFFIXES,
     TRACE_SUFFIX,
     Checked,
-    analyse_path,
+    SourceOptions,
     reason_of,
 )
-from streamsan.cli.defects import problem_of
+from streamsan.cli.checking import check_all
 from streamsan.cli.inputs import expand
 from streamsan.cli.program import end_as, require_place
 from streamsan.cli.report_options import ReportOptions, report_options, say_each
@@ -238,20 +238,8 @@ def _require_script(path: str) -> None:
 def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> int:
     """Check a source, a trace or a folder of them, and replay the witnesses; return the exit status."""
     inputs, unreadable = expand([path])
-    results: list[Checked] = []
-    problems: list[Problem] = []
-    included: set[str] = set()
-    for item in inputs:
-        if item.only_if_not_included and os.path.realpath(item.path) in included:
-            continue
-        try:
-            checked = analyse_path(item.path)
-        except Exception as error:
-            unreadable.append(problem_of(item.path, error))
-            continue
-        results.append(checked)
-        included.update(os.path.realpath(file) for file in checked.sources)
-        problems += [Problem(item.path, message) for message in checked.problems]
+    results, failed, problems = check_all(inputs, SourceOptions())
+    unreadable += failed
     if not results:
         say_each(unreadable)
         return 2

@@ -22,7 +22,7 @@ from streamsan.cli.simulated import Ran, SimulatedProgram, TooSlowError, checked
 from streamsan.evidence.fix_trace import EditableTrace
 from streamsan.evidence.python_edits import PythonWriter
 from streamsan.evidence.source_fixes import Contents, Source, SourceFixes, State, fixes_of, fixes_of_each
-from streamsan.findings import Finding, Fix, Place, Severity
+from streamsan.findings import Finding, Fix, Place
 from streamsan.python_source.text import PythonText, TextError
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
@@ -54,7 +54,7 @@ def seek(program: SimulatedProgram, first: Ran, reporting: ReportOptions, tell: 
         edited.after.update((real, data) for real, data in fixes.contents.items() if edited.before[real] != data)
         edited.fixed += fixes.fixed
         edited.left += fixes.left
-        edited.notes += sum(not seeker.is_wanted(each) for each in seeker.kept(fixes.contents, fixes.remaining))
+        edited.notes += sum(not reporting.shows(each) for each in seeker.kept(fixes.contents, fixes.remaining))
     return edited
 
 
@@ -117,7 +117,7 @@ class _Seeker:
             original=self.original,
             several_at_once=False,  # one edit often makes several findings of a run go away
             writing=self.writing,
-            wanted=self.is_wanted if together else lambda finding: True,
+            wanted=self._reporting.shows if together else lambda finding: True,
             tell=lambda done, total: self._tell(self._program.name, done, total),
         )
         try:
@@ -125,11 +125,6 @@ class _Seeker:
         except Exception as error:
             self.edited.failed.append(problem_of(self._program.name, error))
             return None
-
-    def is_wanted(self, finding: Finding) -> bool:
-        """Tell whether a finding is one that the report shows."""
-        shown = finding.severity is not Severity.NOTE or self._reporting.notes
-        return shown or finding.code in self._reporting.selection.chosen
 
     # -- what a source is asked for -------------------------------------------------------------
 
