@@ -2,9 +2,9 @@
 
 import sys
 
-import streamsan.sim.device_under_test
 import streamsan.sim.installation
 import streamsan.sim.session
+import streamsan.testing.device_under_test
 from conformance import worker
 from conformance.registry import all_cases
 from streamsan.sim.python_source import PythonSources

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamsan.analysis import analyse_path
+from streamsan.analysis.inputs import analyse_path
 from streamsan.cli import main
-from streamsan.findings import Confidence, Finding, Location, Severity
+from streamsan.findings.finding import Confidence, Finding, Location, Severity
 
 _EXPECTATION = re.compile(r"(?://|#)\s*expect(?P<note>-note)?:\s*(?P<codes>[^/#\n]*?)\s*$", re.MULTILINE)
 _CODE = re.compile(r"SS\d{3}\Z")

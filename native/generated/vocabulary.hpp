@@ -1,4 +1,4 @@
-// Generated from src/streamsan/vocabulary.toml by `python -m streamsan.generate`. Do not edit.
+// Generated from src/streamsan/vocabulary/vocabulary.toml by `python -m streamsan.generate`. Do not edit.
 #pragma once
 #include <cstdint>
 
@@ -292,6 +292,40 @@ enum class RelatedRole : std::uint8_t {
     FORK = 9,  // the fork
     OTHER = 10,  // another operation involved
     OWNER = 11,  // the allocation that owns the address now
+};
+
+/// The number in a rule's code: 102 for SS102. What the rule is, its page and `streamsan.rules` say.
+enum class RuleCode : std::uint16_t {
+    USE_AFTER_FREE = 101,  // SS101
+    USE_RACES_FREE = 102,  // SS102
+    USE_BEFORE_ALLOC = 103,  // SS103
+    UNMAPPED_IN_USE = 104,  // SS104
+    RESET_RACES_WORK = 106,  // SS106
+    RELIES_ON_IMPLICIT_SYNC = 107,  // SS107
+    HOST_BUFFER_IN_FLIGHT = 108,  // SS108
+    UNORDERED_CONFLICT = 109,  // SS109
+    DOUBLE_FREE = 201,  // SS201
+    INVALID_FREE = 202,  // SS202
+    FOREIGN_CONTEXT_FREE = 203,  // SS203
+    USE_AFTER_FORK = 204,  // SS204
+    STALE_HANDLE = 205,  // SS205
+    ORDER_DROPPING_FREE = 206,  // SS206
+    CALL_OUTSIDE_MAIN = 207,  // SS207
+    GRAPH_RELAUNCH_UNFREED = 301,  // SS301
+    ILLEGAL_DURING_CAPTURE = 302,  // SS302
+    GRAPH_STALE_POINTER = 303,  // SS303
+    GRAPH_MEMORY_UNORDERED = 304,  // SS304
+    UNBALANCED_ALLOCATION = 305,  // SS305
+    GRAPH_MEMORY_RESTRICTION = 306,  // SS306
+    LEAK = 401,  // SS401
+    GRAPH_MEMORY_LEAK = 402,  // SS402
+    BLOCKING_FREE = 501,  // SS501
+    ALLOCATION_CHURN = 502,  // SS502
+    WAIT_TOO_WIDE = 503,  // SS503
+    REDUNDANT_SYNC = 504,  // SS504
+    UNCHECKED_FAILURE = 601,  // SS601
+    MALFORMED_CALL = 602,  // SS602
+    NOT_UNDERSTOOD = 603,  // SS603
 };
 
 }  // namespace streamsan

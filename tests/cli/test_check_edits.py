@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from streamsan.cli import main
-from streamsan.cuda_source.edits.text import SourceBytes
-from streamsan.findings import Edit
+from streamsan.edits.cpp.text import SourceBytes
+from streamsan.findings.finding import Edit
 
 LITMUS = Path(__file__).parents[1] / "litmus"
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "findings.schema.json").read_text(encoding="utf-8"))
@@ -117,8 +117,8 @@ def test_a_defect_is_one_line(tmp_path: Path, capsys: Run, monkeypatch: pytest.M
     def fail(source: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("streamsan.evidence.source_fixes.fixes_of", fail)
-    monkeypatch.setattr("streamsan.evidence.source_fixes.fixes_of_each", fail)
+    monkeypatch.setattr("streamsan.edits.cpp.fixes.fixes_of", fail)
+    monkeypatch.setattr("streamsan.edits.cpp.fixes.fixes_of_each", fail)
     monkeypatch.delenv("STREAMSAN_DEBUG", raising=False)
     path = tmp_path / "a.cu"
     path.write_text(PROGRAM, encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from streamsan.analysis import analyse_path
+from streamsan.analysis.inputs import analyse_path
 from streamsan.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]

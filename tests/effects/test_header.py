@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streamsan.effects import EFFECTS
-from streamsan.effects.header import header_text
+from streamsan.generate.effects_header import header_text
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """

@@ -8,8 +8,8 @@ import pytest
 
 from expectations import Expectations, check_file
 from streamsan.cli import main
-from streamsan.evidence.fix_candidates import FIXABLE
-from streamsan.findings import Finding, Severity
+from streamsan.evidence.fix.candidates import FIXABLE
+from streamsan.findings.finding import Finding, Severity
 from streamsan.rules import RULES
 
 LITMUS = Path(__file__).parents[1] / "litmus"

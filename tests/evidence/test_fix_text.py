@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from streamsan.cuda_source.edits.calls import api_name, stream_argument
-from streamsan.cuda_source.edits.checks import check_at
-from streamsan.cuda_source.edits.insertion import Layout, NoPlaceError
-from streamsan.cuda_source.edits.scope import Scope
-from streamsan.cuda_source.edits.spots import Spot, find
-from streamsan.cuda_source.edits.text import EditError, SourceBytes
-from streamsan.cuda_source.syntax.tree import Call, Expression, Launch, Span, Unit
-from streamsan.cuda_source.syntax.unit import read_text
-from streamsan.cuda_source.syntax.walk import nodes
-from streamsan.findings import Edit
+from streamsan.cuda_syntax.tree import Call, Expression, Launch, Span, Unit
+from streamsan.cuda_syntax.unit import read_text
+from streamsan.cuda_syntax.walk import nodes
+from streamsan.edits.cpp.calls import api_name, stream_argument
+from streamsan.edits.cpp.checks import check_at
+from streamsan.edits.cpp.insertion import Layout, NoPlaceError
+from streamsan.edits.cpp.scope import Scope
+from streamsan.edits.cpp.spots import Spot, find
+from streamsan.edits.cpp.text import EditError, SourceBytes
+from streamsan.findings.finding import Edit
 
 NAME = "a.cu"
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamsan.analysis import check_trace
-from streamsan.evidence import fix
-from streamsan.evidence.fix_candidates import candidates
-from streamsan.evidence.fix_change_steps import FreeBehindUses
-from streamsan.evidence.fix_order_steps import EventBetween, Place
-from streamsan.evidence.fix_steps import pairs
-from streamsan.evidence.fix_trace import INSERTED, EditableTrace, Edits
-from streamsan.evidence.verification import Verification
-from streamsan.findings import Finding
+from streamsan.analysis.inputs import check_trace
+from streamsan.evidence.fix import fix
+from streamsan.evidence.fix.candidates import candidates
+from streamsan.evidence.fix.change_steps import FreeBehindUses
+from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace, Edits
+from streamsan.evidence.fix.order_steps import EventBetween, Place
+from streamsan.evidence.fix.steps import pairs
+from streamsan.evidence.fix.verification import Verification
+from streamsan.findings.finding import Finding
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.order.removal import rearranged

@@ -9,16 +9,16 @@ import pytest
 
 from expectations import check_file
 from streamsan import cuda_source
-from streamsan.analysis import analyse_trace
+from streamsan.analysis.inputs import analyse_trace
 from streamsan.cli import main
-from streamsan.evidence.witness import Witness, witnesses
-from streamsan.evidence.witness_plan import ORDERING
-from streamsan.findings import Finding
+from streamsan.evidence.witness.plan import ORDERING
+from streamsan.evidence.witness.witness import Witness, witnesses
+from streamsan.findings.finding import Finding
+from streamsan.replay import replay
+from streamsan.replay.execution import layouts_of, run_all
+from streamsan.replay.naming import names_of
+from streamsan.replay.program import read_program
 from streamsan.sim.executor.schedules import Eager, Random
-from streamsan.sim.replay import replay
-from streamsan.sim.replay.execution import layouts_of, run_all
-from streamsan.sim.replay.naming import names_of
-from streamsan.sim.replay.program import read_program
 from streamsan.trace import Trace, reader
 
 LITMUS = Path(__file__).resolve().parents[1] / "litmus"

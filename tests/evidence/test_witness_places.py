@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from expectations import check_text
-from streamsan.findings import Finding
-from streamsan.sim.replay.findings import with_replays
+from streamsan.findings.finding import Finding
+from streamsan.replay.findings import with_replays
 
 PRELUDE = """\
 #include <cuda_runtime.h>

@@ -15,14 +15,14 @@ from execution_oracle.traces import trace_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamsan.evidence.witness import Witness, witnesses
-from streamsan.evidence.witness_order import Before, order_before
-from streamsan.evidence.witness_plan import ORDERING
-from streamsan.findings import Finding
+from streamsan.evidence.witness.order import Before, order_before
+from streamsan.evidence.witness.plan import ORDERING
+from streamsan.evidence.witness.witness import Witness, witnesses
+from streamsan.findings.finding import Finding
 from streamsan.order.engine import analyse
+from streamsan.replay import replay
+from streamsan.replay.program import Node, Step, read_program
 from streamsan.rules import findings_of
-from streamsan.sim.replay import replay
-from streamsan.sim.replay.program import Node, Step, read_program
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind
 

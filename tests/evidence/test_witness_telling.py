@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from expectations import check_text
-from streamsan.evidence.witness import with_witnesses
-from streamsan.evidence.witness_plan import ORDERING
+from streamsan.evidence.witness.plan import ORDERING
+from streamsan.evidence.witness.witness import with_witnesses
 from streamsan.rules import RULES
 
 HEAD = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from expectations import Expectations, check_file, differences
-from streamsan.findings import Severity
+from streamsan.findings.finding import Severity
 
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parents[1] / "examples"

@@ -8,7 +8,7 @@ import pytest
 from order_program import OPAQUE, WRITE, Node
 from recorded_program import Recording
 
-from streamsan.findings import Severity
+from streamsan.findings.finding import Severity
 from streamsan.rules import findings_of
 from streamsan.trace import Reference, Site
 from streamsan.vocabulary import FreeClass, MemoryKind, NodeKind, SlotFlag

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from streamsan.recorder.symboliser_elf import build_id
 from streamsan.trace import Site, Thread
 from streamsan.trace.modules import Module
+from streamsan.trace.symboliser.elf import build_id
 from streamsan.trace.writer import TraceWriter
 
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")

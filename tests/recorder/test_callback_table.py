@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from streamsan.effects import EFFECTS, Effect, Role
-from streamsan.effects.callback_header import header_text
 from streamsan.effects.callbacks import MOST_PARAMETERS, Callback, callbacks, role_of
+from streamsan.generate.callbacks_header import header_text
 
 ROWS = tuple(callbacks(EFFECTS))
 RECORDED = tuple(row for row in ROWS if row.recorded)

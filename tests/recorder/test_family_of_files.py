@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamsan.analysis import analyse_path
+from streamsan.analysis.inputs import analyse_path
 from streamsan.cli import main
 from streamsan.cli.inputs import expand
-from streamsan.recorder import family
-from streamsan.trace import Site, Thread, TraceError
+from streamsan.trace import Site, Thread, TraceError, family
 from streamsan.trace.layout import SLOT
 from streamsan.trace.modules import Module
 from streamsan.trace.store import Slots

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from fake_device import SECONDS, FakeDevice
-from streamsan.recorder import family
 from streamsan.recorder.run_files import run_files
-from streamsan.trace import Trace, reader
+from streamsan.trace import Trace, family, reader
 from streamsan.trace.store import owners
 from streamsan.vocabulary import ExitKind, OperationKind
 

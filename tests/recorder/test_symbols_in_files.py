@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from native_programs import COMPILER, compiled, line_of, record
 
-from streamsan.recorder.symbols import add_symbols
 from streamsan.trace import Site, Thread, TraceError
 from streamsan.trace.file_layout import SegmentType
 from streamsan.trace.layout import SLOT
@@ -23,6 +22,7 @@ from streamsan.trace.modules import Module
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.reader import read
 from streamsan.trace.segments import find_segments
+from streamsan.trace.symboliser.symbols import add_symbols
 from streamsan.trace.symbols import Frame
 from streamsan.trace.view import iterate
 from streamsan.trace.writer import TraceWriter, write

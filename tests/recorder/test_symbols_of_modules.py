@@ -13,10 +13,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from native_programs import COMPILER, Program, compiled, identity, line_of, ran
 
-from streamsan.recorder.symboliser import Symboliser
-from streamsan.recorder.symboliser_lines import LineTable
-from streamsan.recorder.symboliser_units import UnitScan
 from streamsan.trace.modules import Module
+from streamsan.trace.symboliser.lines import LineTable
+from streamsan.trace.symboliser.symboliser import Symboliser
+from streamsan.trace.symboliser.units import UnitScan
 from streamsan.trace.symbols import Frame
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")

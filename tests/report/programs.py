@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.findings import (
+from streamsan.findings.finding import (
     Confidence,
     Contract,
     Edit,
@@ -13,8 +13,8 @@ from streamsan.findings import (
     Related,
     Severity,
 )
+from streamsan.findings.suppressions import Suppression
 from streamsan.report import Report
-from streamsan.suppressions import Suppression
 
 SOURCE = """\
 int main() {

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from programs import NOTE, UNUSED, race, report
 
-from streamsan.findings import Severity
+from streamsan.findings.finding import Severity
 from streamsan.report import Problem, Report, json
 
 SCHEMA = plain_json.loads(

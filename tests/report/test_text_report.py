@@ -7,7 +7,7 @@ import pytest
 from programs import NOTE, UNUSED, race, report
 from rich.cells import cell_len
 
-from streamsan.findings import Finding, Location, Related, Severity
+from streamsan.findings.finding import Finding, Location, Related, Severity
 from streamsan.report import Report, text
 
 

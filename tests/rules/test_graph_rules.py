@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hand_made import HandMade
 
-from streamsan.findings import Confidence, Finding, Related, Severity
+from streamsan.findings.finding import Confidence, Finding, Related, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules import findings_of
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, SlotFlag

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hand_made import HandMade, use_races_free
 
-from streamsan.findings import Finding
+from streamsan.findings.finding import Finding
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.rules import findings_of
 from streamsan.rules.case import byte_count

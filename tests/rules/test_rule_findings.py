@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hand_made import HandMade, use_races_free
 
-from streamsan.findings import Confidence, Finding, Related, Severity
+from streamsan.findings.finding import Confidence, Finding, Related, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules import RULES, findings_of
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind

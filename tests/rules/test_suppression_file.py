@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from streamsan import suppression_file
-from streamsan.findings import Confidence, Finding, Location, Severity
-from streamsan.suppression_file import UnknownCodeError, path_matches
+from streamsan.findings import suppression_file
+from streamsan.findings.finding import Confidence, Finding, Location, Severity
+from streamsan.findings.suppression_file import UnknownCodeError, path_matches
 
 KNOWN = ("SS102", "SS501", "SS504")
 

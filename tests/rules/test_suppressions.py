@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamsan.findings import Confidence, Finding, Location, Severity
-from streamsan.suppressions import Suppressions, comments
+from streamsan.findings.finding import Confidence, Finding, Location, Severity
+from streamsan.findings.suppressions import Suppressions, comments
 
 KNOWN = ("SS102", "SS501", "SS504")
 

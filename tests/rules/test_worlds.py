@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamsan.findings import Basis, Confidence, Finding, Location, Place, Severity
-from streamsan.worlds import CheckedWorld, merge_worlds
+from streamsan.analysis.worlds import CheckedWorld, merge_worlds
+from streamsan.findings.finding import Basis, Confidence, Finding, Location, Place, Severity
 
 
 def places(*lines: int) -> frozenset[Place]:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from streamsan.analysis import analyse_path
-from streamsan.findings import Severity
+from streamsan.analysis.inputs import analyse_path
+from streamsan.findings.finding import Severity
 
 CODE = re.compile(r"SS\d{3}")
 FENCE = re.compile(r"```(?:c\+\+|cpp|cuda|c)\n(.*?)```", re.DOTALL)

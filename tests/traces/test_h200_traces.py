@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from streamsan.analysis import analyse_path
-from streamsan.findings import Severity
+from streamsan.analysis.inputs import analyse_path
+from streamsan.findings.finding import Severity
 
 FOLDER = Path(__file__).parent / "h200"
 CODES = sorted(FOLDER.glob("*.codes"))

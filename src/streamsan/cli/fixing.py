@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamsan.analysis import (
+from streamsan.analysis.inputs import (
     SOURCE_SUFFIXES,
     TRACE_SUFFIX,
     Checked,
@@ -25,12 +25,12 @@ from streamsan.cli.patches import unified_diff
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import RewriteError, is_writable, require_unchanged, rewrite
-from streamsan.findings import Finding, Fix, Place, Severity
+from streamsan.findings.finding import Finding, Fix, Place, Severity
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 
 if TYPE_CHECKING:
-    from streamsan.evidence.source_fixes import Contents, Fixed, NotFixed, SourceFixes, State
+    from streamsan.edits.cpp.fixes import Contents, Fixed, NotFixed, SourceFixes, State
 
 NO_EDIT = "no_edit"
 """the property of a finding that says why its text has no edit"""
@@ -209,7 +209,7 @@ class _Seeker:
 
     def _fixes(self, path: str, together: bool) -> SourceFixes:
         # Imported late: only who wants edits waits for what makes them.
-        from streamsan.evidence.source_fixes import Source, fixes_of, fixes_of_each
+        from streamsan.edits.cpp.fixes import Source, fixes_of, fixes_of_each
 
         source = Source(
             path=path,
@@ -246,7 +246,7 @@ class _Seeker:
         return None
 
     def _state(self, path: str, contents: Contents) -> State:
-        from streamsan.evidence.source_fixes import State
+        from streamsan.edits.cpp.fixes import State
 
         known = self._states[path]
         # What was checked already need not be read again.
@@ -265,7 +265,7 @@ class _Seeker:
         return report.findings
 
     def _others_accept(self, path: str, contents: Contents, files: Collection[str]) -> bool:
-        from streamsan.evidence.source_compare import brings_up
+        from streamsan.edits.cpp.compare import brings_up
 
         real = {os.path.realpath(file) for file in files}
         for other, state in self._states.items():
@@ -306,6 +306,6 @@ def _without_edit(finding: Finding, reason: str) -> Finding:
 
 
 def _decoded(data: bytes) -> str:
-    from streamsan.cuda_source.syntax.source import decode
+    from streamsan.cuda_syntax.source import decode
 
     return decode(data)[0]

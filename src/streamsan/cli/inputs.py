@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamsan.analysis import HEADER_SUFFIXES, SOURCE_SUFFIXES, TRACE_SUFFIX, reason_of
-from streamsan.recorder import family
+from streamsan.analysis.inputs import HEADER_SUFFIXES, SOURCE_SUFFIXES, TRACE_SUFFIX, reason_of
 from streamsan.report import Problem
+from streamsan.trace import family
 
 _BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from streamsan.analysis import SOURCE_SUFFIXES
-from streamsan.findings import Finding
+from streamsan.analysis.inputs import SOURCE_SUFFIXES
+from streamsan.findings.finding import Finding
 
 QUOTED_SUFFIXES = SOURCE_SUFFIXES | {".py"}
 LARGEST = 8 << 20

@@ -11,17 +11,17 @@ from typing import IO, Any
 
 import click
 
-from streamsan import suppression_file
-from streamsan.analysis import Checked, merge_inputs, reason_of
+from streamsan.analysis.inputs import Checked, merge_inputs, reason_of
 from streamsan.cli.quoted import quoted_sources
 from streamsan.cli.selection import Selection
-from streamsan.findings import Finding, Severity
+from streamsan.findings import suppression_file
+from streamsan.findings.finding import Finding, Severity
+from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
+from streamsan.findings.suppressions import Rejected, Suppressions
 from streamsan.report import Problem, Report, json
 from streamsan.report import text as text_report
 from streamsan.report.excerpt import printable
 from streamsan.rules import RULES
-from streamsan.suppression_file import FileSuppression, UnknownCodeError
-from streamsan.suppressions import Rejected, Suppressions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,20 @@ from functools import partial
 
 import click
 
-from streamsan.analysis import Checked, UnreadableError, analyse_trace
+from streamsan.analysis.inputs import Checked, UnreadableError, analyse_trace
 from streamsan.cli.program import end_as, find_program, require_place, run_program, say_not_started
 from streamsan.cli.progress import Step, progress
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
 from streamsan.cli.size import size
 from streamsan.recorder.environment import INJECTION, other_tool, own_environment
-from streamsan.recorder.family import SUFFIX
 from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
 from streamsan.recorder.launch import Recording, recording
-from streamsan.recorder.symboliser import Symboliser
-from streamsan.recorder.symbols import add_symbols
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 from streamsan.trace.errors import TraceError
+from streamsan.trace.family import SUFFIX
+from streamsan.trace.symboliser.symboliser import Symboliser
+from streamsan.trace.symboliser.symbols import add_symbols
 
 EPILOG = """\b
 Examples:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from streamsan.findings import Finding
+from streamsan.findings.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

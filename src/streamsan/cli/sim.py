@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from streamsan.analysis import (
+from streamsan.analysis.inputs import (
     SOURCE_SUFFIXES,
     TRACE_SUFFIX,
     Checked,

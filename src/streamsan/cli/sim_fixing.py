@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from streamsan.analysis import Checked, UnreadableError, executed_places
+from streamsan.analysis.inputs import Checked, UnreadableError, executed_places
 from streamsan.cli.defects import problem_of
 from streamsan.cli.fixing import NO_EDIT, Edited, Tell
 from streamsan.cli.progress import progress
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable
 from streamsan.cli.simulated import Ran, SimulatedProgram, TooSlowError, checked
-from streamsan.evidence.fix_trace import EditableTrace
-from streamsan.evidence.python_edits import PythonWriter
-from streamsan.evidence.source_fixes import Contents, Source, SourceFixes, State, fixes_of, fixes_of_each
-from streamsan.findings import Finding, Fix, Place
-from streamsan.python_source.text import PythonText, TextError
+from streamsan.edits.cpp.fixes import Contents, Source, SourceFixes, State, fixes_of, fixes_of_each
+from streamsan.edits.python.edits import PythonWriter
+from streamsan.edits.python.text import PythonText, TextError
+from streamsan.evidence.fix.edited_trace import EditableTrace
+from streamsan.findings.finding import Finding, Fix, Place
 from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 from streamsan.trace import Trace

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from streamsan.analysis import Checked, UnreadableError, check_trace, unproven_trace
+from streamsan.analysis.inputs import Checked, UnreadableError, check_trace, unproven_trace
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems
 from streamsan.report import Problem
 from streamsan.trace import Trace, TraceError
@@ -28,7 +28,7 @@ class Reporter:
         report = self.options.report(results, problems)
         if self.witness:
             # Imported late: only a replay waits for what performs it.
-            from streamsan.sim.replay.findings import with_replays
+            from streamsan.replay.findings import with_replays
 
             report = replace(report, findings=tuple(with_replays(report.findings)))
         say_problems(report)

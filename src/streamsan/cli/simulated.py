@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamsan.analysis import Checked, UnreadableError, unproven_trace
+from streamsan.analysis.inputs import Checked, UnreadableError, unproven_trace
 from streamsan.cli.program import run_program
 from streamsan.sim import overlay
 from streamsan.sim.family import collect

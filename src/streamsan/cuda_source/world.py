@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamsan.cuda_source.syntax.tree import Problem
+from streamsan.cuda_syntax.tree import Problem
 from streamsan.trace.trace import Trace
 
 

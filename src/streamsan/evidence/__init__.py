@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from streamsan.evidence.fix import with_verified_fixes
-from streamsan.evidence.witness import with_witnesses
-from streamsan.findings import Finding
+from streamsan.evidence.fix.fix import with_verified_fixes
+from streamsan.evidence.witness.witness import with_witnesses
+from streamsan.findings.finding import Finding
 from streamsan.trace import Trace
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from streamsan.recorder import family
 from streamsan.recorder.cupti_places import cupti_places
 from streamsan.recorder.environment import Settings, recording_environment
 from streamsan.recorder.run_files import settle
+from streamsan.trace import family
 
 COUNTER_BYTES = 4096
 MOST_SAID = 1 << 16

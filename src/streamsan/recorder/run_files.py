@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from streamsan.recorder.family import OLDER, SUFFIX
 from streamsan.trace import reader
 from streamsan.trace.errors import TraceError
+from streamsan.trace.family import OLDER, SUFFIX
 from streamsan.trace.header import read_header
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.trace import RECORDING

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamsan.findings import Finding, Severity
-from streamsan.suppressions import Suppression
+from streamsan.findings.finding import Finding, Severity
+from streamsan.findings.suppressions import Suppression
 
 
 @dataclass(frozen=True, slots=True)

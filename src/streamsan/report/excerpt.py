@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from streamsan.findings import Finding
+from streamsan.findings.finding import Finding
 
 TAB = 4
 LONGEST_SOURCE = 100

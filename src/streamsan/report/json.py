@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from streamsan.findings import Finding, Fix, Severity
+from streamsan.findings.finding import Finding, Fix, Severity
 from streamsan.report import Report
 
 VERSION = 1

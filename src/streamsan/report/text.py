@@ -9,7 +9,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from streamsan.findings import Confidence, Finding, Severity
+from streamsan.findings.finding import Confidence, Finding, Severity
 from streamsan.report import Report
 from streamsan.report.excerpt import SourceLines, layout, printable, rows_by_file
 

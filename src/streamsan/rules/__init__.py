@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamsan.findings import Finding, merge
+from streamsan.findings.finding import Finding, merge
 from streamsan.order.facts import Fact
 from streamsan.rules.calls import MalformedCall, NotUnderstood
 from streamsan.rules.captures import IllegalDuringCapture

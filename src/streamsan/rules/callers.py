@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from streamsan.findings import Related
+from streamsan.findings.finding import Related
 from streamsan.order.facts import Operation
 from streamsan.rules.case import MADE_BY, Case
 from streamsan.vocabulary import RelatedRole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects.constants import CONSTANTS
-from streamsan.findings import Contract, Observed, Severity
+from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.errors import error_name

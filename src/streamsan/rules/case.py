@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Protocol
 
 from streamsan.effects.names import is_driver_name
-from streamsan.findings import Location, Place, Related
+from streamsan.findings.finding import Location, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.rules.host_threads import thread_name
 from streamsan.trace.function_names import short_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.findings import Contract, Observed, Severity
+from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording

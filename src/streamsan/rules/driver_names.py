@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from streamsan.effects.names import is_driver_name
-from streamsan.findings import Contract
+from streamsan.findings.finding import Contract
 from streamsan.rules.case import Case
 
 _DRIVERS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsan.findings import Contract, Finding, Severity
+from streamsan.findings.finding import Contract, Finding, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.errors import error_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.findings import Contract, Observed, Severity
+from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.errors import error_name

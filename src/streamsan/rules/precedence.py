@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from streamsan.findings import Finding, Place
+from streamsan.findings.finding import Finding, Place
 from streamsan.order.facts import Fact
 from streamsan.rules.errors import NO_SUCH_HANDLE, is_capture_error
 from streamsan.vocabulary import RelatedRole

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from streamsan.findings import (
+from streamsan.findings.finding import (
     Basis,
     Confidence,
     Contract,

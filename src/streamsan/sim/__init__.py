@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streamsan.sim.device_under_test import Device
     from streamsan.sim.options import Driver, Schedule
+    from streamsan.testing.device_under_test import Device
 
 __all__ = ["device"]
 
@@ -35,11 +35,11 @@ def device(
     """
     # Imported here: `import streamsan.sim` alone is cheap, and the bindings import it.
     from streamsan.sim import active, processes, threads, waits
-    from streamsan.sim.device_under_test import Device
     from streamsan.sim.installation import Installation
     from streamsan.sim.options import Driver, SimulationOptions
     from streamsan.sim.session import Session
     from streamsan.sim.settings import schedule_of
+    from streamsan.testing.device_under_test import Device
 
     if devices < 1:
         raise ValueError("there is at least one device")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from streamsan.cuda_source.syntax.tree import Alias, Class, Enum, Expression, Literal_, Name, Statement, Type, Variable
+from streamsan.cuda_syntax.tree import Alias, Class, Enum, Expression, Literal_, Name, Statement, Type, Variable
 
 MOST_NESTING = 16
 MOST_ELEMENTS = 1 << 24

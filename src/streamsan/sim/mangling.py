@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from streamsan.cuda_source.syntax.tree import Expression, Literal_, Type
+from streamsan.cuda_syntax.tree import Expression, Literal_, Type
 
 _BUILT_IN = {
     "void": "v", "bool": "b", "char": "c", "signed char": "a", "unsigned char": "h", "short": "s",

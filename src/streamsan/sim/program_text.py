@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from streamsan.cuda_source.syntax import read_text
-from streamsan.cuda_source.syntax.access import kernel_access, kernel_atomics, kernel_touches
-from streamsan.cuda_source.syntax.beginning import kernel_beginning
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax import read_text
+from streamsan.cuda_syntax.tree import (
     Alias,
     Expression,
     Function,
@@ -23,7 +21,9 @@ from streamsan.cuda_source.syntax.tree import (
     Unit,
     Variable,
 )
-from streamsan.cuda_source.syntax.waiting import Texts
+from streamsan.kernels.access import kernel_access, kernel_atomics, kernel_touches
+from streamsan.kernels.beginning import kernel_beginning
+from streamsan.kernels.waiting import Texts
 from streamsan.sim.c_types import BYTES, Types
 from streamsan.sim.mangling import mangled, mangled_variable
 from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program, Start

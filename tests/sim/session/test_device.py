@@ -116,7 +116,7 @@ def test_a_child_that_is_killed_leaves_what_it_did() -> None:
 
 
 INSTALLED = any(point.name == "streamsan" for point in entry_points(group="pytest11"))
-PLUGIN = ("-p", "no:cacheprovider") + (() if INSTALLED else ("-p", "streamsan.sim.pytest_plugin"))
+PLUGIN = ("-p", "no:cacheprovider") + (() if INSTALLED else ("-p", "streamsan.testing.pytest_plugin"))
 
 
 def test_the_fixture_fails_a_test_on_findings(pytester: pytest.Pytester) -> None:

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
 from streamsan.sim import device
-from streamsan.sim.device_under_test import Device
+from streamsan.testing.device_under_test import Device
 
 SIZE = 1 << 16
 

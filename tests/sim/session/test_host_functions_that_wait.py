@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
 from streamsan.sim import device
-from streamsan.sim.device_under_test import Device
 from streamsan.sim.session import NeverReturnsError
+from streamsan.testing.device_under_test import Device
 from streamsan.vocabulary import OperationKind
 
 SCHEDULES: tuple[int | str, ...] = (0, 1, 3, "eager", "lazy")

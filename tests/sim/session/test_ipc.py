@@ -17,7 +17,7 @@ from kernels_source import launch, loaded, ok
 from other_process import Other, content_of, handle_of, other_process
 
 from streamsan.sim import active, device
-from streamsan.sim.device_under_test import Device
+from streamsan.testing.device_under_test import Device
 from streamsan.vocabulary import MemoryKind, OperationKind
 
 SIZE = 1 << 16

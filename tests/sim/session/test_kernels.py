@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import Pair, launch, loaded, ok
 
 from streamsan.sim import device
-from streamsan.sim.device_under_test import Device
 from streamsan.sim.kernel_bodies import KernelLaunch
+from streamsan.testing.device_under_test import Device
 
 POINTER_INT_FLOAT = (ctypes.c_void_p, ctypes.c_int, ctypes.c_float)
 

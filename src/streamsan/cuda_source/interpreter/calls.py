@@ -32,7 +32,7 @@ from streamsan.cuda_source.interpreter.values import (
     is_pointer,
     is_unknown,
 )
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax.tree import (
     Call,
     Expression,
     Function,

@@ -33,9 +33,9 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.syntax.host_access import given_access
-from streamsan.cuda_source.syntax.tree import Call, Expression, Launch, Name, Span, Variable
+from streamsan.cuda_syntax.tree import Call, Expression, Launch, Name, Span, Variable
 from streamsan.effects import EFFECTS, POINTER_ROLES, Api, Parameter, Role, Signature
+from streamsan.kernels.host_access import given_access
 from streamsan.model import events
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel

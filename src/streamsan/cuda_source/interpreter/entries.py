@@ -10,7 +10,7 @@ from streamsan.cuda_source.interpreter.program import ClassInfo, Program, last_n
 from streamsan.cuda_source.interpreter.relevance import Relevance, walk
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import Cell, StructObject
-from streamsan.cuda_source.syntax.tree import Call, Function, Member, Name, New, Span, Type, Unit, Variable
+from streamsan.cuda_syntax.tree import Call, Function, Member, Name, New, Span, Type, Unit, Variable
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine

@@ -18,9 +18,9 @@ from streamsan.cuda_source.interpreter.host_functions import HostFunctionsRun
 from streamsan.cuda_source.interpreter.machine import Limits, Machine
 from streamsan.cuda_source.interpreter.program import Program
 from streamsan.cuda_source.interpreter.statements import end_of
-from streamsan.cuda_source.syntax import read_unit
-from streamsan.cuda_source.syntax.tree import Span, Unit
 from streamsan.cuda_source.world import Reading, World
+from streamsan.cuda_syntax import read_unit
+from streamsan.cuda_syntax.tree import Span, Unit
 from streamsan.model.device_model import DeviceModel
 from streamsan.trace.builder import TraceBuilder
 from streamsan.vocabulary import ExitKind

@@ -28,7 +28,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_unknown,
 )
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax.tree import (
     Assign,
     Binary,
     Call,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from streamsan.cuda_source.interpreter.unread import address_of, never_read, only_in
 from streamsan.cuda_source.interpreter.values import Status, Value
-from streamsan.cuda_source.syntax.tree import Assign, Call, ExpressionStatement, Name, Statement, Variable
-from streamsan.cuda_source.syntax.walk import nodes
+from streamsan.cuda_syntax.tree import Assign, Call, ExpressionStatement, Name, Statement, Variable
+from streamsan.cuda_syntax.walk import nodes
 from streamsan.effects import Effect
 from streamsan.model.statuses import GRAPH_EXEC_UPDATE_FAILURE
 from streamsan.vocabulary import CallClass, OperationKind

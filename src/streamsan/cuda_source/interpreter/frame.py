@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.values import Cell, Value
-from streamsan.cuda_source.syntax.tree import Expression, Function, Span
+from streamsan.cuda_syntax.tree import Expression, Function, Span
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.program import ClassInfo

@@ -21,7 +21,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.syntax.tree import Expression, Function, InitList, Parameter, Span, Type
+from streamsan.cuda_syntax.tree import Expression, Function, InitList, Parameter, Span, Type
 from streamsan.vocabulary import MemoryKind
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from streamsan.cuda_source.syntax.tree import Alias, Class, Literal_, Span, Type, Variable
+from streamsan.cuda_syntax.tree import Alias, Class, Literal_, Span, Type, Variable
 
 _NOWHERE = Span("", 0, 0, 0, 0)
 _ARRAY = re.compile(r"\[(\d+)\]$")

@@ -22,7 +22,7 @@ from streamsan.cuda_source.interpreter.values import (
     SymbolPointer,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Expression, Function, Launch, Name, Parameter, Span
+from streamsan.cuda_syntax.tree import Expression, Function, Launch, Name, Parameter, Span
 from streamsan.model import values as model_values
 from streamsan.model.call import KernelArgument
 from streamsan.model.values import Handle, Pointer, Symbol

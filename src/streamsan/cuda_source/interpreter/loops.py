@@ -24,7 +24,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax.tree import (
     Assign,
     Binary,
     Block,

@@ -26,7 +26,7 @@ from streamsan.cuda_source.interpreter.values import (
     Term,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Expression, Function, Span, Type, Variable
+from streamsan.cuda_syntax.tree import Expression, Function, Span, Type, Variable
 from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.vocabulary import MemoryKind
 

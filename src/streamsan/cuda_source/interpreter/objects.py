@@ -33,7 +33,7 @@ from streamsan.cuda_source.interpreter.values import (
     SymbolPointer,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Expression, Function, InitList, Literal_, Span, Variable
+from streamsan.cuda_syntax.tree import Expression, Function, InitList, Literal_, Span, Variable
 from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.vocabulary import MemoryKind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, CellPointer, ElementPointer, StructObject, Value
-from streamsan.cuda_source.syntax.tree import Expression, Span, Unary
+from streamsan.cuda_syntax.tree import Expression, Span, Unary
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.site import Site
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from streamsan.cuda_source.interpreter.header_structures import header_aliases, header_structures
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType, canonical_name
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax.tree import (
     Alias,
     Class,
     Enum,

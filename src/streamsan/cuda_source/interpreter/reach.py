@@ -19,7 +19,7 @@ from streamsan.cuda_source.interpreter.values import (
     SymbolPointer,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import LostKind
 

@@ -10,9 +10,7 @@ from typing import Any
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.program import Program, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
-from streamsan.cuda_source.syntax.access import kernel_access, kernel_atomics, kernel_touches
-from streamsan.cuda_source.syntax.beginning import KernelBeginning, kernel_beginning
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax.tree import (
     Assign,
     Block,
     Break,
@@ -37,7 +35,9 @@ from streamsan.cuda_source.syntax.tree import (
     Unparsed,
     Variable,
 )
-from streamsan.cuda_source.syntax.waiting import Texts
+from streamsan.kernels.access import kernel_access, kernel_atomics, kernel_touches
+from streamsan.kernels.beginning import KernelBeginning, kernel_beginning
+from streamsan.kernels.waiting import Texts
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")

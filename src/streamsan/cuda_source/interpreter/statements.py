@@ -24,7 +24,7 @@ from streamsan.cuda_source.interpreter.values import (
     StructObject,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax.tree import (
     Alias,
     Block,
     Break,
@@ -283,7 +283,7 @@ class Statements:
 
     def _returned(self, expression: Expression, type: CType, span: Span) -> Value:
         machine = self.machine
-        from streamsan.cuda_source.syntax.tree import InitList
+        from streamsan.cuda_syntax.tree import InitList
 
         if isinstance(expression, InitList):
             cell = Cell(None, type)
@@ -398,7 +398,7 @@ class Statements:
         frame.scope.owned.append(cell)
 
     def _declare_auto(self, cell: Cell, node: Variable, type: CType) -> None:
-        from streamsan.cuda_source.syntax.tree import InitList
+        from streamsan.cuda_syntax.tree import InitList
 
         machine = self.machine
         assert node.initializer is not None

@@ -18,7 +18,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.effects import Parameter, Role, Signature
 from streamsan.model import values as model_values
 from streamsan.model.values import Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from streamsan.cuda_source.syntax.tree import (
+from streamsan.cuda_syntax.tree import (
     Assign,
     Block,
     Expression,
@@ -19,7 +19,7 @@ from streamsan.cuda_source.syntax.tree import (
     UnparsedStatement,
     Variable,
 )
-from streamsan.cuda_source.syntax.walk import nodes
+from streamsan.cuda_syntax.walk import nodes
 
 
 def never_read(function: Function | None, statement: Statement, name: str, macros: Mapping[str, Macro]) -> bool:

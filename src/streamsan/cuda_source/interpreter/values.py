@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from streamsan.cuda_source.syntax.tree import Function, Lambda, Span
+from streamsan.cuda_syntax.tree import Function, Lambda, Span
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import MemoryKind
 

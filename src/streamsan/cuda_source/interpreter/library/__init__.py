@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Value
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 
 if TYPE_CHECKING:

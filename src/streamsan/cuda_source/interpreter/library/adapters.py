@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from streamsan.cuda_source.interpreter.library import class_
 from streamsan.cuda_source.interpreter.library.containers import Vector
 from streamsan.cuda_source.interpreter.machine import Operand
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine

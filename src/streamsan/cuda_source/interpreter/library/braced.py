@@ -9,7 +9,7 @@ from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, Value
-from streamsan.cuda_source.syntax.tree import Expression, InitList, Span
+from streamsan.cuda_syntax.tree import Expression, InitList, Span
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine

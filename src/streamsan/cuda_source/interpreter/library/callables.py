@@ -8,7 +8,7 @@ from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, cl
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Native, Reference, Value
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind
 

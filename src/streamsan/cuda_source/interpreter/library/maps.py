@@ -33,7 +33,7 @@ from streamsan.cuda_source.interpreter.values import (
     Term,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.vocabulary import MemoryKind
 

@@ -18,7 +18,7 @@ from streamsan.cuda_source.interpreter.values import (
     SymbolPointer,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 if TYPE_CHECKING:

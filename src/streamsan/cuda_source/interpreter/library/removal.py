@@ -13,7 +13,7 @@ from streamsan.cuda_source.interpreter.library.operands import held_by
 from streamsan.cuda_source.interpreter.library.ranges import Range
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.values import ArrayObject, ElementPointer, Value
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine

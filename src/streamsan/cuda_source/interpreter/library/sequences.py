@@ -14,7 +14,7 @@ from streamsan.cuda_source.interpreter.values import (
     LibraryObject,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.machine import Machine

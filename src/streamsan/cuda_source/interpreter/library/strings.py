@@ -11,7 +11,7 @@ from streamsan.cuda_source.interpreter.library.operands import held_by, text_of,
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, ElementPointer, LibraryObject, Value, is_pointer
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import AccessMode, MemoryKind
 

@@ -13,7 +13,7 @@ from streamsan.cuda_source.interpreter.library.threads import Future, Waits
 from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import Cell, CellPointer, LibraryObject
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import EdgeClass
 

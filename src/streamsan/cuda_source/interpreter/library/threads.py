@@ -22,7 +22,7 @@ from streamsan.cuda_source.interpreter.values import (
     StructObject,
     Value,
 )
-from streamsan.cuda_source.syntax.tree import Span
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.state import HostThread
 from streamsan.model.values import Origin, Symbol
 from streamsan.rules.host_threads import UNNAMED

@@ -1,0 +1,122 @@
+"""Several worlds, one verdict: the paths through a program that the source reader explored are merged into findings.
+
+The same finding in several worlds is one finding. One that another world of the same entry, with the same operations
+executed, does not have was decided by a branch that nobody could decide: it is `possible`, and a note. One whose
+operations stand under branches that are independent of each other (some world executes the one without the other, and
+some world the other without the one) may combine what no execution combines: it is `possible`. A wait is redundant
+only if it is so in every world that executes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from streamsan.findings.finding import Confidence, Finding, Place, Severity, merge, same_finding
+
+NOT_UNDERSTOOD = "SS603"
+REDUNDANT = "SS504"
+WRITTEN = frozenset({"SS602", NOT_UNDERSTOOD})
+"""codes that depend on the text of one call only: no branch decides them"""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedWorld:
+    """What the rules found in one world, and how often it executed which place."""
+
+    entry: str
+    findings: tuple[Finding, ...]
+    executed: Mapping[Place, int]
+
+    def has(self, finding: Finding) -> bool:
+        """Tell whether this world has the same finding."""
+        return any(same_finding(other, finding) for other in self.findings)
+
+
+def merge_worlds(worlds: Sequence[CheckedWorld]) -> list[Finding]:
+    """Return the findings of a program from those of its worlds, each once, sorted by place."""
+    worlds = _as_doubtful_as_the_most_doubtful(worlds)
+    entries: dict[str, list[CheckedWorld]] = {}
+    for world in worlds:
+        entries.setdefault(world.entry, []).append(world)
+    found = [finding for group in entries.values() for finding in _entry(group)]
+    found = [finding for finding in found if finding.code != REDUNDANT or _redundant_everywhere(finding, worlds)]
+    return once_per_reason(merge(found))
+
+
+def _as_doubtful_as_the_most_doubtful(worlds: Sequence[CheckedWorld]) -> list[CheckedWorld]:
+    """Return the worlds with no wait proven redundant where another world can only say that it may be."""
+    doubted = {
+        finding.location.place
+        for world in worlds
+        for finding in world.findings
+        if finding.code == REDUNDANT and finding.confidence is Confidence.POSSIBLE
+    }
+    result = []
+    for world in worlds:
+        findings = tuple(
+            finding.weakened(Severity.NOTE)
+            if finding.code == REDUNDANT and finding.location.place in doubted
+            else finding
+            for finding in world.findings
+        )
+        result.append(replace(world, findings=findings))
+    return result
+
+
+def _entry(worlds: Sequence[CheckedWorld]) -> list[Finding]:
+    """Return the findings of one entry's worlds; what a branch decides is `possible`, a note."""
+    result = []
+    for finding in merge(finding for world in worlds for finding in world.findings):
+        if finding.code not in WRITTEN and finding.code != REDUNDANT:
+            if _decided_by_branch(finding, worlds):
+                finding = finding.weakened(Severity.NOTE)
+            elif _independent(finding, worlds):
+                finding = finding.weakened(Severity.WARNING)
+        result.append(finding)
+    return result
+
+
+def _decided_by_branch(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
+    """Tell whether a world that executes the finding's places, each as often as it takes, does not have it."""
+    places = finding.basis.operations
+    having = [world for world in worlds if world.has(finding)]
+    if not places or not having:
+        return False
+    # A loop that runs fewer turns in the other world is no counterexample: the finding may need two of them.
+    needed = {place: min(world.executed.get(place, 0) for world in having) for place in places}
+    return any(
+        all(world.executed.get(place, 0) >= max(1, count) for place, count in needed.items()) and not world.has(finding)
+        for world in worlds
+    )
+
+
+def _independent(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
+    """Tell whether two of the finding's places stand under branches independent of each other."""
+    sets = {frozenset(place for place in finding.basis.operations if place in world.executed) for world in worlds}
+    return any(first - second and second - first for first in sets for second in sets)
+
+
+def _redundant_everywhere(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
+    place = finding.location.place
+    return all(
+        any(other.code == REDUNDANT and other.location.place == place for other in world.findings)
+        for world in worlds
+        if place in world.executed
+    )
+
+
+def once_per_reason(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings with each reason of "not understood" once, at its first place, with the count of all."""
+    kept: list[Finding] = []
+    first: dict[str, int] = {}
+    for finding in findings:
+        if finding.code == NOT_UNDERSTOOD and finding.message in first:
+            index = first[finding.message]
+            instances = int(kept[index].properties.get("instances", 1)) + int(finding.properties.get("instances", 1))
+            kept[index] = replace(kept[index], properties={**kept[index].properties, "instances": instances})
+            continue
+        if finding.code == NOT_UNDERSTOOD:
+            first[finding.message] = len(kept)
+        kept.append(finding)
+    return kept

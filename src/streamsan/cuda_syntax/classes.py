@@ -1,0 +1,103 @@
+"""Classes, structs, unions and enumerations."""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from streamsan.cuda_syntax import declarations, expressions, repairs, types
+from streamsan.cuda_syntax.context import Context
+from streamsan.cuda_syntax.tree import (
+    Alias,
+    Class,
+    Enum,
+    Expression,
+    Function,
+    Parameter,
+    Statement,
+    Type,
+    UsingNamespace,
+    Variable,
+)
+
+
+def class_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+    """A class with its members; nothing for a mere declaration (its name is noted as a type)."""
+    named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    name = types.name_of(ctx, named)[0] if named is not None else declarations.anonymous_name(ctx, node)
+    ctx.types.add(name.rpartition("::")[2])
+    if body is None:
+        return []
+    made = Class(
+        ctx.span(node),
+        ctx.qualified(name),
+        _bases(ctx, node),
+        [],
+        [],
+        [],
+        templates=templates,
+        union=node.type == "union_specifier",
+    )
+    inner = ctx.copy(scope=made.name, local=False)
+    if (hollow := ctx.hollow.get(body.start_byte)) is not None:
+        members = repairs.region(inner.with_code(hollow.code), hollow.start, hollow.end, "class")
+    elif body.has_error:
+        end = body.end_byte - 1 if body.children and body.children[-1].type == "}" else body.end_byte
+        members = repairs.region(inner, body.start_byte + 1, end, "class", body.children[1:])
+    else:
+        members = [m for child in body.named_children if not child.is_extra for m in member(inner, child)]
+    for found in members:
+        if isinstance(found, Variable):
+            made.fields.append(found)
+        elif isinstance(found, Function):
+            made.methods.append(found)
+        elif isinstance(found, Class | Enum | Alias | UsingNamespace):
+            made.nested.append(found)
+    return [made]
+
+
+def member(ctx: Context, node: Node) -> list[Statement]:
+    """The members a node in a class body stands for."""
+    if declarations.handles(node):
+        if node.type == "friend_declaration":
+            return _friend(ctx, node)
+        return declarations.declare(ctx, node)
+    text = ctx.text(node).strip(" ;,\n")
+    if text and node.type != "expression_statement":
+        ctx.problem(ctx.span(node), ctx.brief(node))
+    return []
+
+
+def _friend(ctx: Context, node: Node) -> list[Statement]:
+    """A friend function defined in the class is a function of the enclosing namespace: only that form matters."""
+    for child in node.named_children:
+        if child.type == "function_definition":
+            return declarations.declare(ctx.copy(scope=ctx.scope.rpartition("::")[0]), child)
+    return []
+
+
+def _bases(ctx: Context, node: Node) -> list[Type]:
+    found: list[Type] = []
+    for child in node.children:
+        if child.type == "base_class_clause":
+            for base in child.named_children:
+                if base.type in types.TYPE_NODES:
+                    found.append(types.base_type(ctx, base))
+    return found
+
+
+def enum_definition(ctx: Context, node: Node) -> list[Statement]:
+    """An enumeration with its items."""
+    named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    name = types.name_of(ctx, named)[0] if named is not None else declarations.anonymous_name(ctx, node)
+    ctx.types.add(name.rpartition("::")[2])
+    if body is None:
+        return []
+    items: list[tuple[str, Expression | None]] = []
+    for child in body.named_children:
+        if child.type != "enumerator":
+            continue
+        item = child.child_by_field_name("name")
+        value = expressions.optional(ctx, child.child_by_field_name("value"))
+        items.append(("" if item is None else ctx.text(item), value))
+    scoped = any(c.type in ("class", "struct") for c in node.children)
+    return [Enum(ctx.span(node), ctx.qualified(name), scoped, items)]

@@ -1,0 +1,110 @@
+"""Where the grammar and C++ disagree: constructor calls read as function declarations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from streamsan.cuda_syntax import expressions, types
+from streamsan.cuda_syntax.context import Context
+from streamsan.cuda_syntax.tree import (
+    Binary,
+    Call,
+    Expression,
+    Index,
+    Name,
+    Type,
+    Unparsed,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from streamsan.cuda_syntax.declarations import Specifiers
+
+
+def constructor_call(
+    ctx: Context, node: Node, declarator: Node, read: types.Declarator, said: Specifiers
+) -> Variable | None:
+    """`Buffer b(n, s);` as the variable it is; None when it is a function declaration.
+
+    Parameters that can only be types (built-in, known, `const T&`, `T name` with both plain) make it a function.
+    """
+    parameters = read.parameters
+    if parameters is None or declarator.type != "function_declarator" or said.kernel or said.virtual or said.extern:
+        return None
+    if node.type == "field_declaration" or node.child_by_field_name("type") is None or "::" in read.name:
+        return None
+    if ctx.scope and not ctx.local and node.parent is not None and node.parent.type == "field_declaration_list":
+        return None
+    if read.name_node is None or read.name_node.type != "identifier" or read.type.name == "void":
+        return None
+    if any(c.type in ("trailing_return_type", "noexcept", "type_qualifier") for c in declarator.children):
+        return None
+    if said.device or said.host:
+        return None
+    listed = [c for c in parameters.children if c.is_named and not c.is_extra]
+    if not listed or any(c.type == "..." for c in parameters.children):
+        return None
+    arguments: list[Expression] = []
+    for child in listed:
+        if child.type != "parameter_declaration":
+            return None
+        value = _as_argument(ctx, child)
+        if value is None:
+            return None
+        arguments.append(value)
+    if not ctx.local and any(isinstance(a, Binary | Index | Call | Unparsed) for a in arguments):
+        return None
+    undecided = not ctx.local or all(isinstance(a, Name) and "::" in a.name for a in arguments)
+    span = ctx.span(node)
+    name = read.name if ctx.local else ctx.qualified(read.name)
+    return Variable(
+        span,
+        name,
+        read.type,
+        arguments=arguments,
+        static=said.static,
+        thread_local=said.thread_local,
+        device=said.memory,
+        maybe_function=undecided,
+    )
+
+
+def _as_argument(ctx: Context, node: Node) -> Expression | None:
+    """A parameter declaration read as the expression it may be; None if it can only be a parameter."""
+    type_node = node.child_by_field_name("type")
+    if type_node is None or any(c.type in ("type_qualifier", "storage_class_specifier") for c in node.children):
+        return None
+    if type_node.type not in ("type_identifier", "qualified_identifier", "template_type"):
+        return None
+    name, arguments = types.name_of(ctx, type_node)
+    if ctx.is_type(name) or type_node.type == "template_type":
+        return None
+    first = Name(ctx.span(type_node), name, arguments)
+    declarator = node.child_by_field_name("declarator")
+    if declarator is None:
+        return first
+    span = ctx.span(node)
+    if declarator.type in ("pointer_declarator", "reference_declarator"):
+        inner = declarator.child_by_field_name("declarator") or types._last_named(declarator)
+        if inner is None or inner.type != "identifier":
+            return None
+        return Binary(span, declarator.children[0].type, first, expressions.expression(ctx, inner))
+    if declarator.type == "abstract_array_declarator":
+        size = declarator.child_by_field_name("size")
+        return None if size is None else Index(span, first, expressions.expression(ctx, size))
+    if declarator.type == "abstract_function_declarator":
+        given, _ = types.parameters(ctx, declarator.child_by_field_name("parameters"))
+        if all(not p.name and _plain(p.type) for p in given):
+            return Call(span, first, [Name(span, p.type.name, p.type.arguments) for p in given])
+        return None
+    if declarator.type == "parenthesized_declarator":
+        inner = types._first_declarator(declarator)
+        if inner is not None and inner.type == "identifier":
+            return Call(span, first, [expressions.expression(ctx, inner)])
+    return None
+
+
+def _plain(of: Type) -> bool:
+    return not of.pointers and not of.reference and not of.const and not of.array and not of.function

@@ -1,0 +1,217 @@
+"""Changes to text in which the grammar stumbled, each keeping every character at its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from streamsan.cuda_syntax.preprocess import MacroText
+from streamsan.cuda_syntax.scanner import STRING
+from streamsan.cuda_syntax.source import Code
+
+_HOLE = re.compile(r"(?<=[(,<{=])(\s*)\.\.\.(?=\s*[),;>}])")
+_RETURN_HOLE = re.compile(r"(?<=return)(\s+)\.\.\.(?=\s*;)")
+_TYPE_ARGUMENT = re.compile(
+    r"(?:(?<=[\w>]\()|(?<=,))(?P<lead>\s*)(?P<type>(?:(?:const|struct|volatile)\s+)*"
+    r"(?:(?:unsigned|signed|void|bool|char|short|int|long|float|double)\b(?:\s+(?:long|int|double|char|short)\b)*"
+    r"|[^\W\d][\w:]*(?=\s*\*))(?:\s*\*)*)(?=\s*[,)])"
+)
+_NEW_POINTERS = re.compile(
+    r"(?<=\bnew)(?P<lead>\s+)(?P<type>(?:(?:const|struct|unsigned|signed|long)\s+)*[^\W\d][\w:]*(?:\s*<[^<>;(){}]*>)?(?:\s*\*)+)(?=\s*[\[({;])"
+)
+_LAMBDA_SPACE = re.compile(r"(?<=\])(?P<words>(?:\s*(?:__device__|__host__))+)")
+_UNKNOWN_QUALIFIER = re.compile(
+    r"(?<![\w.>:])(?P<name>_*[A-Z][A-Z0-9_]{2,})(?P<call>\s*\((?:[^()]|\([^()]*\))*\))?(?=\s+(?P<next>[A-Za-z_~\[]\w*))"
+)
+_KEYWORDS: Final = frozenset("else while and or not xor bitand bitor".split())  # noqa: SIM905
+_EMPTY_ARGUMENT = re.compile(r"(?<=[(,])(\s*),|(?<=,)(\s*)(?=\))")
+_WORD = re.compile(rf"{STRING}|(?P<word>[^\W\d]\w*)")
+_SPELLING = re.compile(
+    r"\b(?:__align__|__builtin_align__|_Alignas|alignas)\s*\([^()]*\)|(?<=\benum)\s*:\s*\w[\w:\s]*(?=\{)"
+    r"|(?<=[=(,?:{])\s*\btypename\b|(?<=\breturn)\s+typename\b|(?<=\busing)\s+typename\b"
+    r"|\b_[A-Z][a-z]\w*_\b(?:\s*\([^()]*\))?|(?<=\()\s*(?:WINAPI|CALLBACK|APIENTRY)\b"
+    r"|\b(?:CUDART_CB|CUDA_CB|CUDARTAPI|CUDARTAPI_CDECL|CUDAAPI|CUDART_DEVICE)\b(?!\s*[();,=])"
+    r"|\b__(?:host|device|inline|forceinline|noinline|volatile|const|cdecl|stdcall|unused)(?:__)?\b(?!\s*\()"
+    r"|\b(?:override|final)\b(?=\s*[{;])"
+)
+_SEPARATOR = re.compile(rf"{STRING}|(?P<symbol>[()\[\]{{}},])")
+
+
+def _stand_in(match: re.Match[str]) -> str:
+    return match["lead"] + "x" + "_" * (len(match["type"]) - 1)
+
+
+def holes(text: str) -> str:
+    """`f(a, ...)`, `x = ...;`: a name stands in; what is shown stays `...`."""
+    if "..." not in text:
+        return text
+    return _RETURN_HOLE.sub(r"\1___", _HOLE.sub(r"\1___", text))
+
+
+def type_arguments(text: str) -> str:
+    """`va_arg(list, int)`, `new float*[n]`, lambdas with `__device__`: names stand in for types."""
+    text = _NEW_POINTERS.sub(_stand_in, text)
+    text = _LAMBDA_SPACE.sub(lambda m: " " * len(m[0]), text)
+    return _TYPE_ARGUMENT.sub(_stand_in, text)
+
+
+def unknown_qualifiers(text: str) -> str:
+    """`MYLIB_API void f();`: words in capitals before another word vanish, unless they say where the function runs."""
+
+    def vanish(match: re.Match[str]) -> str:
+        if match["next"] in _KEYWORDS:
+            return match[0]
+        name = match["name"]
+        if match["call"] is None:
+            for hint, word in (("GLOBAL", "__global__"), ("KERNEL", "__global__"), ("DEVICE", "__device__")):
+                if hint in name and "HOST" not in name and len(name) >= len(word):
+                    return word.ljust(len(name))
+        return re.sub(r"[^\n]", " ", match[0])
+
+    return _UNKNOWN_QUALIFIER.sub(vanish, text)
+
+
+def spellings(text: str) -> str:
+    """Words the grammar does not know where they stand, and that change nothing here, are blanked."""
+    return _SPELLING.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+
+
+SAME_LENGTH: Final[tuple[Callable[[str], str], ...]] = (holes, spellings, type_arguments)
+
+
+def empty_arguments(code: Code) -> Code:
+    """`f(a, , b)`, `f(a, )`: the hole `___` is put in."""
+    text = code.ascii
+    parts: list[tuple[int, int, str | None]] = []
+    at = 0
+    for match in _EMPTY_ARGUMENT.finditer(text):
+        place = match.start()
+        parts.append((at, place, None))
+        parts.append((place, place, "___"))
+        at = place
+    if not parts:
+        return code
+    parts.append((at, len(text), None))
+    return code.cut([p for p in parts if p[2] is not None or p[1] > p[0]])
+
+
+def expand_macros(code: Code, macros: Mapping[str, MacroText], only: Callable[[MacroText], bool]) -> Code:
+    """The text with known macros replaced, once; arguments keep their own places, the body stands at the call."""
+    text = code.ascii
+    parts: list[tuple[int, int, str | None]] = []
+    at = 0
+    for match in _WORD.finditer(text):
+        if match.start() < at or match["word"] is None:
+            continue
+        macro = macros.get(match["word"])
+        if macro is None or not only(macro):
+            continue
+        end = match.end()
+        arguments: list[tuple[int, int]] = []
+        if macro.parameters is not None:
+            found = arguments_at(text, end)
+            if found is None:
+                continue
+            arguments, end = found
+        parts.append((at, match.start(), None))
+        parts.extend(_replacement(macro, arguments, match.start()))
+        at = end
+    if not parts:
+        return code
+    parts.append((at, len(text), None))
+    return code.cut([p for p in parts if p[2] is not None or p[1] > p[0]])
+
+
+def arguments_at(text: str, at: int) -> tuple[list[tuple[int, int]], int] | None:
+    """The arguments in the parentheses that begin at or after `at`, and where they end; None if there are none."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    if at >= len(text) or text[at] != "(":
+        return None
+    depth = 0
+    begin = at + 1
+    found: list[tuple[int, int]] = []
+    for match in _SEPARATOR.finditer(text, at):
+        symbol = match["symbol"]
+        if symbol is None:
+            continue
+        if symbol in "([{":
+            depth += 1
+        elif symbol in ")]}":
+            depth -= 1
+            if depth == 0:
+                found.append((begin, match.start()))
+                return found, match.end()
+        elif depth == 1:
+            found.append((begin, match.start()))
+            begin = match.end()
+    return None
+
+
+def _replacement(macro: MacroText, arguments: list[tuple[int, int]], place: int) -> list[tuple[int, int, str | None]]:
+    body = " ".join(macro.text.split("\n"))
+    names = macro.parameters or []
+    bound: dict[str, tuple[int, int]] = dict(zip(names, arguments, strict=False))
+    if macro.variadic and len(arguments) >= len(names):
+        bound[names[-1]] = (arguments[len(names) - 1][0], arguments[-1][1])
+    parts: list[tuple[int, int, str | None]] = [(place, place, " ")]
+    at = 0
+    for match in _WORD.finditer(body):
+        word = match["word"]
+        if word is None or word not in bound:
+            continue
+        before = body[at : match.start()]
+        if before.rstrip().endswith("##"):
+            before = before.rstrip()[:-2].rstrip()
+        if before.rstrip().endswith("#"):
+            parts.append((place, place, before.rstrip()[:-1] + '""'))
+            at = match.end()
+            continue
+        if before:
+            parts.append((place, place, before))
+        parts.append((*bound[word], None))
+        at = match.end()
+        if body[at:].lstrip().startswith("##"):
+            at = len(body) - len(body[at:].lstrip()[2:].lstrip())
+    if at < len(body):
+        parts.append((place, place, body[at:]))
+    parts.append((place, place, " "))
+    return parts
+
+
+_DECORATION = re.compile(
+    r"(?:__global__|__device__|__host__|__constant__|__managed__|__shared__|__forceinline__|__noinline__|__inline__"
+    r"|__forceinline|inline|static|extern|const|constexpr|consteval|volatile|__restrict__|__restrict|restrict|noexcept"
+    r"|virtual|explicit|override|final|thread_local|__cdecl|__stdcall|WINAPI|__grid_constant__|namespace"
+    r"|(?:__attribute__|__declspec|__launch_bounds__|__align__|alignas|_Pragma|__pragma)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+    r"|\[\[[^\[\]]*\]\]|\"C(?:\+\+)?\"|\s+)*+"
+)
+_NAMES_IN_BODY = re.compile(r"[^\W\d]\w*")
+
+
+def is_decoration(macro: MacroText, macros: Mapping[str, MacroText]) -> bool:
+    """Whether a macro's body is empty, qualifiers and attributes only, or has braces that do not pair up."""
+    body = macro.text
+    if body.count("{") != body.count("}"):
+        return len(body) < 500
+    if len(body) > 500:
+        return False
+    for _ in range(4):
+        if _DECORATION.fullmatch(body):
+            return True
+        changed = _NAMES_IN_BODY.sub(lambda m: _decoration_of(m[0], macros), body)
+        if changed == body or len(changed) > 2000:
+            return False
+        body = changed
+    return False
+
+
+def _decoration_of(name: str, macros: Mapping[str, MacroText]) -> str:
+    macro = macros.get(name)
+    return name if macro is None or macro.parameters is not None else macro.text
+
+
+def mentions(text: str, words: set[str]) -> bool:
+    """Whether any of the words occurs in the text."""
+    return not words.isdisjoint(_NAMES_IN_BODY.findall(text))

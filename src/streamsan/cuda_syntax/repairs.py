@@ -1,0 +1,386 @@
+"""Damaged regions: split by brackets, each statement or declaration parsed alone, so that errors hide little."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tree_sitter import Node
+
+from streamsan.cuda_syntax import classes, declarations, expressions, fixes, scanner, statements
+from streamsan.cuda_syntax.context import Context, Hollow, parse
+from streamsan.cuda_syntax.preprocess import MacroText
+from streamsan.cuda_syntax.scanner import Item, items, opens_block
+from streamsan.cuda_syntax.source import Code
+from streamsan.cuda_syntax.tree import (
+    Block,
+    Call,
+    Expression,
+    Function,
+    If,
+    Name,
+    Parameter,
+    Statement,
+    Type,
+    Unparsed,
+    UnparsedStatement,
+)
+
+Level = Literal["file", "class", "block"]
+
+_BEFORE: Final[dict[Level, str]] = {"file": "", "class": "struct x {", "block": "void x() {"}
+_AFTER: Final[dict[Level, str]] = {"file": "\n", "class": "\n};", "block": "\n}"}
+_MAX_DEPTH: Final = 40
+_LAST_TOKEN = re.compile(r"([^\W\d]\w*|[^\s\w])\s*$")
+_WITHOUT_MEANING = re.compile(
+    r"\s*(?:_*[A-Z][A-Z0-9_]{2,}\s*(?:\([^(){};]*\)\s*)?;?|(?:extern\s+)?template\b(?!\s*<)[^{}]*;)\s*"
+)
+"""a bare word in capitals (a macro from a header nobody has), an explicit instantiation"""
+_CALLED = re.compile(r"(?P<name>[^\W\d]\w*(?:::\w+)*)(?=\s*\()")
+_CALL = re.compile(r"\s*(?P<name>[^\W\d][\w:]*)\s*\(")
+_FUNCTION_NAME = re.compile(r"([^\W\d][\w:]*|~\w+)\s*\((?:[^()]|\([^()]*\))*\)[^(){}]*$")
+_NOT_MACROS: Final = frozenset(
+    "if while for switch return sizeof decltype alignas alignof noexcept catch else do __attribute__ __declspec "  # noqa: SIM905
+    "__launch_bounds__ static_assert requires explicit template typename operator void int float double auto".split()
+)
+_BODY_FOLLOWS: Final = frozenset((")", "else", "do", "try", "const", "noexcept", "override", "final", "mutable"))
+_GOES_ON = re.compile(r"\s*(?:[^\w\s;~]|else\b|and\b|or\b|const\b|noexcept\b|override\b)")
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """Code with its tree and the nodes that matter in it."""
+
+    code: Code
+    root: Node
+    nodes: list[Node]
+
+    @property
+    def good(self) -> bool:
+        return not self.root.has_error and bool(self.nodes)
+
+
+def block(ctx: Context, node: Node) -> list[Statement]:
+    """The statements of a block in which the grammar stumbled."""
+    start, end = node.start_byte + 1, node.end_byte
+    if end > start and ctx.code.data[end - 1 : end] == b"}":
+        end -= 1
+    return region(ctx, start, end, "block", node.children[1:])
+
+
+def region(ctx: Context, start: int, end: int, level: Level, nodes: list[Node] | None = None) -> list[Statement]:
+    """The statements or declarations in a range of the code. `nodes`: what the grammar made of it, used where sound."""
+    found: list[Statement] = []
+    for item, made in each(ctx, start, end, level, nodes):
+        del item
+        found.extend(made)
+    if level == "block":
+        found = statements.with_elisions(ctx, start, end, found)
+    return found
+
+
+def each(
+    ctx: Context, start: int, end: int, level: Level, nodes: list[Node] | None = None
+) -> Iterator[tuple[Item, list[Statement]]]:
+    """The same, item by item."""
+    if ctx.depth > _MAX_DEPTH:
+        ctx.problem(ctx.code.span_of(start, end), "nested too deeply to follow")
+        return
+    known = nodes or []
+    at = 0
+    text = ctx.code.ascii
+    for item in items(text, start, end):
+        while at < len(known) and known[at].start_byte < item.start:
+            at += 1
+        mine: list[Node] = []
+        sound = True
+        while at < len(known) and known[at].start_byte < item.end:
+            node = known[at]
+            sound = sound and not node.has_error and not node.is_missing and node.end_byte <= item.end
+            mine.append(node)
+            at += 1
+        if mine and sound and mine[0].start_byte == item.start and mine[-1].end_byte == item.end and not item.stray:
+            yield item, _lower(ctx, mine, level)
+        else:
+            ctx.depth += 1
+            yield item, _repair(ctx, item, text, level)
+            ctx.depth -= 1
+
+
+def _lower(ctx: Context, nodes: list[Node], level: Level) -> list[Statement]:
+    found: list[Statement] = []
+    for node in nodes:
+        if not node.is_named or node.is_extra:
+            continue
+        if level == "block":
+            found.extend(statements.statement(ctx, node))
+        elif level == "class":
+            found.extend(classes.member(ctx, node))
+        else:
+            found.extend(declarations.top_level(ctx, node))
+    return found
+
+
+def _attempt(ctx: Context, code: Code, level: Level) -> _Attempt:
+    """Parses code as what it would be at a level."""
+    ctx.shared.budget -= len(code.data)
+    size = len(code.data)
+    whole = (
+        code.cut([(0, 0, _BEFORE[level]), (0, size, None), (size, size, _AFTER[level])]) if level != "file" else code
+    )
+    root = parse(whole.data)
+    if level == "file":
+        return _Attempt(whole, root, list(root.children))
+    outer = root.named_children[0] if root.named_child_count else None
+    body = None if outer is None else outer.child_by_field_name("body")
+    nodes = [] if body is None else body.children[1:-1]
+    return _Attempt(whole, root, nodes)
+
+
+def _lower_attempt(
+    ctx: Context, attempt: _Attempt, level: Level, hollow: dict[int, Hollow] | None = None
+) -> list[Statement]:
+    inner = ctx.with_code(attempt.code, hollow)
+    return _lower(inner, attempt.nodes, level)
+
+
+def _repair(ctx: Context, item: Item, text: str, level: Level) -> list[Statement]:
+    span = ctx.code.span_of(item.start, item.end)
+    if item.stray:
+        ctx.problem(span, "`}` closes nothing")
+        return []
+    if item.hole:
+        return [UnparsedStatement(span, "...", [])] if level != "class" else []
+    if ctx.shared.budget < 0:
+        ctx.problem(span, "too much damage to follow")
+        return [UnparsedStatement(span, _brief(text, item), [])]
+    code = ctx.code.cut([(item.start, item.end, None)])
+    return _try(ctx, code, level)
+
+
+def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
+    """One item's code: as it is, then with ever more changed, then in parts."""
+    attempt = _attempt(ctx, code, level)
+    if attempt.good:
+        return _lower_attempt(ctx, attempt, level)
+    if level != "block" and _WITHOUT_MEANING.fullmatch(code.ascii):
+        return []
+    worst = attempt
+    calls, rest = _macros_without_semicolon(code)
+    if calls:
+        lowered: list[Statement] = []
+        for call in calls:
+            if level != "class":
+                lowered.extend(_try(ctx.copy(local=True), call, "block"))
+        remaining = [] if rest is None else region(ctx.with_code(rest), 0, len(rest.data), level)
+        return [*lowered, *remaining]
+    for fix in fixes.SAME_LENGTH:
+        changed = fix(code.ascii)
+        if changed != code.ascii:
+            code = code.same_length(changed.encode("ascii"))
+            attempt = _attempt(ctx, code, level)
+            if attempt.good:
+                return _lower_attempt(ctx, attempt, level)
+    filled = fixes.empty_arguments(code)
+    if filled is not code:
+        attempt = _attempt(ctx, filled, level)
+        code = filled
+        if attempt.good:
+            return _lower_attempt(ctx, attempt, level)
+    if level == "file":
+        attempt = _attempt(ctx, code, "block")
+        if attempt.good and not any(declarations.handles(n) for n in attempt.nodes):
+            return _lower_attempt(ctx.copy(local=True), attempt, "block")
+    found = _hollowed(ctx, code, level)
+    if found is not None:
+        return found
+    expanded = fixes.expand_macros(code, ctx.shared.macros, _expandable)
+    if expanded is not code and ctx.shared.budget > 0 and len(expanded.data) < 4 * len(code.data) + 10_000:
+        ctx.depth += 1
+        try:
+            if ctx.depth <= _MAX_DEPTH:
+                return region(ctx.with_code(expanded), 0, len(expanded.data), level)
+        finally:
+            ctx.depth -= 1
+    terminated = _terminated(code)
+    if terminated is not None:
+        closed, missing = terminated
+        attempt = _attempt(ctx, closed, level)
+        if attempt.good:
+            ctx.problem(code.span_of(0, len(code.data)), f"`{missing}` is missing")
+            return _lower_attempt(ctx, attempt, level)
+    return _given_up(ctx, code, level, worst)
+
+
+def _expandable(macro: MacroText) -> bool:
+    return len(macro.text) < 5000
+
+
+def _hollowed(ctx: Context, code: Code, level: Level) -> list[Statement] | None:
+    """The item with its brace groups emptied; their insides are regions of their own. None if that does not parse."""
+    text = code.ascii
+    item = next(iter(items(text, 0, len(text))), None)
+    if item is None:
+        return None
+    parts: list[tuple[int, int, str | None]] = []
+    insides: list[tuple[int, int]] = []
+    at = 0
+    for group in item.groups:
+        inside = text[group.start + 1 : group.end - 1] if group.closed else text[group.start + 1 : group.end]
+        last = _LAST_TOKEN.search(text, max(0, group.start - 200), group.start)
+        if not inside.strip() or (last is not None and not opens_block(last[1])):
+            continue
+        if (last is None or last[1] not in _BODY_FOLLOWS) and not any(c in inside for c in ";.{"):
+            continue
+        parts.append((at, group.start + 1, None))
+        insides.append((group.start + 1, group.end - 1 if group.closed else group.end))
+        if not group.closed:
+            parts.append((group.end, group.end, "}"))
+            ctx.problem(code.span_of(group.start, group.start + 1), "`{` is never closed")
+        at = group.end - 1 if group.closed else group.end
+    if not insides:
+        return _qualified(ctx, code, level)
+    parts.append((at, len(text), None))
+    empty = code.cut([p for p in parts if p[2] is not None or p[1] > p[0]])
+    for candidate in _candidates(empty):
+        attempt = _attempt(ctx, candidate, level)
+        if attempt.good:
+            offset = len(_BEFORE[level])
+            hollow: dict[int, Hollow] = {}
+            shift = 0
+            for start, end in insides:
+                hollow[offset + start - 1 - shift] = Hollow(code, start, end)
+                shift += end - start
+            return _lower_attempt(ctx, attempt, level, hollow)
+    return None
+
+
+def _candidates(code: Code) -> Iterator[Code]:
+    yield code
+    text = code.ascii
+    changed = fixes.unknown_qualifiers(text)
+    if changed != text:
+        yield code.same_length(changed.encode("ascii"))
+    if not text.rstrip().endswith((";", "}")):
+        size = len(text)
+        yield code.cut([(0, size, None), (size, size, ";")])
+
+
+def _qualified(ctx: Context, code: Code, level: Level) -> list[Statement] | None:
+    text = code.ascii
+    changed = fixes.unknown_qualifiers(text)
+    if changed == text:
+        return None
+    attempt = _attempt(ctx, code.same_length(changed.encode("ascii")), level)
+    return _lower_attempt(ctx, attempt, level) if attempt.good else None
+
+
+def macro_with_block(ctx: Context, node: Node) -> list[Statement]:
+    """`FOR_EACH(i, n) { ... }` in a function: a macro that opens a loop or a condition.
+
+    A known one is replaced by its text; an unknown one is a condition nobody knows.
+    """
+    code = ctx.code.cut([(node.start_byte, node.end_byte, None)])
+    if ctx.depth < _MAX_DEPTH and ctx.shared.budget > 0:
+        expanded = fixes.expand_macros(code, ctx.shared.macros, lambda m: m.parameters is not None and _expandable(m))
+        if expanded is not code:
+            return region(ctx.with_code(expanded), 0, len(expanded.data), "block")
+    body = node.child_by_field_name("body")
+    span = ctx.span(node)
+    end = body.start_byte if body is not None else node.end_byte
+    head = " ".join(ctx.code.shown[node.start_byte : min(end, node.start_byte + 200)].split())
+    ctx.problem(span, f"{head} {{...}}")
+    inside = statements.block(ctx, body) if body is not None else Block(span, [])
+    return [If(span, None, Unparsed(span, head, []), inside, None)]
+
+
+def _macros_without_semicolon(code: Code) -> tuple[list[Code], Code | None]:
+    """`CHECK(f()) g();`: the calls at the start, each with a `;`, and the rest, if any."""
+    text = code.ascii
+    size = len(text)
+    calls: list[Code] = []
+    at = 0
+    while (match := _CALL.match(text, at)) is not None and match["name"] not in _NOT_MACROS:
+        arguments = fixes.arguments_at(text, match.end() - 1)
+        if arguments is None or _GOES_ON.match(text, arguments[1]):
+            break
+        end = arguments[1]
+        after = text[end : end + 200].lstrip()
+        if after[:1] == ";" or (not after and not _is_macro_name(match["name"])):
+            break  # a statement like any other, or a call at the end of a block whose `;` was forgotten
+        calls.append(code.cut([(at, end, None), (end, end, ";")]))
+        at = end
+    if not calls:
+        return [], None
+    return calls, code.cut([(at, size, None)]) if text[at:].strip("; \n\t") else None
+
+
+def _is_macro_name(name: str) -> bool:
+    return name.upper() == name
+
+
+def _terminated(code: Code) -> tuple[Code, str] | None:
+    """The code with the brackets that nothing closed, and the `;`, added; and what was missing."""
+    text = code.ascii.rstrip()
+    missing = scanner.unclosed(text.rstrip("; \n\t"))
+    if not missing and text.endswith((";", "}")):
+        return None
+    size = len(text) if not missing else len(text.rstrip("; \n\t"))
+    return code.cut([(0, size, None), (size, size, missing + ";")]), missing[:1] or ";"
+
+
+def _brief(text: str, item: Item) -> str:
+    words = " ".join(text[item.start : min(item.end, item.start + 400)].split())
+    return words if len(words) <= 80 else words[:77] + "..."
+
+
+def _names_called(code: Code) -> list[Expression]:
+    """What looks like calls in text that no tree was found for: names with arguments nobody knows."""
+    found: list[Expression] = []
+    for match in _CALLED.finditer(code.ascii):
+        name = match["name"]
+        if name not in _NOT_MACROS and len(found) < 20:
+            span = code.span_of(match.start(), match.end())
+            found.append(Call(span, Name(span, name), [], True))
+    return found
+
+
+def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list[Statement]:
+    """What can be kept of an item nobody understands: calls in its head, its brace groups as regions."""
+    text = code.ascii
+    size = len(text)
+    item = next(iter(items(text, 0, size)), None)
+    span = code.span_of(0, len(text.rstrip()))
+    groups = [] if item is None else [g for g in item.groups if any(c in text[g.start : g.end] for c in ";.{")]
+    head_end = groups[0].start if groups else size
+    head = " ".join(code.shown[:head_end][:400].split())
+    head = head if len(head) <= 80 else head[:77] + "..."
+    ctx.problem(code.span_of(0, max(1, len(text[:head_end].rstrip()))), head)
+    inner = ctx.with_code(attempt.code)
+    if not groups:
+        return [UnparsedStatement(span, head, expressions.recognised(inner, attempt.root) or _names_called(code))]
+    named = _FUNCTION_NAME.search(text, 0, head_end)
+    result: list[Statement] = []
+    for index, group in enumerate(groups):
+        end = group.end - 1 if group.closed else group.end
+        if level == "block":
+            body = Block(
+                code.span_of(group.start, group.end), region(ctx.with_code(code), group.start + 1, end, "block")
+            )
+            children: list[Expression] = []
+            if index == 0 and head_end < size:
+                first = _attempt(ctx, code.cut([(0, head_end, None), (head_end, head_end, ";")]), "block")
+                children = expressions.recognised(ctx.with_code(first.code), first.root)
+            result.append(If(body.span, None, Unparsed(span, head, children), body, None))
+        elif named is not None and level in ("file", "class"):
+            local = ctx.with_code(code).copy(local=True)
+            body = Block(code.span_of(group.start, group.end), region(local, group.start + 1, end, "block"))
+            parameters: list[Parameter] = []
+            name = ctx.qualified(named[1])
+            result.append(Function(span, name, parameters, Type(""), body, kernel="__global__" in text[:head_end]))
+            break
+        else:
+            result.extend(region(ctx.with_code(code), group.start + 1, end, level))
+    return result

@@ -1,0 +1,369 @@
+"""Statements: from the grammar's nodes to the tree."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Final
+
+from tree_sitter import Node
+
+from streamsan.cuda_syntax import declarations, expressions, repairs, types
+from streamsan.cuda_syntax.context import MAX_DEPTH, Context
+from streamsan.cuda_syntax.tree import (
+    Block,
+    Break,
+    Case,
+    Continue,
+    DoWhile,
+    Expression,
+    ExpressionStatement,
+    For,
+    Goto,
+    If,
+    Label,
+    Literal_,
+    Name,
+    RangeFor,
+    Return,
+    Statement,
+    Switch,
+    Try,
+    UnparsedStatement,
+    Variable,
+    While,
+)
+
+
+def statement(ctx: Context, node: Node) -> list[Statement]:
+    """The statements a node stands for: several for `int a, b;`, none for `;`."""
+    handler = _HANDLERS.get(node.type)
+    if handler is None:
+        if node.type in expressions._HANDLERS:
+            return [ExpressionStatement(ctx.span(node), expressions.expression(ctx, node))]
+        return [unparsed(ctx, node)]
+    if ctx.depth >= MAX_DEPTH:
+        ctx.problem(ctx.span(node), "nested too deeply to follow")
+        return [UnparsedStatement(ctx.span(node), ctx.brief(node), [])]
+    ctx.depth += 1
+    try:
+        return handler(ctx, node)
+    finally:
+        ctx.depth -= 1
+
+
+def unparsed(ctx: Context, node: Node) -> Statement:
+    """A statement that was not understood, with its Problem."""
+    ctx.problem(ctx.span(node), ctx.brief(node))
+    return UnparsedStatement(ctx.span(node), ctx.brief(node), expressions.recognised(ctx, node))
+
+
+def one(ctx: Context, node: Node | None) -> Statement | None:
+    """The statement of a node, several as a block."""
+    if node is None:
+        return None
+    found = statement(ctx, node)
+    return found[0] if len(found) == 1 else Block(ctx.span(node), found)
+
+
+def _body(ctx: Context, node: Node | None, owner: Node) -> Statement:
+    return one(ctx, node) or Block(ctx.span(owner), [])
+
+
+def block(ctx: Context, node: Node) -> Block:
+    """A compound statement."""
+    if node.type != "compound_statement":
+        return Block(ctx.span(node), statement(ctx, node))
+    if ctx.depth >= MAX_DEPTH:
+        ctx.problem(ctx.span(node), "nested too deeply to follow")
+        return Block(ctx.span(node), [])
+    return Block(ctx.span(node), block_statements(ctx, node))
+
+
+def block_statements(ctx: Context, node: Node) -> list[Statement]:
+    """The statements in a compound statement, in order."""
+    if ctx.hollow and (hollow := ctx.hollow.get(node.start_byte)) is not None:
+        return repairs.region(ctx.with_code(hollow.code), hollow.start, hollow.end, "block")
+    if node.has_error:
+        return repairs.block(ctx, node)
+    found: list[Statement] = []
+    for child in node.children:
+        if child.is_named and not child.is_extra:
+            found.extend(statement(ctx, child))
+    return with_elisions(ctx, node.start_byte, node.end_byte, found)
+
+
+def with_elisions(ctx: Context, start: int, end: int, found: list[Statement]) -> list[Statement]:
+    """Puts a hole where a comment such as `// ... kernel code ...` stands among the statements of a block.
+
+    Holes inside a nested statement belong to that one's own block.
+    """
+    elisions = ctx.elisions
+    if not elisions:
+        return found
+    first, last = ctx.code.origin(start), ctx.code.origin(max(start, end - 1))
+    at = bisect_left(elisions, (first, 0))
+    result = found
+    while at < len(elisions) and elisions[at][0] <= last:
+        begin, finish = elisions[at]
+        span = ctx.code.source.span(begin, finish)
+        place = (span.line, span.column)
+        inside = any(
+            (s.span.line, s.span.column) <= place < (s.span.end_line, s.span.end_column) and s.span.file == span.file
+            for s in found
+        )
+        if not inside:
+            if result is found:
+                result = list(found)
+            index = next((i for i, s in enumerate(result) if (s.span.line, s.span.column) > place), len(result))
+            result.insert(index, UnparsedStatement(span, " ".join(ctx.code.source.text[begin:finish].split()), []))
+        at += 1
+    return result
+
+
+# -- handlers ----------------------------------------------------------------------------------------------------------
+
+
+def _compound(ctx: Context, node: Node) -> list[Statement]:
+    return [Block(ctx.span(node), block_statements(ctx, node))]
+
+
+def _expression(ctx: Context, node: Node) -> list[Statement]:
+    named = [c for c in node.named_children if not c.is_extra]
+    if not named:
+        return []
+    if len(named) > 1 or (node.has_error and any(c.is_error for c in node.children)):
+        return [unparsed(ctx, node)]
+    return [ExpressionStatement(ctx.span(node), expressions.expression(ctx, named[0]))]
+
+
+def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[Statement], Expression]:
+    """What a condition declares, and its value: `(init; value)`, `(T x = value)`, `(value)`."""
+    declared: list[Statement] = []
+    if node is None:
+        return declared, Literal_(ctx.span(owner), True)
+    initializer = node.child_by_field_name("initializer")
+    if initializer is not None:
+        for child in initializer.named_children:
+            declared.extend(statement(ctx, child))
+    value = node.child_by_field_name("value")
+    if value is None:
+        named = [c for c in node.named_children if not c.is_extra]
+        if len(named) != 1:
+            return declared, expressions.unparsed(ctx, node)
+        value = named[0]
+    if value.type == "declaration":
+        variables = declarations.local(ctx, value)
+        declared.extend(variables)
+        names = [v for v in variables if isinstance(v, Variable)]
+        name = names[-1].name if names else ""
+        return declared, Name(ctx.span(value), name)
+    return declared, expressions.expression(ctx, value)
+
+
+def _first(ctx: Context, node: Node, declared: list[Statement]) -> Statement | None:
+    if not declared:
+        return None
+    return declared[0] if len(declared) == 1 else Block(ctx.span(node), declared)
+
+
+def _if(ctx: Context, node: Node) -> list[Statement]:
+    declared, condition = condition_of(ctx, node.child_by_field_name("condition"), node)
+    then = _body(ctx, node.child_by_field_name("consequence"), node)
+    otherwise: Statement | None = None
+    alternative = node.child_by_field_name("alternative")
+    if alternative is not None:
+        inner = alternative
+        if alternative.type == "else_clause":
+            named = [c for c in alternative.named_children if not c.is_extra]
+            otherwise = one(ctx, named[0]) if named else None
+        else:
+            otherwise = one(ctx, inner)
+    constexpr = any(c.type == "constexpr" for c in node.children)
+    return [If(ctx.span(node), _first(ctx, node, declared), condition, then, otherwise, constexpr)]
+
+
+def _for(ctx: Context, node: Node) -> list[Statement]:
+    initializer = node.child_by_field_name("initializer")
+    init: list[Statement] = []
+    if initializer is not None:
+        if initializer.type in _HANDLERS:
+            init = statement(ctx, initializer)
+        else:
+            init = [ExpressionStatement(ctx.span(initializer), expressions.expression(ctx, initializer))]
+    condition = node.child_by_field_name("condition")
+    value: Expression | None = None
+    if condition is not None:
+        if condition.type == "declaration":
+            extra, value = condition_of(ctx, condition, node)
+            init.extend(extra)
+        else:
+            value = expressions.expression(ctx, condition)
+    step = expressions.optional(ctx, node.child_by_field_name("update"))
+    return [For(ctx.span(node), init, value, step, _body(ctx, node.child_by_field_name("body"), node))]
+
+
+def _range_for(ctx: Context, node: Node) -> list[Statement]:
+    ranged = node.child_by_field_name("right")
+    body = _body(ctx, node.child_by_field_name("body"), node)
+    variable = declarations.range_variable(ctx, node)
+    value = expressions.expression(ctx, ranged) if ranged is not None else Literal_(ctx.span(node), None)
+    loop = RangeFor(ctx.span(node), variable, value, body)
+    initializer = node.child_by_field_name("initializer")
+    if initializer is None:
+        return [loop]
+    before = [s for c in initializer.named_children for s in statement(ctx, c)]
+    return [Block(ctx.span(node), [*before, loop])]
+
+
+def _while(ctx: Context, node: Node) -> list[Statement]:
+    declared, condition = condition_of(ctx, node.child_by_field_name("condition"), node)
+    body = _body(ctx, node.child_by_field_name("body"), node)
+    span = ctx.span(node)
+    if not declared:
+        return [While(span, condition, body)]
+    return [For(span, [], None, None, Block(span, [*declared, If(span, None, condition, body, Break(span))]))]
+
+
+def _do(ctx: Context, node: Node) -> list[Statement]:
+    body = _body(ctx, node.child_by_field_name("body"), node)
+    _, condition = condition_of(ctx, node.child_by_field_name("condition"), node)
+    return [DoWhile(ctx.span(node), body, condition)]
+
+
+def _switch(ctx: Context, node: Node) -> list[Statement]:
+    declared, value = condition_of(ctx, node.child_by_field_name("condition"), node)
+    loop = Switch(ctx.span(node), value, _body(ctx, node.child_by_field_name("body"), node))
+    return [Block(ctx.span(node), [*declared, loop])] if declared else [loop]
+
+
+def _case(ctx: Context, node: Node) -> list[Statement]:
+    """The grammar puts the statements after a label into it; here they follow it."""
+    value = node.child_by_field_name("value")
+    found: list[Statement] = [Case(ctx.span(node), expressions.optional(ctx, value))]
+    if value is not None and any(c.type == "..." for c in node.children):
+        found = [Case(ctx.span(node), expressions.unparsed(ctx, node))]
+    after = False
+    for child in node.children:
+        if child.type == ":":
+            after = True
+        elif after and child.is_named and not child.is_extra:
+            found.extend(statement(ctx, child))
+    return found
+
+
+def _label(ctx: Context, node: Node) -> list[Statement]:
+    label = node.child_by_field_name("label")
+    found: list[Statement] = [Label(ctx.span(node), "" if label is None else ctx.text(label))]
+    for child in node.named_children:
+        if child.start_byte > (label.end_byte if label is not None else -1) and not child.is_extra:
+            found.extend(statement(ctx, child))
+    return found
+
+
+def _return(ctx: Context, node: Node) -> list[Statement]:
+    named = [c for c in node.named_children if not c.is_extra]
+    if len(named) > 1:
+        return [Return(ctx.span(node), expressions.unparsed(ctx, node))]
+    return [Return(ctx.span(node), expressions.expression(ctx, named[0]) if named else None)]
+
+
+def _break(ctx: Context, node: Node) -> list[Statement]:
+    return [Break(ctx.span(node))]
+
+
+def _continue(ctx: Context, node: Node) -> list[Statement]:
+    return [Continue(ctx.span(node))]
+
+
+def _goto(ctx: Context, node: Node) -> list[Statement]:
+    label = node.child_by_field_name("label")
+    return [Goto(ctx.span(node), "" if label is None else ctx.text(label))]
+
+
+def _throw(ctx: Context, node: Node) -> list[Statement]:
+    return [ExpressionStatement(ctx.span(node), expressions.expression(ctx, node))]
+
+
+def _try(ctx: Context, node: Node) -> list[Statement]:
+    body = node.child_by_field_name("body")
+    handlers: list[Block] = []
+    for child in node.named_children:
+        if child.type != "catch_clause":
+            continue
+        caught = child.child_by_field_name("body")
+        if caught is None:
+            continue
+        handler = block(ctx, caught)
+        given, _ = types.parameters(ctx, child.child_by_field_name("parameters"))
+        variables: list[Statement] = [Variable(handler.span, p.name, p.type) for p in given if p.name]
+        handlers.append(Block(handler.span, [*variables, *handler.body]))
+    return [Try(ctx.span(node), block(ctx, body) if body is not None else Block(ctx.span(node), []), handlers)]
+
+
+def _attributed(ctx: Context, node: Node) -> list[Statement]:
+    found: list[Statement] = []
+    for child in node.named_children:
+        if child.type not in ("attribute_declaration", "attribute_specifier") and not child.is_extra:
+            found.extend(statement(ctx, child))
+    return found
+
+
+def _declaration(ctx: Context, node: Node) -> list[Statement]:
+    return declarations.local(ctx, node)
+
+
+def _nothing(ctx: Context, node: Node) -> list[Statement]:
+    return []
+
+
+def _error(ctx: Context, node: Node) -> list[Statement]:
+    text = ctx.text(node).strip()
+    if text and not text.strip(";,"):
+        return []
+    if text.strip("; ") == "...":
+        return [UnparsedStatement(ctx.span(node), "...", [])]
+    return [unparsed(ctx, node)]
+
+
+_HANDLERS: Final[dict[str, Callable[[Context, Node], list[Statement]]]] = {
+    "compound_statement": _compound,
+    "expression_statement": _expression,
+    "declaration": _declaration,
+    "type_definition": _declaration,
+    "alias_declaration": _declaration,
+    "using_declaration": _declaration,
+    "namespace_alias_definition": _declaration,
+    "static_assert_declaration": _nothing,
+    "struct_specifier": _declaration,
+    "class_specifier": _declaration,
+    "union_specifier": _declaration,
+    "enum_specifier": _declaration,
+    "function_definition": _declaration,
+    "template_declaration": _declaration,
+    "linkage_specification": _declaration,
+    "namespace_definition": _declaration,
+    "init_statement": _attributed,
+    "if_statement": _if,
+    "for_statement": _for,
+    "for_range_loop": _range_for,
+    "while_statement": _while,
+    "do_statement": _do,
+    "switch_statement": _switch,
+    "case_statement": _case,
+    "labeled_statement": _label,
+    "return_statement": _return,
+    "co_return_statement": _return,
+    "break_statement": _break,
+    "continue_statement": _continue,
+    "goto_statement": _goto,
+    "throw_statement": _throw,
+    "try_statement": _try,
+    "attributed_statement": _attributed,
+    "attribute_declaration": _nothing,
+    "preproc_call": _nothing,
+    "gnu_asm_expression": _nothing,
+    "ERROR": _error,
+    "comment": _nothing,
+    ";": _nothing,
+}

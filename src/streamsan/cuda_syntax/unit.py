@@ -1,0 +1,113 @@
+"""A translation unit: preprocessing, parsing, lowering, and the merge of its files in order of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from streamsan.cuda_syntax import declarations, fixes, fragment, macros, repairs, scanner
+from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
+from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
+from streamsan.cuda_syntax.source import Code, SourceFile, clean
+from streamsan.cuda_syntax.tree import Problem, Span, Statement, Unit
+
+
+def read_unit(
+    path: Path,
+    *,
+    defines: dict[str, str] | None = None,
+    include_dirs: Sequence[Path] = (),
+    contents: Mapping[str, bytes] | None = None,
+) -> Unit:
+    """Reads a source file, with the local files it includes, into a tree. `contents` stand for those of files.
+
+    Whatever the text holds, this gives a Unit: what could not be followed is in `problems`.
+    Raises OSError if the file itself cannot be read.
+    """
+    preprocessor = Preprocessor(defines or {}, include_dirs, contents)
+    return _unit(preprocessor, preprocessor.read(path), defines or {})
+
+
+def read_text(
+    text: str, name: str = "input.cu", *, defines: dict[str, str] | None = None, include_dirs: Sequence[Path] = ()
+) -> Unit:
+    """The same from a text; quoted includes are sought in the include directories and beside `name`."""
+    preprocessor = Preprocessor(defines or {}, include_dirs)
+    complaints: list[str] = []
+    source = SourceFile(name, clean(text, complaints))
+    for complaint in complaints:
+        preprocessor.problems.append(Problem(Span(name, 1, 1, 1, 1), complaint))
+    return _unit(preprocessor, preprocessor.process(source, Path(name).parent, 0), defines or {})
+
+
+def _unit(preprocessor: Preprocessor, main: PreprocessedFile, defines: dict[str, str]) -> Unit:
+    unit = Unit(
+        main.source.name,
+        [],
+        {},
+        preprocessor.system_includes,
+        preprocessor.missing_includes,
+        preprocessor.problems,
+        preprocessor.files,
+        defines=dict(defines),
+    )
+    shared = Shared(unit, set(), preprocessor.texts, 0)
+    found = _file(main, shared)
+    unit.declarations, unit.fragment = fragment.wrap(found, main.source.name, main.source.text)
+    unit.macros = macros.lower_all(shared)
+    return unit
+
+
+def _file(read: PreprocessedFile, shared: Shared) -> list[Statement]:
+    """The declarations of a file, those of included files where the include stands."""
+    code = _substituted(Code.whole(read.source, read.code), shared)
+    _flatten_deep(code, shared)
+    shared.budget = max(shared.budget, 0) + 12 * len(code.data) + 100_000
+    ctx = Context(code, shared, read.elisions)
+    included = list(reversed(read.included))
+    found: list[Statement] = []
+    root = parse(code.data)
+
+    def include_until(offset: int) -> None:
+        origin = code.origin(offset)
+        while included and included[-1][0] <= origin:
+            found.extend(_file(included.pop()[1], shared))
+
+    if root.has_error:
+        for item, made in repairs.each(ctx, 0, len(code.data), "file", root.children):
+            include_until(item.start)
+            found.extend(made)
+    else:
+        for child in root.named_children:
+            if not child.is_extra:
+                include_until(child.start_byte)
+                found.extend(declarations.top_level(ctx, child))
+    while included:
+        found.extend(_file(included.pop()[1], shared))
+    return found
+
+
+def _flatten_deep(code: Code, shared: Shared) -> None:
+    """Empties brackets nested deeper than anybody follows: neither the grammar nor a walker of the tree needs them."""
+    text = code.ascii
+    if not scanner.too_deep(text, MAX_NESTING):
+        return
+    pieces: list[str] = []
+    at = 0
+    for start, end in scanner.deep_regions(text, MAX_NESTING):
+        pieces.append(text[at:start])
+        pieces.append(blank(text[start:end]))
+        at = end
+        shared.unit.problems.append(Problem(code.span_of(start, end), "nested too deeply to follow"))
+    pieces.append(text[at:])
+    code.data = "".join(pieces).encode("ascii")
+
+
+def _substituted(code: Code, shared: Shared) -> Code:
+    """Macros that are nothing but qualifiers, or braces, replaced in the text: the grammar cannot know them."""
+    words = {n for n, m in shared.macros.items() if m.parameters is None and fixes.is_decoration(m, shared.macros)}
+    for _ in range(4):  # such macros may be made of such macros
+        if not words or not fixes.mentions(code.ascii, words):
+            break
+        code = fixes.expand_macros(code, shared.macros, lambda macro: macro.name in words)
+    return code

@@ -1,0 +1,1 @@
+"""Fixes as text: edits of C++ and of Python sources."""

@@ -1,0 +1,202 @@
+"""What a call is given: its stream or event as written, also by the callers that hand it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from streamsan.cuda_syntax.tree import (
+    Call,
+    Expression,
+    Function,
+    Launch,
+    Member,
+    Name,
+    Parameter,
+    Span,
+    Unary,
+    Unit,
+    Variable,
+)
+from streamsan.edits.cpp.members import accessors, class_of, member_name
+from streamsan.edits.cpp.spots import Body, Spot, find
+from streamsan.effects.roles import Effect, Role
+from streamsan.effects.signature import Signature
+from streamsan.effects.table import EFFECTS
+from streamsan.trace import Site, Trace
+
+STREAM_OF_LAUNCH = 3
+"""position in `<<<grid, block, shared, stream>>>`"""
+ASKING = ("cudaGetLastError", "cudaPeekAtLastError")
+"""Their value is the status of calls before them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """How a value is written in a call at one level of a chain of calls."""
+
+    spot: Spot
+    expression: Expression | None
+    """None: the argument is left out, and means the default stream"""
+    member: str = ""
+    """what stands behind the expression: `.stream`, `->get()`"""
+
+
+class Chains:
+    """The chains of calls that lead to the operations of a trace, innermost first, as places in the tree."""
+
+    def __init__(self, unit: Unit, trace: Trace) -> None:
+        self.unit = unit
+        self.trace = trace
+        self._spots: dict[Span, Spot | None] = {}
+
+    def spots(self, site: int) -> list[Spot | None]:
+        """Return the place of a site and those of the calls it is nested in; None for what has no place."""
+        chain = []
+        while site:
+            entry = self.trace.site(site)
+            chain.append(self.spot(span_of(entry)) if entry.line else None)
+            site = entry.caller
+        return chain
+
+    def spot(self, span: Span) -> Spot | None:
+        """Return the place of a span."""
+        if span not in self._spots:
+            self._spots[span] = find(self.unit, span)
+        return self._spots[span]
+
+    def streams(self, site: int) -> Iterator[Written]:
+        """Yield how the stream of an operation is written, at each level of its chain of calls."""
+        return self._given(site, stream_argument)
+
+    def events(self, site: int) -> Iterator[Written]:
+        """Yield how the event of a record or wait is written, at each level of its chain of calls."""
+        return self._given(site, event_argument)
+
+    def _given(self, site: int, argument: Callable[[Expression], tuple[bool, Expression | None]]) -> Iterator[Written]:
+        spots = self.spots(site)
+        innermost = spots[0] if spots else None
+        if innermost is None or innermost.call is None:
+            return
+        found, expression = argument(innermost.call)
+        if not found:
+            return
+        yield Written(innermost, expression)
+        yield from self._handed_down(spots, innermost, expression)
+
+    def made(self, site: int) -> Iterator[Written]:
+        """Yield how a stream is called where it is made, `s` of `cudaStreamCreate(&s)`."""
+        spots = self.spots(site)
+        if not spots or spots[0] is None or not isinstance(spots[0].call, Call):
+            return
+        for argument in spots[0].call.arguments:
+            if isinstance(argument, Unary) and argument.operator == "&":
+                yield Written(spots[0], argument.operand)
+                yield from self._of_object(spots, argument.operand)
+                return
+
+    def _of_object(self, spots: Sequence[Spot | None], made: Expression) -> Iterator[Written]:
+        """Yield what a constructor makes as a member of the variable that it is called for."""
+        if len(spots) < 2 or spots[0] is None or spots[1] is None:
+            return
+        owner, name, variable = class_of(self.unit, spots[0].body), member_name(made), spots[1].statement
+        if owner is not None and name is not None and isinstance(variable, Variable) and not variable.type.pointers:
+            for member in accessors(self.unit, owner, name, arrow=False):
+                yield Written(spots[1], Name(variable.span, variable.name), member)
+
+    def _handed_down(
+        self, spots: Sequence[Spot | None], spot: Spot, expression: Expression | None
+    ) -> Iterator[Written]:
+        members = [""]
+        for caller in spots[1:]:
+            call = caller.call if caller is not None else None
+            if caller is None or expression is None or not isinstance(call, Call):
+                return
+            position = _parameter(spot.body, expression.name) if isinstance(expression, Name) else None
+            if position is not None:
+                if position >= len(call.arguments):
+                    return
+                expression = call.arguments[position]
+            else:
+                owner, name = class_of(self.unit, spot.body), member_name(expression)
+                if owner is None or name is None or members != [""] or not isinstance(call.callee, Member):
+                    return
+                members = list(accessors(self.unit, owner, name, call.callee.arrow))
+                expression = call.callee.object
+            spot = caller
+            for member in members:
+                yield Written(spot, expression, member)
+
+
+def span_of(site: Site) -> Span:
+    """Return the span of a site."""
+    return Span(site.file, site.line, site.column, site.end_line, site.end_column)
+
+
+def _parameter(body: Body, name: str) -> int | None:
+    parameters: list[Parameter] = body.parameters
+    return next((index for index, each in enumerate(parameters) if each.name == name), None)
+
+
+def stream_argument(call: Expression) -> tuple[bool, Expression | None]:
+    """Return whether a call takes a stream, and how it is written (None where it is left out)."""
+    if isinstance(call, Launch):
+        given = len(call.configuration) > STREAM_OF_LAUNCH
+        return True, call.configuration[STREAM_OF_LAUNCH] if given else None
+    position = argument_position(call, Role.HANDLE, "stream")
+    if position is None or not isinstance(call, Call):
+        return False, None
+    return True, call.arguments[position] if position < len(call.arguments) else None
+
+
+def event_argument(call: Expression) -> tuple[bool, Expression | None]:
+    """Return whether a call takes an event, and how it is written."""
+    position = argument_position(call, Role.HANDLE, "event")
+    if position is None or not isinstance(call, Call) or position >= len(call.arguments):
+        return False, None
+    return True, call.arguments[position]
+
+
+def _signature(call: Expression) -> Signature | None:
+    """Return the published signature that a call of the API is written by."""
+    name = api_name(call)
+    api = EFFECTS.find(name) if name is not None else None
+    return api.bind(len(call.arguments)) if api is not None and isinstance(call, Call) else None
+
+
+def argument_position(call: Expression, role: Role, handle: str = "") -> int | None:
+    """Return where a call of the API takes its argument of a role."""
+    signature = _signature(call)
+    if signature is None:
+        return None
+    parameter = signature.first(role, handle)
+    return signature.parameters.index(parameter) if parameter is not None else None
+
+
+def named_position(call: Expression, *names: str) -> int | None:
+    """Return where a call of the API takes the parameter of one of these names."""
+    signature = _signature(call)
+    if signature is None:
+        return None
+    lowered = {each.lower() for each in names}
+    return next((i for i, each in enumerate(signature.parameters) if each.name.lower() in lowered), None)
+
+
+def api_name(call: Expression | None) -> str | None:
+    """Return the name of the API that a call names, None where it is another function."""
+    if not isinstance(call, Call) or not isinstance(call.callee, Name):
+        return None
+    name = call.callee.name.lstrip(":")
+    return name if name in EFFECTS else None
+
+
+def is_status_call(call: Expression | None) -> bool:
+    """Tell whether a call of the API returns a status."""
+    name = api_name(call)
+    api = EFFECTS.find(name) if name is not None else None
+    return api is not None and (api.effect is not Effect.PURE or api.name in ASKING)
+
+
+def function_name(body: Body) -> str:
+    """Return the name of a function, "" for a lambda."""
+    return body.name if isinstance(body, Function) else ""

@@ -1,0 +1,219 @@
+"""Statements that go together when one is moved: a release with its wait, and with what sets its pointer to null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from streamsan.cuda_syntax.tree import (
+    Assign,
+    Block,
+    Call,
+    Cast,
+    Delete,
+    DoWhile,
+    Expression,
+    ExpressionStatement,
+    For,
+    If,
+    Lambda,
+    Literal_,
+    Name,
+    RangeFor,
+    Statement,
+    Try,
+    Unary,
+    Variable,
+    While,
+)
+from streamsan.cuda_syntax.walk import nodes
+from streamsan.edits.cpp.calls import api_name, is_status_call
+from streamsan.edits.cpp.scope import names_in, names_in_statement
+from streamsan.edits.cpp.spots import Spot
+from streamsan.effects.roles import Effect
+from streamsan.effects.table import EFFECTS
+
+_WAITS = (Effect.STREAM_SYNCHRONIZE, Effect.EVENT_SYNCHRONIZE, Effect.CONTEXT_SYNCHRONIZE)
+_RELEASES = (*_WAITS, Effect.FREE, Effect.HANDLE_DESTROY, Effect.EVENT_DESTROY, Effect.STREAM_DESTROY)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Neighbouring statements of one block, and the blocks that they may be moved into."""
+
+    statements: tuple[Statement, ...]
+    block: Block
+    blocks: tuple[Block, ...]
+    """their own first, then those around it that are run whenever it is"""
+
+    @property
+    def names(self) -> list[str]:
+        """All names that the statements use."""
+        return [name for statement in self.statements for name in names_in_statement(statement)]
+
+
+def groups_at(spot: Spot) -> Iterator[Group]:
+    """Yield what may be moved for the call at a spot: its statement, with what belongs to it, and loops of releases."""
+    path = spot.path
+    begin = next((i for i, node in enumerate(path) if node is spot.statement), None)
+    if begin is None or spot.statement is None:
+        return
+    for index in range(begin, 0, -1):
+        node, parent = path[index], path[index - 1]
+        if isinstance(node, Lambda) or not isinstance(node, Statement):
+            return
+        if not isinstance(parent, Block):
+            continue
+        if node is spot.statement:
+            if not _may_move(node, spot.call):
+                continue
+        elif not _only_releases(node, spot.call):
+            return
+        blocks = tuple(_enclosing(path, index - 1))
+        number = next(i for i, each in enumerate(parent.body) if each is node)
+        end = number + 1
+        if isinstance(node, ExpressionStatement) and isinstance(node.expression, Assign):
+            if end >= len(parent.body) or not isinstance(parent.body[end], If):
+                return
+            end += 1
+        own = set(names_in_statement(node))
+        while end < len(parent.body) and _sets_to_null(parent.body[end], own):
+            end += 1
+        yield Group(tuple(parent.body[number:end]), parent, blocks)
+        begin_of_waits = number
+        while begin_of_waits and _is_wait(parent.body[begin_of_waits - 1]):
+            begin_of_waits -= 1
+        if begin_of_waits < number:
+            yield Group(tuple(parent.body[begin_of_waits:end]), parent, blocks)
+        further = end
+        while further < len(parent.body) and _makes_anew(parent.body[further], own):
+            further += 1
+        if further > end:
+            yield Group(tuple(parent.body[number:further]), parent, blocks)
+
+
+def _enclosing(path: tuple[object, ...], index: int) -> Iterator[Block]:
+    """Yield a block, and those around it into which its statements may go: not out of a condition or a function."""
+    for node in path[index::-1]:
+        if isinstance(node, Block):
+            yield node
+        elif not isinstance(node, Try | For | RangeFor | While | DoWhile):
+            return
+
+
+def is_plain_call(statement: Statement, call: Expression | None) -> bool:
+    """Tell whether a call, or a check around it, is all of a statement."""
+    if not isinstance(statement, ExpressionStatement) or call is None:
+        return False
+    expression: Expression = statement.expression
+    if isinstance(expression, Cast):
+        expression = expression.operand
+    while expression is not call:
+        if not isinstance(expression, Call) or not any(_within(each, call) for each in expression.arguments):
+            return False
+        expression = next(each for each in expression.arguments if _within(each, call))
+        if not isinstance(expression, Call):
+            # `assert(call == cudaSuccess)`
+            return True
+    return True
+
+
+def _within(node: object, wanted: object) -> bool:
+    return any(each is wanted for each in nodes(node))
+
+
+def _may_move(statement: Statement, call: Expression | None) -> bool:
+    """Tell whether a statement does no more than call: nothing is looked at before its new place."""
+    if isinstance(statement, ExpressionStatement):
+        return isinstance(statement.expression, Call | Delete | Cast | Assign)
+    return isinstance(statement, If) and _only_releases(statement, call)
+
+
+def _only_releases(statement: Statement, call: Expression | None) -> bool:
+    """Tell whether a compound statement waits, releases and destroys, and does nothing else."""
+    if isinstance(statement, Variable) and isinstance(statement.initializer, Call):
+        return _releases(statement.initializer, call)
+    if isinstance(statement, Block):
+        return all(_only_releases(each, call) for each in statement.body)
+    if isinstance(statement, If):
+        parts = [statement.then, *([statement.otherwise] if statement.otherwise is not None else [])]
+        made = [each for each in nodes(statement.condition) if isinstance(each, Call) and api_name(each)]
+        if statement.init is not None:
+            made += [each for each in nodes(statement.init) if isinstance(each, Call) and api_name(each)]
+        if made:
+            # `if (auto status = cudaFree(p); status != cudaSuccess) ...`
+            return len(made) == 1 and _releases(made[0], call) and not _calls_in(parts)
+        return all(_only_releases(each, call) for each in parts)
+    if isinstance(statement, RangeFor | For | While | DoWhile):
+        return _only_releases(statement.body, call)
+    if not isinstance(statement, ExpressionStatement):
+        return False
+    expression = statement.expression
+    if isinstance(expression, Delete) or _null_assigned(statement) is not None:
+        return True
+    found = [each for each in nodes(expression) if isinstance(each, Call)]
+    return bool(found) and any(_releases(each, call) for each in found) and not isinstance(expression, Assign)
+
+
+def releases_something(statement: Statement) -> bool:
+    """Tell whether a statement frees or destroys something."""
+    made = [node for node in nodes(statement) if isinstance(node, Call | Delete)]
+    return any(isinstance(each, Delete) or _releases(each, None) for each in made)
+
+
+def _calls_in(statements: list[Statement]) -> bool:
+    return any(is_status_call(node) for each in statements for node in nodes(each) if isinstance(node, Call))
+
+
+def _releases(made: Expression, call: Expression | None) -> bool:
+    if made is call:
+        return True
+    name = api_name(made)
+    api = EFFECTS.find(name) if name is not None else None
+    return api is not None and api.effect in _RELEASES
+
+
+def _is_wait(statement: Statement) -> bool:
+    if not isinstance(statement, ExpressionStatement):
+        return False
+    for node in nodes(statement.expression):
+        name = api_name(node) if isinstance(node, Call) else None
+        api = EFFECTS.find(name) if name is not None else None
+        if (
+            api is not None
+            and api.effect in _WAITS
+            and is_plain_call(statement, node if isinstance(node, Call) else None)
+        ):
+            return True
+    return False
+
+
+def _null_assigned(statement: Statement) -> str | None:
+    if not isinstance(statement, ExpressionStatement) or not isinstance(statement.expression, Assign):
+        return None
+    value = statement.expression.value
+    null = isinstance(value, Literal_) and (value.value is None or value.value == 0)
+    null = null or (isinstance(value, Name) and value.name == "NULL")
+    names = list(names_in(statement.expression.target))
+    return names[0] if null and names else None
+
+
+def _sets_to_null(statement: Statement, names: set[str]) -> bool:
+    name = _null_assigned(statement)
+    return name is not None and name in names
+
+
+def _makes_anew(statement: Statement, names: set[str]) -> bool:
+    """Tell whether a statement allocates into a variable whose memory was freed: it goes with the free."""
+    if not isinstance(statement, ExpressionStatement):
+        return False
+    for node in nodes(statement.expression):
+        name = api_name(node) if isinstance(node, Call) else None
+        api = EFFECTS.find(name) if name is not None else None
+        if api is not None and api.effect is Effect.ALLOC and isinstance(node, Call):
+            return any(
+                isinstance(each, Unary) and each.operator == "&" and names & set(names_in(each))
+                for argument in node.arguments
+                for each in nodes(argument)
+            )
+    return False

@@ -1,0 +1,1 @@
+"""An edit that makes a trace right, found by trying."""

@@ -1,0 +1,196 @@
+"""Which edits may make a finding go away, the smallest first.
+
+The order is: the right stream for the free, an event between the two streams (the program's own first), a narrower wait
+of the host, a wait for everything; for memory that is used after its free, the free behind the last use. Whether an
+edit does what it should is not decided here: the edited trace is analysed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
+from streamsan.evidence.fix.edited_trace import EditableTrace
+from streamsan.evidence.fix.event_steps import RecordBehind, WaitBehindRecord, WaitForRecorded, with_known_events
+from streamsan.evidence.fix.order_steps import (
+    EdgeBetween,
+    EventBetween,
+    HostWaitsForAll,
+    HostWaitsForEvent,
+    HostWaitsForStream,
+    Place,
+)
+from streamsan.evidence.fix.steps import USES, Step, touches
+from streamsan.order.consumers import operation_of
+from streamsan.order.facts import Operation
+from streamsan.rules import RULES
+from streamsan.rules.case import Case
+from streamsan.vocabulary import FactVariant, MemoryKind, NodeKind, OperationKind, RelatedRole
+
+RELEASES = (OperationKind.FREE, OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
+STREAM_ORDERED = (MemoryKind.STREAM_ORDERED, MemoryKind.GRAPH)
+WAITS = (OperationKind.STREAM_SYNCHRONIZE, OperationKind.EVENT_SYNCHRONIZE, OperationKind.CONTEXT_SYNCHRONIZE)
+FIXABLE = frozenset({101, 102, 103, 104, 106, 107, 108, 109, 206, 303, 304, 503, 504})
+"""numbers of the rules whose findings an edit of the trace may make go away"""
+
+
+def rank(step: Step) -> int:
+    """Return a step's place in the order of preference: what changes in place, events, waits of the host, of all."""
+    if isinstance(step, HostWaitsForAll):
+        return 3
+    if isinstance(step, HostWaitsForStream | HostWaitsForEvent):
+        return 2
+    if isinstance(step, WaitForRecorded):
+        return 1 if step.on_device else 2
+    return 1 if isinstance(step, EventBetween | RecordBehind | WaitBehindRecord) else 0
+
+
+def candidates(case: Case, trace: EditableTrace) -> Iterator[Step]:
+    """Yield what may be done about a finding, the smallest edit first."""
+    code, variant = case.fact.code, case.fact.variant
+    later = case.operation
+    rule = RULES.get(f"SS{code}")
+    if rule is None or rule.no_fix(case.fact):
+        return
+    use = case.first(RelatedRole.USE, RelatedRole.CREATE, RelatedRole.OTHER)
+    if code == 101:
+        yield from _free_later(case, trace, case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY))
+    elif code == 303:
+        yield from _free_later(case, trace, case.first(RelatedRole.FREE))
+    elif code == 103:
+        yield from _ordered(case, trace, case.first(RelatedRole.ALLOC), later)
+    elif code == 106:
+        pending = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.OTHER)
+        yield from _before_end(trace, variant, pending, later)
+    elif code in (102, 104, 107, 108):
+        yield from _ordered(case, trace, use, later)
+    elif code == 109:
+        if later.kind is OperationKind.GRAPH_NODE:
+            if use is not None:
+                yield EdgeBetween(use, later)
+        elif variant is FactVariant.CONFLICT_OVERTAKES:
+            yield KernelWaits(later)
+        else:
+            yield from _ordered(case, trace, case.first(RelatedRole.USE, RelatedRole.OTHER), later)
+    elif code == 206:
+        made = case.first(RelatedRole.ALLOC)
+        for stream in (use, made):
+            if stream is not None and stream.stream:
+                yield FreeOnStream(later, stream)
+    elif code == 304:
+        yield from _graph_memory(case, trace, variant)
+    elif code == 503:
+        needed = tuple(case.all_of(RelatedRole.USE))
+        if needed:
+            yield NarrowerWait(later, needed, bool(case.fact.extra.get("exact", 0)))
+    elif code == 504 and variant is FactVariant.DOMINATED:
+        yield WaitsRemoved((later,))
+
+
+def _ordered(case: Case, trace: EditableTrace, earlier: Operation | None, later: Operation) -> Iterator[Step]:
+    """Yield what orders `later` behind work that was issued before it."""
+    if earlier is not None and earlier.stream and earlier.kind is not OperationKind.GRAPH_NODE:
+        pool = case.allocation is not None and case.allocation.kind in STREAM_ORDERED
+        if later.kind is OperationKind.FREE and (later.stream or pool):
+            yield FreeOnStream(later, earlier)
+        yield from with_known_events(trace, earlier, later)
+        if later.stream and later.kind is not OperationKind.GRAPH_NODE:
+            for place in Place:
+                yield EventBetween(earlier, later, place)
+        yield HostWaitsForStream(earlier, later)
+        yield HostWaitsForEvent(earlier, later)
+    yield HostWaitsForAll(later)
+
+
+def _before_end(
+    trace: EditableTrace, variant: FactVariant, pending: Operation | None, end: Operation
+) -> Iterator[Step]:
+    """Yield what completes pending work before a reset or an exit."""
+    if variant is FactVariant.OTHER_THREAD:
+        return
+    if end.kind is OperationKind.PROCESS_EXIT:
+        # A wait has its place before the end of main: behind it, handlers run.
+        ends = np.flatnonzero(trace.starts & (trace.slots["kind"] == OperationKind.MAIN_END))
+        if len(ends):
+            end = operation_of(trace.trace, trace.slots, int(ends[-1]))
+    if pending is not None and pending.stream:
+        yield HostWaitsForStream(pending, end)
+    yield HostWaitsForAll(end)
+
+
+def _free_later(case: Case, trace: EditableTrace, free: Operation | None) -> Iterator[Step]:
+    """Yield the free behind the last use of what it frees, which may be further down than the reported one.
+
+    A free that waits for nothing by contract goes behind the next wait of the host as well, if there is one.
+    """
+    if free is None or free.kind not in RELEASES or free.kind is OperationKind.GRAPH_NODE:
+        return
+    extent = case.allocation.size if case.allocation is not None else 1
+    for last in _last_uses(case, trace, free):
+        if not free.stream:
+            row = trace.row(last)
+            waits = np.flatnonzero(
+                trace.starts & np.isin(trace.slots["kind"], WAITS) & (trace.slots["thread"] == free.thread)
+            )
+            later = waits[waits > row] if row is not None else waits[:0]
+            if len(later) and row is not None and int(trace.slots["stream"][row]):
+                yield FreeBehindUses(free, operation_of(trace.trace, trace.slots, int(later[0])), extent)
+        yield FreeBehindUses(free, last, extent)
+
+
+def _last_uses(case: Case, trace: EditableTrace, free: Operation) -> Iterator[Operation]:
+    reported = case.operation
+    free_row, row = trace.row(free), trace.row(reported)
+    if free_row is None or row is None:
+        return
+    slots = trace.slots
+    later = trace.starts & (slots["thread"] == reported.thread)
+    later[: row + 1] = False
+    if reported.kind is OperationKind.GRAPH_LAUNCH:
+        later &= (slots["kind"] == reported.kind) & (slots["object"] == slots["object"][row])
+        rows = np.flatnonzero(later).tolist()
+    elif free.kind is OperationKind.FREE and case.allocation is not None:
+        address, size = case.allocation.address, case.allocation.size
+        rows = [
+            each
+            for each in np.flatnonzero(later & np.isin(slots["kind"], USES)).tolist()
+            if touches(slots, each, address, size)
+        ]
+        again = later & (slots["kind"] == OperationKind.ALLOC) & (slots["address"] == slots["address"][free_row])
+        end = np.flatnonzero(again)
+        rows = [each for each in rows if not len(end) or each < int(end[0])]
+    else:
+        rows = []
+    if rows:
+        yield operation_of(trace.trace, slots, rows[-1])
+    yield reported
+
+
+def _graph_memory(case: Case, trace: EditableTrace, variant: FactVariant) -> Iterator[Step]:
+    later = case.operation
+    launch = case.first(RelatedRole.CREATE, RelatedRole.USE, RelatedRole.OTHER)
+    if variant is FactVariant.GRAPH_INSIDE:
+        free = case.first(RelatedRole.FREE)
+        made = None if free is not None else _allocation_node(case, trace)
+        if free is not None:
+            yield EdgeBetween(later, free)
+        elif made is not None:
+            yield EdgeBetween(made, later)
+    elif variant in (FactVariant.GRAPH_USE, FactVariant.GRAPH_FREE):
+        yield from _ordered(case, trace, launch, later)
+
+
+def _allocation_node(case: Case, trace: EditableTrace) -> Operation | None:
+    """Return the node that allocates the memory, in the body of the node that uses it."""
+    row = trace.row(case.operation)
+    if row is None or case.allocation is None:
+        return None
+    slots = trace.slots
+    nodes = trace.starts & (slots["kind"] == OperationKind.GRAPH_NODE) & (slots["detail"] == NodeKind.ALLOC)
+    nodes &= slots["stream"] == slots["stream"][row]
+    for node in np.flatnonzero(nodes).tolist()[::-1]:
+        if touches(slots, node, case.allocation.address, case.allocation.size):
+            return operation_of(trace.trace, slots, node)
+    return None

@@ -1,0 +1,145 @@
+"""Steps that use an event which the program has: a wait for it, or its record or wait at another place."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
+from streamsan.evidence.fix.places import before, behind, line_beside
+from streamsan.evidence.fix.steps import Calls, Step, pairs
+from streamsan.order.consumers import operation_of
+from streamsan.order.facts import Operation
+from streamsan.rules.case import Case
+from streamsan.vocabulary import OperationKind
+
+WAITS_FOR_EVENT = (OperationKind.STREAM_WAIT_EVENT, OperationKind.EVENT_SYNCHRONIZE)
+MOST_RECORDS = 2
+"""records behind the earlier operation that are tried, the nearest first"""
+
+
+@dataclass(frozen=True)
+class WaitForRecorded:
+    """The stream of `later`, or the host, waits for an event that the program records behind `earlier`."""
+
+    earlier: Operation
+    later: Operation
+    record: Operation
+    on_device: bool
+
+    def apply(self, edits: Edits) -> bool:
+        """Put the wait in before each later operation."""
+        trace, slots, site = edits.trace, edits.trace.slots, edits.site()
+        records = trace.instances(self.record)
+        done = False
+        for source, target in pairs(trace, self.earlier, self.later):
+            end = bisect_left(records, target)
+            found = [row for row in records[:end] if slots["stream"][row] == slots["stream"][source] and row > source]
+            if not found:
+                continue
+            event = int(slots["object"][found[-1]])
+            if self.on_device:
+                stream = int(slots["stream"][target])
+                call = edits.call(target, OperationKind.STREAM_WAIT_EVENT, site, object=event, stream=stream)
+            else:
+                call = edits.call(target, OperationKind.EVENT_SYNCHRONIZE, site, object=event)
+            edits.put_before(target, [call])
+            done = True
+        return done
+
+    def words(self, case: Case) -> str:
+        """Return the call."""
+        calls = Calls.of(case, self.record)
+        where = before(case, self.later, self.record, case.call(self.later))
+        line = line_beside(case, self.record, self.later)
+        event = f"the event of line {line}" if line else "the event that is recorded"
+        if self.on_device:
+            return f"{where}: {calls.stream_wait}({case.stream_argument(self.later)}, ...) for {event}"
+        return f"{where}: {calls.event_wait}(...) for {event}"
+
+
+@dataclass(frozen=True)
+class RecordBehind:
+    """The record of an event goes behind the work that it should be behind."""
+
+    record: Operation
+    work: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Move each record behind the work that follows it."""
+        moved = dict(pairs(edits.trace, self.record, self.work))
+        edits.moved.update(sorted(moved.items()))
+        return bool(moved)
+
+    def words(self, case: Case) -> str:
+        """Return the move."""
+        return _move(case, self.record, self.work)
+
+
+@dataclass(frozen=True)
+class WaitBehindRecord:
+    """The wait for an event goes behind its record, which it comes too early for."""
+
+    wait: Operation
+    record: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Move each wait behind the record that follows it."""
+        moved = dict(pairs(edits.trace, self.wait, self.record))
+        edits.moved.update(sorted(moved.items()))
+        return bool(moved)
+
+    def words(self, case: Case) -> str:
+        """Return the move."""
+        return _move(case, self.wait, self.record)
+
+
+def _move(case: Case, what: Operation, where: Operation) -> str:
+    line = line_beside(case, what, where)
+    named = f"line {line} ({case.call(what)})" if line else case.call(what)
+    return f"move {named} {behind(case, where, what).replace('after', 'behind', 1)}"
+
+
+def with_known_events(trace: EditableTrace, earlier: Operation, later: Operation) -> Iterator[Step]:
+    """Yield what may be done with the program's own events to order `later` behind `earlier`."""
+    first, last = trace.row(earlier), trace.row(later)
+    if first is None or last is None or not earlier.stream:
+        return
+    slots = trace.slots
+    on_device = bool(later.stream) and later.kind is not OperationKind.GRAPH_NODE
+    records = trace.starts & (slots["kind"] == OperationKind.EVENT_RECORD) & (slots["status"] == 0)
+    rows = np.flatnonzero(records & (slots["stream"] == slots["stream"][first])).tolist()
+    between = [row for row in rows if first < row < last]
+    seen: set[int] = set()
+    for row in between:
+        if int(slots["site"][row]) not in seen and len(seen) < MOST_RECORDS:
+            seen.add(int(slots["site"][row]))
+            yield WaitForRecorded(earlier, later, _operation(trace, row), on_device)
+    waits = _waits(trace, later, on_device, last)
+    for wait in waits:
+        # The wait asks for the latest record before it: it stands before the work, or there is none yet.
+        same = [row for row in rows if slots["object"][row] == slots["object"][wait]]
+        early = [row for row in same if row < first]
+        if early and first < wait and not any(first < row < wait for row in same):
+            yield RecordBehind(_operation(trace, early[-1]), earlier)
+        late = [row for row in same if first < row < last and row > wait]
+        if late and not any(first < row < wait for row in same):
+            yield WaitBehindRecord(_operation(trace, wait), _operation(trace, late[0]))
+
+
+def _waits(trace: EditableTrace, later: Operation, on_device: bool, last: int) -> list[int]:
+    """Return the rows of the waits for events that order something before the later operation, the nearest first."""
+    slots = trace.slots
+    waits = trace.starts & (slots["status"] == 0)
+    if on_device:
+        waits &= (slots["kind"] == OperationKind.STREAM_WAIT_EVENT) & (slots["stream"] == slots["stream"][last])
+    else:
+        waits &= (slots["kind"] == OperationKind.EVENT_SYNCHRONIZE) & (slots["thread"] == later.thread)
+    return np.flatnonzero(waits[:last]).tolist()[::-1][:4]
+
+
+def _operation(trace: EditableTrace, row: int) -> Operation:
+    return operation_of(trace.trace, trace.slots, row)

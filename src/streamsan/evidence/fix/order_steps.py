@@ -1,0 +1,242 @@
+"""Steps that order two operations: an event between their streams, a wait of the host, an edge of a graph."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
+from streamsan.evidence.fix.places import before, behind, line_beside
+from streamsan.evidence.fix.steps import Calls, Step, pairs
+from streamsan.order.facts import Operation
+from streamsan.order.removal import Slots
+from streamsan.rules.case import Case
+from streamsan.vocabulary import OperationKind
+
+BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
+
+
+class Place(StrEnum):
+    """Where the two calls of an event go."""
+
+    LATER = "later"
+    """both just before the later operation"""
+    APART = "apart"
+    """the record right behind the earlier operation, the wait just before the later one"""
+    EARLIER = "earlier"
+    """both right behind the earlier operation"""
+
+
+@dataclass(frozen=True)
+class EventBetween:
+    """The stream of `later` waits for an event that is recorded on the stream of `earlier`."""
+
+    earlier: Operation
+    later: Operation
+    place: Place = Place.LATER
+
+    def apply(self, edits: Edits) -> bool:
+        """Put an event in for each pair of operations."""
+        record_site, wait_site = edits.site(), edits.site()
+        slots = edits.trace.slots
+        done = False
+        if not self._has_its_device(edits.trace):
+            return False
+        for source, target in pairs(edits.trace, self.earlier, self.later):
+            runs, waits = int(slots["stream"][source]), int(slots["stream"][target])
+            if not runs or not waits:
+                return False
+            event = edits.event()
+            near = target if self.place is Place.LATER else source
+            begin = [
+                edits.call(near, OperationKind.EVENT_CREATE, record_site, object=event),
+                edits.call(near, OperationKind.EVENT_RECORD, record_site, object=event, stream=runs),
+            ]
+            near = source if self.place is Place.EARLIER else target
+            end = [
+                edits.call(near, OperationKind.STREAM_WAIT_EVENT, wait_site, object=event, stream=waits),
+                edits.call(near, OperationKind.EVENT_DESTROY, wait_site, object=event),
+            ]
+            if self.place is Place.LATER:
+                edits.put_before(target, [*begin, *end])
+            elif self.place is Place.EARLIER:
+                edits.put_behind(source, [*begin, *end])
+            else:
+                edits.put_behind(source, begin)
+                edits.put_before(target, end)
+            done = True
+        return done
+
+    def _has_its_device(self, trace: EditableTrace) -> bool:
+        """Tell whether the event is made with the device current on whose stream it is recorded: else that fails."""
+        source, target = trace.row(self.earlier), trace.row(self.later)
+        if source is None or target is None:
+            return True
+        current = trace.context(target if self.place is Place.LATER else source)
+        own = trace.context_of_stream(source)
+        return not current or not own or current == own
+
+    def words(self, case: Case) -> str:
+        """Return the two calls."""
+        calls = Calls.of(case, self.earlier)
+        runs, waits = case.stream_argument(self.earlier), case.stream_argument(self.later)
+        record, wait = f"{calls.record}(event, {runs});", f"{calls.stream_wait}({waits}, event, 0);"
+        where = before(case, self.later, self.earlier, case.call(self.later))
+        if self.place is Place.LATER:
+            return f"{where}: {record} {wait}"
+        after = behind(case, self.earlier, self.later)
+        return f"{after}: {record} {wait}" if self.place is Place.EARLIER else f"{after}: {record} {where}: {wait}"
+
+
+@dataclass(frozen=True)
+class HostWaitsForStream:
+    """The host waits for the stream of `earlier`, just before `later`."""
+
+    earlier: Operation
+    later: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Put the wait in before each later operation."""
+        site, slots = edits.site(), edits.trace.slots
+        done = False
+        for source, target in pairs(edits.trace, self.earlier, self.later):
+            stream = int(slots["stream"][source])
+            if not stream:
+                return False
+            edits.put_before(target, [edits.call(target, OperationKind.STREAM_SYNCHRONIZE, site, stream=stream)])
+            done = True
+        return done
+
+    def words(self, case: Case) -> str:
+        """Return the call."""
+        call = Calls.of(case, self.earlier).stream_sync
+        where = before(case, self.later, self.earlier, case.call(self.later))
+        return f"{where}: {call}({case.stream_argument(self.earlier)});"
+
+
+@dataclass(frozen=True)
+class HostWaitsForEvent:
+    """The host waits, just before `later`, for an event recorded right behind `earlier`."""
+
+    earlier: Operation
+    later: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Put the record in behind each earlier operation, and the wait before the later one."""
+        record_site, wait_site, slots = edits.site(), edits.site(), edits.trace.slots
+        done = False
+        for source, target in pairs(edits.trace, self.earlier, self.later):
+            stream = int(slots["stream"][source])
+            if not stream:
+                return False
+            wait_by_event(edits, source, target, record_site, wait_site)
+            done = True
+        return done
+
+    def words(self, case: Case) -> str:
+        """Return the two calls."""
+        calls = Calls.of(case, self.earlier)
+        runs = case.stream_argument(self.earlier)
+        where = before(case, self.later, self.earlier, case.call(self.later))
+        record = f"{behind(case, self.earlier, self.later)}: {calls.record}(event, {runs});"
+        return f"{record} {where}: {calls.event_wait}(event);"
+
+
+@dataclass(frozen=True)
+class HostWaitsForAll:
+    """The host waits for all work of the current context, just before `later`."""
+
+    later: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Put the wait in before each later operation."""
+        site = edits.site()
+        for target in edits.trace.instances(self.later):
+            context = edits.trace.context(target)
+            if not context:
+                return False
+            edits.put_before(target, [edits.call(target, OperationKind.CONTEXT_SYNCHRONIZE, site, object=context)])
+        return bool(edits.before)
+
+    def words(self, case: Case) -> str:
+        """Return the call."""
+        at_end = self.later.kind in (OperationKind.PROCESS_EXIT, OperationKind.MAIN_END)
+        where = "before the end of main" if at_end else case.before(self.later, case.call(self.later))
+        return f"{where}: {Calls.of(case, self.later).device_sync}();"
+
+
+@dataclass(frozen=True)
+class EdgeBetween:
+    """In a graph, the node of `later` depends on that of `earlier`."""
+
+    earlier: Operation
+    later: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Add the edge to each body that has both nodes."""
+        trace, slots = edits.trace, edits.trace.slots
+        firsts, seconds = trace.instances(self.earlier), trace.instances(self.later)
+        site = edits.site()
+        bodies = np.flatnonzero(trace.starts & np.isin(slots["kind"], BODIES)).tolist()
+        done = False
+        for second in seconds:
+            place = bisect_left(bodies, second) - 1
+            if place < 0:
+                continue
+            begin = bodies[place]
+            before = [row for row in firsts if begin < row < second]
+            if not before or int(slots["stream"][before[-1]]) != int(slots["stream"][second]):
+                continue
+            edge = edits.call(
+                second,
+                OperationKind.GRAPH_EDGE,
+                site,
+                stream=int(slots["stream"][second]),
+                object=int(slots["object"][before[-1]]),
+                address=int(slots["object"][second]),
+            )
+            edits.put_behind(second, [edge])
+            size = edits.changed.get(begin, {}).get("size", int(slots["size"][begin]))
+            edits.changed[begin] = {"size": size + 1}
+            done = True
+        return done
+
+    def words(self, case: Case) -> str:
+        """Return the dependency."""
+        line, other = line_beside(case, self.later, self.earlier), line_beside(case, self.earlier, self.later)
+        if not line or not other:
+            return "add an edge between the two nodes"
+        return f"make the node of line {line} ({case.does(self.later)}) depend on the node of line {other}"
+
+
+def wait_by_event(edits: Edits, source: int, target: int, record_site: int, wait_site: int) -> None:
+    """Record an event right behind the row `source`, in its stream, and let the host wait for it before `target`."""
+    stream = int(edits.trace.slots["stream"][source])
+    event = edits.event()
+    begin = [
+        edits.call(source, OperationKind.EVENT_CREATE, record_site, object=event),
+        edits.call(source, OperationKind.EVENT_RECORD, record_site, object=event, stream=stream),
+    ]
+    edits.put_behind(source, begin)
+    end = [
+        edits.call(target, OperationKind.EVENT_SYNCHRONIZE, wait_site, object=event),
+        edits.call(target, OperationKind.EVENT_DESTROY, wait_site, object=event),
+    ]
+    edits.put_before(target, end)
+
+
+def streams_awaited(trace: EditableTrace, step: Step) -> int:
+    """Return for how many streams a step waits at one place of the program: its words name one of them."""
+    if not isinstance(step, EventBetween | HostWaitsForStream | HostWaitsForEvent):
+        return 1
+    counts = Counter(target for _, target in pairs(trace, step.earlier, step.later))
+    return max(counts.values(), default=1)
+
+
+def _of_thread(slot: Slots, slots: Slots, row: int) -> Slots:
+    slot["thread"] = slots["thread"][row]
+    return slot

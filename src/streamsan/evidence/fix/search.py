@@ -1,0 +1,111 @@
+"""The search for an edit of a trace: single steps first, then steps that put right what others bring up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from streamsan.evidence.fix.candidates import candidates, rank
+from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace
+from streamsan.evidence.fix.steps import Step
+from streamsan.evidence.fix.verification import Outcome
+from streamsan.findings.finding import Finding
+from streamsan.rules.case import Case
+from streamsan.vocabulary import FactVariant
+
+MOST_TRIES = 20
+"""edits that are tried for one finding"""
+MOST_STEPS = 3
+"""steps of one edit: what one step brings up, another may put right"""
+ORDERING = frozenset({"SS101", "SS102", "SS103", "SS104", "SS106", "SS107", "SS108", "SS109", "SS304"})
+"""codes that a first step may bring up and a second put right"""
+
+Tried = Callable[[EditableTrace, Step, Finding], tuple[EditableTrace, Outcome] | None]
+"""makes a step for a finding and analyses what comes out; None where there is no place for it, or no budget left"""
+Attempt = tuple[tuple[Step, ...], EditableTrace, Outcome]
+"""steps that were made, the trace that they gave, and what came of it"""
+
+
+class Search:
+    """The search for an edit that makes one finding go away and brings no other."""
+
+    def __init__(self, trace: EditableTrace, tried: Tried, finding: Finding) -> None:
+        self._trace = trace
+        self._tried = tried
+        self._finding = finding
+        self._tries = 0
+        self._second: tuple[int, tuple[Step, ...], tuple[Finding, ...]] | None = None
+        self.spared: tuple[Finding, ...] = ()
+        """waits that nothing needs any more after the edit that was found"""
+        self.outcomes: list[Outcome] = []
+        """what the edits did that did not do"""
+
+    def run(self, case: Case) -> tuple[Step, ...] | None:
+        """Return the steps of the first edit that does, None where none does."""
+        pending: list[Attempt] = []
+        for step in candidates(case, self._trace):
+            if self._second is not None and rank(step) > self._second[0]:
+                break
+            found = self._try((), self._trace, step, pending)
+            if found:
+                return found
+        if self._second is not None:
+            _, found, self.spared = self._second
+            return found
+        # Single steps did not do: put right what they bring up.
+        while pending:
+            steps, trace, outcome = pending.pop(0)
+            for following in _following(outcome, trace):
+                found = self._try(steps, trace, following, pending)
+                if found:
+                    return found
+        if self._second is not None:
+            _, found, self.spared = self._second
+            return found
+        return None
+
+    def _try(
+        self, steps: tuple[Step, ...], base: EditableTrace, step: Step, pending: list[Attempt]
+    ) -> tuple[Step, ...] | None:
+        if self._tries >= MOST_TRIES:
+            return None
+        self._tries += 1
+        tried = self._tried(base, step, self._finding)
+        if tried is None:
+            return None
+        trace, outcome = tried
+        done = (*steps, step)
+        if outcome.good:
+            return done
+        if outcome.spared is not None:
+            # A wait that nothing needs any more stays: the program may count on it elsewhere. Of edits of one rank, one
+            # that brings up no note comes first.
+            self._second = self._second or (rank(step), done, outcome.spared)
+            return None
+        self.outcomes.append(outcome)
+        if outcome.gone and len(done) < MOST_STEPS and _can_be_put_right(outcome):
+            pending.append((done, trace, outcome))
+        return None
+
+
+def _can_be_put_right(outcome: Outcome) -> bool:
+    ordering = {finding.location.place for finding in outcome.new if finding.code in ORDERING}
+    return all(
+        finding.location.file != INSERTED
+        and finding.basis.case is not None
+        # What a free costs goes with what it waits for.
+        and (finding.code in ORDERING or _is_dominated(finding) or finding.location.place in ordering)
+        for finding in outcome.new
+    )
+
+
+def _is_dominated(finding: Finding) -> bool:
+    case = finding.basis.case
+    return case is not None and case.fact.variant is FactVariant.DOMINATED
+
+
+def _following(outcome: Outcome, trace: EditableTrace) -> Iterable[Step]:
+    """Yield what may be done about the first order that is missing after an edit."""
+    for finding in outcome.new:
+        if finding.code in ORDERING and finding.basis.case is not None:
+            yield from candidates(finding.basis.case, trace)
+            return

@@ -1,0 +1,126 @@
+"""Analyses an edited trace again: is the finding gone, and is none new?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from streamsan.analysis.worlds import REDUNDANT
+from streamsan.evidence.fix.edited_trace import FIRST_INSERTED_SITE, INSERTED, Analysed, EditedTrace
+from streamsan.findings.finding import Finding, Place, Severity, merge, same_finding
+from streamsan.order import engine
+from streamsan.order.engine import Requirement
+from streamsan.order.facts import Fact, Operation
+from streamsan.order.source_waits import facts_on_waits
+from streamsan.rules import RULES
+from streamsan.rules.case import Case
+from streamsan.rules.precedence import first_of_each_cause, without_consequences
+
+COST = "SS5"
+"""what the codes of notes on cost begin with"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an edit did."""
+
+    gone: bool
+    """the finding that it was made for is gone"""
+    new: tuple[Finding, ...]
+    """findings that were not there before, or are stronger now"""
+
+    @property
+    def good(self) -> bool:
+        """Whether the finding is gone, and none is new."""
+        return self.gone and not self.new
+
+    @property
+    def spared(self) -> tuple[Finding, ...] | None:
+        """New notes on cost, as on waits that nothing needs any more; None where something else is against the edit."""
+        if not self.gone or not all(_is_spared(finding) for finding in self.new):
+            return None
+        return self.new
+
+
+def _is_spared(finding: Finding) -> bool:
+    return is_on_cost(finding) and finding.location.file != INSERTED
+
+
+def is_on_cost(finding: Finding) -> bool:
+    """Tell whether a finding is a note on what something costs: no reason to leave an order out."""
+    return finding.code.startswith(COST) and finding.severity is Severity.NOTE
+
+
+class Verification:
+    """The findings of one trace as it is, to hold those of its edits against."""
+
+    def __init__(self, trace: Analysed, known: Sequence[Finding] | None = None) -> None:
+        self._made: dict[tuple[object, ...], Finding] = {}
+        if known is None:
+            analysis = engine.analyse(trace)
+            known = self._findings(trace, [*analysis.facts, *facts_on_waits(trace, analysis)])
+        self.before = known
+
+    def of(self, edited: EditedTrace, finding: Finding) -> Outcome:
+        """Analyse an edited trace for a finding of the trace."""
+        analysis = engine.analyse(edited)
+        outcome = compare(self.before, self._findings(edited, analysis.facts), finding)
+        if not outcome.good:
+            return outcome
+        # Asking whether a wait is needed takes an analysis for each: only where all else speaks for the edit. An edit
+        # without a wait of the host makes none too wide.
+        waits = facts_on_waits(edited, analysis, wide=edited.waits)
+        return compare(self.before, self._findings(edited, [*analysis.facts, *waits]), finding) if waits else outcome
+
+    def requirements(self, trace: Analysed) -> frozenset[Requirement]:
+        """Return the required orders of a trace that no promise gives."""
+        return engine.unmet_requirements(trace.threads, trace.chunks())
+
+    def _findings(self, trace: Analysed, facts: Sequence[Fact]) -> list[Finding]:
+        """Return the findings of facts, as `rules.findings_of` gives them."""
+        found = [finding for fact in first_of_each_cause(facts) for finding in self._finding_of(trace, fact)]
+        return without_consequences(merge(found))
+
+    def _finding_of(self, trace: Analysed, fact: Fact) -> Iterator[Finding]:
+        """Yield the finding of a fact, if a rule has one. Most are those of the trace as it was: they are made once."""
+        rule = RULES.get(f"SS{fact.code}")
+        if rule is None:
+            return
+        operations = (fact.operation, *(operation for _, operation in fact.related))
+        if any(operation.site > FIRST_INSERTED_SITE for operation in operations):
+            yield rule.finding(Case(trace, fact))
+            return
+        key = _identity(fact, operations)
+        if key not in self._made:
+            self._made[key] = rule.finding(Case(trace, fact))
+        yield self._made[key]
+
+
+def _identity(fact: Fact, operations: Sequence[Operation]) -> tuple[object, ...]:
+    """Return what tells a fact about operations of the original trace from others."""
+    same = tuple((each.sequence, each.site, each.kind, each.stream, each.flags, each.status) for each in operations)
+    doubt = (fact.rests_on, fact.assumed, fact.may_be_equal, fact.unseen, fact.count)
+    return (fact.code, fact.variant, *doubt, tuple(role for role, _ in fact.related), *same)
+
+
+def compare(before: Sequence[Finding], after: Sequence[Finding], finding: Finding) -> Outcome:
+    """Hold the findings after an edit against those before it."""
+    known: dict[tuple[str, Place], list[Finding]] = {}
+    for each in before:
+        known.setdefault((each.code, each.location.place), []).append(each)
+    gone = not any(same_finding(finding, other) for other in after)
+    new = tuple(
+        other
+        for other in after
+        if not any(
+            same_finding(each, other) and _no_stronger(each, other)
+            for each in known.get((other.code, other.location.place), ())
+        )
+        and not same_finding(finding, other)
+    )
+    return Outcome(gone, new)
+
+
+def _no_stronger(known: Finding, other: Finding) -> bool:
+    """A wait that was redundant for one reason may be so for another."""
+    return known.code == REDUNDANT or known.strength <= other.strength

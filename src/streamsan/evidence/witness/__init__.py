@@ -1,0 +1,1 @@
+"""An execution that goes wrong, for a finding about order."""

@@ -1,0 +1,72 @@
+"""Why nothing orders two operations: what is missing, or the wait that is there and does not help."""
+
+from __future__ import annotations
+
+from streamsan.evidence.witness.order import Order, Sync
+from streamsan.order.facts import Operation
+from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM, Case
+from streamsan.vocabulary import OperationKind, StreamKind
+
+_WAITS = (OperationKind.STREAM_WAIT_EVENT, OperationKind.EVENT_SYNCHRONIZE)
+
+
+class Gap:
+    """The records and waits of one case that were meant to order its operations."""
+
+    def __init__(self, case: Case, order: Order) -> None:
+        self._case = case
+        self._order = order
+
+    def line(self, sync: Sync) -> int:
+        """Return the line of a record or a wait, 0 where it is not known."""
+        return self._case.names.site(sync.site).line
+
+    def stale_record(self, ahead: Operation, behind: Operation) -> Sync | None:
+        """Return the last record of the stream behind, before its work, that whoever is ahead has waited for."""
+        before = self._order.before.get(ahead.sequence)
+        if before is None or not behind.stream:
+            return None
+        waits = self._waits_of(ahead)
+        for sync in reversed(self._of_stream(behind)):
+            if sync.kind is OperationKind.EVENT_RECORD and sync.sequence < behind.sequence:
+                waited = any(
+                    wait.event == sync.event and sync.sequence < wait.sequence < ahead.sequence for wait in waits
+                )
+                if waited:
+                    return sync if before.has_work(sync.sequence) and self.line(sync) else None
+        return None
+
+    def early_wait(self, ahead: Operation, behind: Operation) -> Sync | None:
+        """Return a wait of who is ahead for an event that is recorded behind the work, but only after the wait."""
+        records = {
+            sync.event: sync.sequence
+            for sync in self._of_stream(behind)
+            if sync.kind is OperationKind.EVENT_RECORD and sync.sequence > behind.sequence
+        }
+        for sync in self._waits_of(ahead):
+            late = sync.sequence < records.get(sync.event, 0)
+            # What the host waited for before the work was issued, it cannot have meant for it.
+            late = late and (bool(ahead.stream) or sync.sequence > behind.sequence)
+            if late and sync.sequence < ahead.sequence and self.line(sync):
+                return None if self._order.is_recorded_before(sync.event, sync.sequence) else sync
+        return None
+
+    def _waits_of(self, operation: Operation) -> list[Sync]:
+        """Return the waits for events of who performs an operation: of its stream, or of the host thread."""
+        if operation.stream:
+            return [sync for sync in self._of_stream(operation) if sync.kind in _WAITS]
+        return self._order.host_waits(operation.thread)
+
+    def _of_stream(self, operation: Operation) -> list[Sync]:
+        """Return the records and waits of an operation's stream, since that was made; nothing of a default stream's."""
+        if operation.stream in (0, LEGACY_STREAM, PER_THREAD_STREAM) or operation.stream_kind is StreamKind.LEGACY:
+            return []
+        found: list[Sync] = []
+        for sync in self._order.syncs_of(operation.stream):
+            if sync.kind is not OperationKind.STREAM_CREATE:
+                found.append(sync)
+            elif sync.sequence > operation.sequence:
+                break
+            else:
+                found.clear()
+        return found

@@ -1,0 +1,1 @@
+"""What is reported: findings, and what suppresses them."""

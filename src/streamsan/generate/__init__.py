@@ -1,0 +1,1 @@
+"""Writes the generated files from the tables."""

@@ -1,0 +1,364 @@
+"""How a kernel uses the memory behind its pointer parameters, read off its body."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from streamsan.cuda_syntax.tree import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Expression,
+    Function,
+    Index,
+    InitList,
+    Lambda,
+    Launch,
+    Member,
+    Name,
+    SizeOf,
+    Type,
+    Unary,
+    Unit,
+    Unparsed,
+    UnparsedStatement,
+    Variable,
+)
+from streamsan.cuda_syntax.walk import nodes, parts
+from streamsan.kernels.first_thread import surely_touched
+from streamsan.vocabulary import AccessMode
+
+READS, WRITES, ESCAPES, ATOMIC = 1, 2, 4, 8
+_MAX_CALLS: Final = 4
+_WORD = re.compile(r"[^\W\d]\w*")
+_LOADS = re.compile(r"__ld(?:g|cg|ca|cs|lu|cv)|__builtin_nontemporal_load")
+_STORES = re.compile(r"__st(?:cg|wb|cs|wt)")
+_ATOMICS = re.compile(r"atomic[A-Z]\w*|__nv_atomic_\w+")
+_ATOMIC_REFERENCES: Final = frozenset(("cuda::atomic_ref", "cuda::std::atomic_ref", "atomic_ref"))
+_ATOMIC_TYPES: Final = frozenset(("cuda::atomic", "cuda::std::atomic"))
+_BY_VALUE = re.compile(r"_{0,2}[a-z][a-z0-9_]*")
+_BY_REFERENCE: Final = frozenset(("swap", "exchange", "sincos", "sincosf", "modf", "frexp", "iter_swap"))
+_INERT: Final = frozenset(("printf", "assert", "__syncthreads", "__isGlobal", "__builtin_assume", "__prefetch"))
+
+
+def kernel_access(function: Function, unit: Unit | None = None) -> dict[str, AccessMode]:
+    """The access mode of each pointer parameter of a kernel, by parameter name.
+
+    READ where the pointee is const and the body does not cast that away, or the visible body only reads; WRITE where
+    it only writes; READ_WRITE also where every access is atomic (see kernel_atomics); OPAQUE where the pointer escapes,
+    is used by atomics among other accesses, or there is no body to read. Functions of `unit` that the kernel calls are
+    followed a few levels.
+    """
+    return {name: _mode(found) for name, found in _uses(function, unit).items()}
+
+
+def kernel_atomics(function: Function, unit: Unit | None = None) -> set[str]:
+    """The pointer parameters whose every access in a kernel is an atomic operation (and there is one)."""
+    return {name for name, found in _uses(function, unit).items() if found == ATOMIC}
+
+
+def kernel_touches(function: Function, unit: Unit | None = None) -> set[str]:
+    """The pointer parameters whose first element every launch surely accesses, and writes if the kernel ever writes.
+
+    So two launches that are given the same address, one of which writes, surely meet in that element.
+    """
+    found = surely_touched(function, unit)
+    modes = kernel_access(function, unit)
+    return {name for name in found.reads if modes.get(name) is AccessMode.READ} | {
+        name for name in found.writes if modes.get(name) in (AccessMode.WRITE, AccessMode.READ_WRITE)
+    }
+
+
+def named_accesses(function: Function, unit: Unit | None = None) -> dict[str, AccessMode]:
+    """How the accesses that a body names use the pointer parameters; what else may become of a pointer is left out."""
+    uses = _NamedWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
+    modes = {name: READS | WRITES if found & ATOMIC else found & (READS | WRITES) for name, found in uses.items()}
+    return {name: AccessMode(mode) for name, mode in modes.items() if mode}
+
+
+def _mode(found: int) -> AccessMode:
+    if found == ATOMIC:
+        return AccessMode.READ_WRITE
+    if found & (ESCAPES | ATOMIC):
+        return AccessMode.OPAQUE
+    return AccessMode(found & 3) if found & 3 else AccessMode.READ
+
+
+def _uses(function: Function, unit: Unit | None) -> dict[str, int]:
+    return AccessWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
+
+
+def functions_of(unit: Unit | None) -> dict[str, list[Function]]:
+    """Return the functions with bodies of a unit, by their last names."""
+    return {} if unit is None else unit.functions_with_bodies()
+
+
+def _is_pointer(of: Type) -> bool:
+    return (of.pointers > 0 or bool(of.array)) and not of.function
+
+
+class AccessWalk:
+    """One function; locals that hold a parameter's pointer count as that parameter."""
+
+    def __init__(self, function: Function, functions: dict[str, list[Function]], macros: set[str], level: int) -> None:
+        self.function = function
+        self.functions = functions
+        self.macros = macros
+        self.level = level
+        tracked = [p for p in function.parameters if p.name and (_is_pointer(p.type) or (level and p.type.reference))]
+        self.uses: dict[str, int] = {p.name: 0 for p in tracked}
+        self.references = {p.name for p in tracked if not _is_pointer(p.type)}
+        self.constant = {p.name for p in tracked if p.type.const and p.type.pointers <= 1}
+        self.cast_away: set[str] = set()
+        self.aliases: dict[str, set[str]] = {p.name: {p.name} for p in tracked}
+        self.deep = {p.name for p in tracked if p.type.pointers > 1}
+        self.atomic = {p.name for p in tracked if p.type.name in _ATOMIC_TYPES}
+
+    def run(self) -> dict[str, int]:
+        """Return the uses (READS, WRITES, ESCAPES, ATOMIC) of each pointer parameter, by its name."""
+        body = self.function.body
+        if body is None:
+            return {name: READS if name in self.constant else ESCAPES for name in self.uses}
+        for _ in range(4):  # aliases of aliases
+            before = sum(len(found) for found in self.aliases.values())
+            for node in nodes(body):
+                self._alias(node)
+            if before == sum(len(found) for found in self.aliases.values()):
+                break
+        self._visit(body)
+        for name in self.constant - self.cast_away:
+            self.uses[name] = READS
+        for name in self.deep & set(self.uses):
+            self.uses[name] |= ESCAPES
+        for name in self.atomic & set(self.uses):
+            if self.uses[name] & (READS | WRITES) and not self.uses[name] & ESCAPES:
+                self.uses[name] = ATOMIC
+        return self.uses
+
+    def _alias(self, node: object) -> None:
+        if isinstance(node, Variable) and node.initializer is not None and node.name:
+            if _is_pointer(node.type) or node.type.name == "auto" or node.type.reference:
+                roots = self._roots(node.initializer, bool(node.type.reference))
+                self.aliases.setdefault(node.name, set()).update(roots)
+        elif isinstance(node, Assign) and isinstance(node.target, Name) and node.target.name not in self.uses:
+            roots = self._roots(node.value)
+            if roots:
+                self.aliases.setdefault(node.target.name, set()).update(roots)
+        elif isinstance(node, Assign) and isinstance(node.target, Name):
+            self.aliases[node.target.name].update(self._roots(node.value))
+        elif isinstance(node, Cast) and node.type.pointers and not node.type.const:
+            self.cast_away.update(self._roots(node.operand) & self.constant)
+
+    def _roots(self, node: Expression, element: bool = False) -> set[str]:
+        """The parameters from which a pointer may be derived; with `element`, also by `p[i]` bound to a reference."""
+        if isinstance(node, Name):
+            return self.aliases.get(node.name, set()) if element or node.name not in self.references else set()
+        if isinstance(node, Cast):
+            return self._roots(node.operand, element)
+        if isinstance(node, Binary) and node.operator in ("+", "-", ","):
+            return self._roots(node.left) | self._roots(node.right)
+        if isinstance(node, Conditional):
+            return self._roots(node.then, element) | self._roots(node.otherwise, element)
+        if isinstance(node, Assign):
+            return self._roots(node.value) | self._roots(node.target)
+        if isinstance(node, Unary):
+            if node.operator == "&":
+                return self._place(node.operand)
+            if node.operator in ("++", "--", "post++", "post--"):
+                return self._roots(node.operand)
+            if node.operator == "*" and element:
+                return self._roots(node.operand)
+        if isinstance(node, Index | Member) and element:
+            return self._place(node)
+        return set()
+
+    def _place(self, node: Expression) -> set[str]:
+        """The parameters into whose memory an lvalue leads."""
+        if isinstance(node, Index):
+            return self._roots(node.base) or self._place(node.base)
+        if isinstance(node, Unary) and node.operator == "*":
+            return self._roots(node.operand)
+        if isinstance(node, Member):
+            return self._roots(node.object) if node.arrow else self._place(node.object)
+        if isinstance(node, Name):
+            return self.aliases.get(node.name, set()) if node.name in self.references else set()
+        if isinstance(node, Conditional):
+            return self._place(node.then) | self._place(node.otherwise)
+        return set()
+
+    def _note(self, names: set[str], use: int) -> None:
+        for name in names:
+            self.uses[name] |= use
+
+    def _mentioned(self, text: str) -> set[str]:
+        if text == "..." or text.startswith(("//", "/*")):
+            return set(self.uses)
+        return {root for word in set(_WORD.findall(text)) for root in self.aliases.get(word, ())}
+
+    # -- the walk ------------------------------------------------------------------------------------------------------
+
+    def _visit(self, node: object) -> None:
+        if isinstance(node, Assign):
+            place = self._place(node.target) or self._reference_target(node.target)
+            self._note(place, WRITES if node.operator == "=" else READS | WRITES)
+            self._visit_place(node.target)
+            if not isinstance(node.target, Name):
+                self._note(self._roots(node.value), ESCAPES)
+            self._visit(node.value)
+        elif isinstance(node, Unary) and node.operator in ("++", "--", "post++", "post--"):
+            self._note(self._place(node.operand) or self._reference_target(node.operand), READS | WRITES)
+            self._visit_place(node.operand)
+        elif isinstance(node, Unary) and node.operator == "&":
+            self._visit_place(node.operand)
+        elif isinstance(node, Index | Member) or (isinstance(node, Unary) and node.operator == "*"):
+            self._note(self._place(node), READS)
+            self._visit_place(node)
+        elif isinstance(node, Name):
+            if node.name not in self.uses:
+                for alias in self.aliases.get(node.name, ()):
+                    if node.name in self._bound_references:
+                        self.uses[alias] |= READS
+            elif node.name in self.references:
+                self.uses[node.name] |= READS
+        elif isinstance(node, Call):
+            self._call(node)
+        elif isinstance(node, Launch):
+            for argument in node.arguments:
+                self._note(self._roots(argument), ESCAPES)
+            self._children(node)
+        elif isinstance(node, Unparsed | UnparsedStatement):
+            self._note(self._mentioned(node.text), ESCAPES)
+        elif isinstance(node, Variable):
+            self._variable(node)
+        elif isinstance(node, SizeOf):
+            return
+        else:
+            self._children(node)
+
+    @property
+    def _bound_references(self) -> set[str]:
+        found: set[str] | None = getattr(self, "_bound", None)
+        if found is None:
+            body = self.function.body
+            found = {n.name for n in nodes(body) if isinstance(n, Variable) and n.type.reference} if body else set()
+            self._bound = found
+        return found
+
+    def _reference_target(self, node: Expression) -> set[str]:
+        if isinstance(node, Name) and node.name in self._bound_references:
+            return self.aliases.get(node.name, set())
+        return set()
+
+    def _visit_place(self, node: Expression) -> None:
+        """The parts of an lvalue that are evaluated, without the access itself."""
+        if isinstance(node, Index):
+            if self._roots(node.base):
+                self._visit(node.base)
+            else:
+                self._visit_place(node.base)
+            self._visit(node.index)
+        elif isinstance(node, Unary) and node.operator == "*":
+            self._visit(node.operand)
+        elif isinstance(node, Member):
+            if node.arrow:
+                self._visit(node.object)
+            else:
+                self._visit_place(node.object)
+        elif not isinstance(node, Name):
+            self._visit(node)
+
+    def _variable(self, node: Variable) -> None:
+        if node.type.name in _ATOMIC_REFERENCES:
+            made = node.initializer.items if isinstance(node.initializer, InitList) else [node.initializer]
+            for argument in [*(node.arguments or ()), *made]:
+                if argument is not None:
+                    self._note(self._place(argument), ATOMIC)
+                    self._visit_place(argument)
+            return
+        for argument in node.arguments or ():
+            self._note(self._roots(argument), ESCAPES)
+            self._visit(argument)
+        if node.initializer is None:
+            return
+        roots = self._roots(node.initializer)
+        if roots and not (_is_pointer(node.type) or node.type.name == "auto" or node.type.reference):
+            self._note(roots, ESCAPES)
+        if node.type.reference:
+            self._visit_place(node.initializer)
+            if node.type.const:
+                self._note(self._place(node.initializer), READS)
+        else:
+            self._visit(node.initializer)
+
+    def _call(self, node: Call) -> None:
+        name = node.callee.name.rpartition("::")[2] if isinstance(node.callee, Name) else ""
+        if not isinstance(node.callee, Name):
+            self._visit(node.callee)
+        candidates = [f for f in self.functions.get(name, ()) if len(f.parameters) >= len(node.arguments)]
+        inner: dict[str, int] | None = None
+        if candidates and self.level < _MAX_CALLS and name not in self.macros:
+            inner = type(self)(candidates[0], self.functions, self.macros, self.level + 1).run()
+        for position, argument in enumerate(node.arguments):
+            roots, place = self._roots(argument), self._place(argument)
+            if not roots and not place:
+                self._visit(argument)
+                continue
+            use = self._argument(name, position, bool(roots), candidates, inner)
+            self._note(roots | place, use)
+            self._visit_place(argument) if place and not roots else self._visit(argument)
+
+    def _argument(
+        self, name: str, position: int, pointer: bool, candidates: list[Function], inner: dict[str, int] | None
+    ) -> int:
+        """What a call does with memory whose pointer, or an element of which, is an argument."""
+        if inner is not None:
+            if position < len(candidates[0].parameters):
+                parameter = candidates[0].parameters[position]
+                return inner.get(parameter.name, 0 if pointer and not parameter.name else READS)
+            return ESCAPES
+        if name in self.macros:
+            return ESCAPES
+        if name == "atomic_ref":
+            return ATOMIC
+        if _ATOMICS.fullmatch(name):
+            return (ATOMIC if position == 0 else READS) if pointer else READS
+        if _LOADS.fullmatch(name) and pointer:
+            return READS
+        if _STORES.fullmatch(name) and pointer:
+            return WRITES
+        if name in ("memcpy", "memmove") and pointer and position < 2:
+            return WRITES if position == 0 else READS
+        if name == "memset" and pointer:
+            return WRITES
+        if name in _INERT:
+            return 0 if pointer else READS
+        if pointer or name in _BY_REFERENCE:
+            return ESCAPES
+        return READS if _BY_VALUE.fullmatch(name) else ESCAPES
+
+    def _children(self, node: object) -> None:
+        if isinstance(node, Lambda):
+            for _, _, value in node.captures:
+                self._visit(value)
+            self._visit(node.body)
+            return
+        for child in parts(node):
+            if isinstance(child, Expression) and not isinstance(node, Binary | Conditional | Cast | Assign | Unary):
+                self._escape_of(node, child)
+            self._visit(child)
+
+    def _escape_of(self, parent: object, child: Expression) -> None:
+        """A pointer that is returned or put into an object is no longer followed."""
+        if type(parent).__name__ in ("Return", "InitList", "New"):
+            self._note(self._roots(child), ESCAPES)
+
+
+class _NamedWalk(AccessWalk):
+    """Notes what is accessed, and nothing for a parameter's type alone."""
+
+    def __init__(self, function: Function, functions: dict[str, list[Function]], macros: set[str], level: int) -> None:
+        super().__init__(function, functions, macros, level)
+        self.constant = set()

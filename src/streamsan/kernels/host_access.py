@@ -1,0 +1,80 @@
+"""Whether a host function only reads what it is given, read off its body."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamsan.cuda_syntax.tree import (
+    Call,
+    Delete,
+    Expression,
+    Function,
+    InitList,
+    Lambda,
+    Member,
+    Name,
+    RangeFor,
+    Type,
+    Unit,
+    Variable,
+)
+from streamsan.kernels.access import ESCAPES, READS, AccessWalk, functions_of
+from streamsan.vocabulary import AccessMode
+
+_OUTPUT: Final = frozenset(
+    ("printf", "fprintf", "puts", "fputs", "fwrite", "putchar", "fputc", "perror", "assert", "print", "println")
+)
+"""functions that read their arguments, and keep none"""
+_CONST_METHODS: Final = frozenset(("c_str", "size", "length", "empty", "load", "get", "what"))
+
+
+def given_access(body: Function | Lambda, unit: Unit | None = None) -> AccessMode:
+    """Return how a host function uses the memory that its last parameter points to.
+
+    READ where the visible body only reads it, else OPAQUE: what it does with a pointer that it hands on, or by a method
+    of an object, is not known.
+    """
+    function = body if isinstance(body, Function) else Function(body.span, "", body.parameters, Type("void"), body.body)
+    if function.body is None or not function.parameters:
+        return AccessMode.OPAQUE
+    uses = _HostWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
+    found = uses.get(function.parameters[-1].name)
+    return AccessMode.READ if found is not None and found | READS == READS else AccessMode.OPAQUE
+
+
+class _HostWalk(AccessWalk):
+    """Host code has what kernels have not: methods that change an object, `delete`, functions that nobody sees."""
+
+    def _place(self, node: Expression) -> set[str]:
+        if isinstance(node, Name) and node.name in self._bound_references:
+            return self.aliases.get(node.name, set())
+        return super()._place(node)
+
+    def _visit(self, node: object) -> None:
+        if isinstance(node, Delete):
+            self._note(self._roots(node.operand), ESCAPES)
+        elif isinstance(node, RangeFor) and node.variable.type.reference and not node.variable.type.const:
+            self._note(self._roots(node.range) | self._place(node.range), ESCAPES)
+        super()._visit(node)
+
+    def _variable(self, node: Variable) -> None:
+        items = node.initializer.items if isinstance(node.initializer, InitList) else []
+        for argument in (*(node.arguments or ()), *items):
+            # A constructor may keep a reference, and write by it: a lock does.
+            self._note(self._roots(argument) | self._place(argument), ESCAPES)
+        super()._variable(node)
+
+    def _call(self, node: Call) -> None:
+        callee = node.callee
+        if isinstance(callee, Member) and callee.member not in _CONST_METHODS:
+            self._note(self._roots(callee.object) if callee.arrow else self._place(callee.object), ESCAPES)
+        super()._call(node)
+
+    def _argument(
+        self, name: str, position: int, pointer: bool, candidates: list[Function], inner: dict[str, int] | None
+    ) -> int:
+        if name in _OUTPUT and name not in self.macros:
+            return READS
+        if inner is None and not pointer:
+            return ESCAPES
+        return super()._argument(name, position, pointer, candidates, inner)

@@ -1,0 +1,97 @@
+"""A witness, run twice on the simulated device: in the order of the calls, and in the order that goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from streamsan.replay.held_back import HeldBack
+from streamsan.replay.layout import Layout
+from streamsan.replay.machine import Machine
+from streamsan.replay.places import Owner
+from streamsan.replay.policies import RefusedError, Scripted
+from streamsan.replay.program import Memory, NoReplayError, Step
+from streamsan.replay.runner import Name
+from streamsan.replay.script import Action, Do, Script
+from streamsan.replay.words import Seen, Words
+from streamsan.sim.executor.schedules import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one execution left behind."""
+
+    seen: Seen
+    content: Words | None
+    """of the memory that the finding is about, at the end; None where it is not there any more"""
+    owner: Owner | None = None
+    owned: Words | None = None
+    """the next owner's words at the end"""
+
+
+def layouts_of(steps: Iterable[Step]) -> dict[int, Layout]:
+    """Return the layout of every memory that the steps name."""
+    found: dict[int, Memory] = {}
+    for step in steps:
+        if step.memory is not None:
+            found[step.memory.number] = step.memory
+        for accesses in (step.accesses, *(node.accesses for node in step.nodes)):
+            for access in accesses:
+                found[access.memory.number] = access.memory
+    return {number: Layout(memory) for number, memory in found.items()}
+
+
+def run_wrong(script: Script, layouts: dict[int, Layout], name: Name) -> Outcome:
+    """Run the execution that goes wrong. Raises RefusedError where the program's own order does not allow it."""
+    return _run(script, script.wrong, layouts, name)
+
+
+def run_in_order(script: Script, layouts: dict[int, Layout], name: Name) -> Outcome | None:
+    """Run the same calls one after the other; None where the program itself asks for the wrong order."""
+    try:
+        return _run(script, script.in_order, layouts, name)
+    except RefusedError:
+        return None
+
+
+def run_all(steps: Sequence[Step], layouts: dict[int, Layout], policy: Policy, name: Name) -> Seen:
+    """Run a whole trace under a policy, and return what was seen."""
+    machine = Machine(layouts, policy, name)
+    for step in steps:
+        machine.issue(step)
+    machine.runner.drain()
+    return machine.runner.seen
+
+
+def _run(script: Script, actions: Iterable[Action], layouts: dict[int, Layout], name: Name) -> Outcome:
+    machine = Machine(layouts, Scripted(), name)
+    calls = HeldBack(machine, script.pending)
+    owner = content = None
+    try:
+        for action in actions:
+            match action.do:
+                case Do.ISSUE:
+                    machine.issue(script.steps[action.sequence])
+                case Do.TRY:
+                    calls.attempt(script.steps[action.sequence])
+                case Do.CATCH_UP if action.sequence in calls.held_back:
+                    calls.release(script.steps[action.sequence])
+                case Do.CATCH_UP if not machine.has_issued(script.steps[action.sequence]):
+                    machine.issue(script.steps[action.sequence])
+                case Do.FINISH:
+                    machine.runner.finish(machine.runner.tasks_of(action.sequence))
+                case Do.BEGIN:
+                    machine.runner.finish(machine.runner.tasks_of(action.sequence)[:1])
+                case Do.NODE:
+                    machine.runner.finish_node(action.sequence)
+                case Do.PENDING:
+                    if machine.runner.is_complete(action.sequence):
+                        raise RefusedError(f"{name(action.sequence)} is complete before")
+                case Do.LOOK if script.memory is not None:
+                    content = machine.runner.places.content(script.memory)
+                case Do.OWNER if script.memory is not None:
+                    step = script.steps[action.sequence]
+                    owner = machine.runner.places.next_owner(script.memory, machine.timeline_of(step))
+    except MemoryError as error:
+        raise NoReplayError("there is no room for its memory") from error
+    return Outcome(machine.runner.seen, content, owner, None if owner is None else machine.runner.places.owned(owner))

@@ -1,0 +1,37 @@
+"""Findings with what the replay of their witnesses showed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from streamsan.evidence.witness.plan import ORDERING
+from streamsan.evidence.witness.witness import Witness, witnesses
+from streamsan.findings.finding import Finding
+from streamsan.replay import Replay, replay
+
+PROPERTY = "replay"
+"""the property of a finding that says what its replay showed"""
+
+
+def with_replays(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings; those about order with a property that says which words went wrong, or why none is shown."""
+    every = list(findings)
+    return [
+        replace(finding, properties={**finding.properties, PROPERTY: said}) if said else finding
+        for finding, said in zip(every, map(_said, every, witnesses(every)), strict=True)
+    ]
+
+
+def _said(finding: Finding, answer: Witness | str) -> str:
+    if isinstance(answer, Witness):
+        return words_of(replay(answer))
+    about_order = finding.basis.case is not None and finding.basis.case.fact.code in ORDERING
+    return f"not possible: {answer}" if about_order else ""
+
+
+def words_of(shown: Replay) -> str:
+    """Return what a replay showed in one line."""
+    if shown.problem:
+        return f"not possible: {shown.problem}" if not shown.ran else shown.problem
+    return "; ".join(damage.text for damage in shown.damage)

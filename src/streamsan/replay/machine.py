@@ -1,0 +1,260 @@
+"""Performs the operations of a trace on the simulated device's executor: storage, timelines, scheduler.
+
+What is ordered before what is the executor's own business here, as in a simulated program: streams are first in, first
+out, events capture a stream, the default stream's rules, launches of one executable graph. Nothing of the order engine
+is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from streamsan.replay.graphs import Graphs
+from streamsan.replay.layout import Layout
+from streamsan.replay.policies import RefusedError
+from streamsan.replay.program import Step
+from streamsan.replay.runner import Name, Runner
+from streamsan.sim.executor.schedules import Policy
+from streamsan.sim.executor.tasks import ContextWork, Task, Timeline, closure
+from streamsan.sim.executor.timelines import Record
+from streamsan.vocabulary import FreeClass, MemoryKind, OperationKind, StreamKind, WaitClass
+
+LEGACY, PER_THREAD = 1, 2
+SUCCESS = 0
+
+
+@dataclass(slots=True)
+class _Thread:
+    issued: int = 0
+    """sequence number of its latest call"""
+    entered: int = 0
+    """sequence number of a call that waits before it does anything"""
+    inside: Sequence[Task] = ()
+    """what its latest call waits for: the next one is made when all of it is done"""
+
+
+@dataclass(slots=True)
+class _Process:
+    runner: Runner
+    contexts: dict[int, ContextWork] = field(default_factory=dict)
+    streams: dict[tuple[int, int, int], Timeline] = field(default_factory=dict)
+    """context (default streams only), thread (per-thread default stream only), handle"""
+    events: dict[int, Record | None] = field(default_factory=dict)
+    keys: dict[int, list[Task]] = field(default_factory=dict)
+    """sync key -> host functions whose bodies run under it"""
+    graphs: Graphs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.graphs = Graphs(self.runner, self.events, self.keys)
+
+
+class Machine:
+    """One execution. Steps are issued in some order; their work runs as the policy, or the runner, is told."""
+
+    def __init__(self, layouts: dict[int, Layout], policy: Policy, name: Name) -> None:
+        self.runner = Runner(layouts, policy, name)
+        self._threads: dict[int, _Thread] = {}
+        self._processes: dict[int, _Process] = {}
+        self._lines = 0
+
+    def _who(self, step: Step) -> tuple[_Thread, _Process]:
+        thread = self._threads.setdefault(step.thread, _Thread())
+        process = self._processes.get(step.process)
+        if process is None:
+            process = self._processes[step.process] = _Process(self.runner)
+        return thread, process
+
+    # -- issuing ----------------------------------------------------------------------------------
+    def issue(self, step: Step) -> None:
+        """Make the call. Raises RefusedError where its thread is still in an earlier one that the script lets wait."""
+        thread, process = self._who(step)
+        if thread.issued >= step.sequence:
+            raise RefusedError(f"{self.runner.name(step.sequence)} is issued out of its thread's order")
+        self.runner.wait(thread.inside)
+        thread.inside = ()
+        if step.succeeded:
+            if step.waits is WaitClass.BEFORE and thread.entered != step.sequence:
+                self.runner.wait(self._awaited(step, process))
+            # A wait is for what there is when the call is made, whatever other threads do meanwhile.
+            thread.inside = () if step.waits is WaitClass.BEFORE else self._awaited(step, process)
+            self._issue(step, thread, process)
+        thread.issued = step.sequence
+        self.runner.run_markers()
+        self.runner.scheduler.after_call()
+
+    def has_issued(self, step: Step) -> bool:
+        """Return whether the call was made. Calls of a thread are made in their order."""
+        thread = self._threads.get(step.thread)
+        return thread is not None and thread.issued >= step.sequence
+
+    def let_go_on(self, step: Step, pending: int) -> bool:
+        """Run what the thread of a step waits for, but not operation `pending`; return whether the call can be made."""
+        if self._is_held(step):
+            needed = closure(self._threads[step.thread].inside)
+            if any(task in needed for task in self.runner.tasks_of(pending)):
+                return False
+            self.runner.finish(sorted(needed, key=lambda task: task.number))
+        return True
+
+    def _is_held(self, step: Step) -> bool:
+        """Return whether the thread cannot make the call yet: it is still in an earlier one, or waits in this one."""
+        thread, process = self._who(step)
+        self.runner.run_markers()
+        if not all(task.done for task in thread.inside):
+            return True
+        if not step.succeeded or step.waits is not WaitClass.BEFORE:
+            return False
+        thread.entered, thread.inside = step.sequence, self._awaited(step, process)
+        return not all(task.done for task in thread.inside)
+
+    def _awaited(self, step: Step, process: _Process) -> Sequence[Task]:
+        """Return what the host waits for in a call, as things are now; but not work that the call itself issues."""
+        kind = OperationKind
+        match step.kind:
+            case kind.CONTEXT_SYNCHRONIZE:
+                return self._work(process, step.context).tails()
+            case kind.STREAM_SYNCHRONIZE:
+                return self._line(step, process).awaited()
+            case kind.STREAM_QUERY if step.status == SUCCESS:
+                return self._line(step, process).awaited()
+            case kind.EVENT_SYNCHRONIZE:
+                return _task_of(process.events.get(step.object))
+            case kind.EVENT_QUERY if step.status == SUCCESS:
+                return _task_of(process.events.get(step.object))
+            case kind.HOST_ACQUIRE:
+                return process.keys.get(step.object, [])
+        if step.stream and step.waits is WaitClass.BEFORE:
+            return self._line(step, process).awaited()
+        return []
+
+    def _issue(self, step: Step, thread: _Thread, process: _Process) -> None:
+        kind = OperationKind
+        match step.kind:
+            case kind.CONTEXT_DESTROY | kind.DEVICE_RESET:
+                self._end_context(step, process)
+            case kind.STREAM_CREATE:
+                self._create_stream(step, process)
+            case kind.STREAM_DESTROY:
+                process.streams.pop((0, 0, step.object), None)  # its work goes on (A-04)
+            case kind.EVENT_CREATE:
+                process.events[step.object] = None
+            case kind.EVENT_RECORD:
+                self._record(step, process)
+            case kind.STREAM_WAIT_EVENT:
+                self._wait_event(self._line(step, process), process.events.get(step.object))
+            case kind.ALLOC:
+                self._allocate(step, process)
+            case kind.FREE:
+                self._free(step, process)
+            case kind.GRAPH_INSTANTIATE | kind.GRAPH_UPDATE:
+                process.graphs.instantiate(step)
+            case kind.GRAPH_NODE_UPDATE:
+                process.graphs.update_node(step)
+            case kind.GRAPH_LAUNCH:
+                process.graphs.launch(step, self._line(step, process))
+            case kind.HOST_ACCESS:
+                self.runner.now(step.kind, step.sequence, step.accesses)
+            case kind.LAUNCH | kind.COPY | kind.MEMSET | kind.PREFETCH | kind.HOST_FUNCTION | kind.STREAM_MEMORY_OP:
+                self._enqueue(step, thread, process)
+
+    # -- contexts and streams ---------------------------------------------------------------------
+    @staticmethod
+    def _work(process: _Process, context: int) -> ContextWork:
+        return process.contexts.setdefault(context, ContextWork(None))
+
+    def _end_context(self, step: Step, process: _Process) -> None:
+        # What was pending may run still: that the call ends it, or waits for it, is not promised.
+        ended = process.contexts.pop(step.context, None)
+        process.streams = {key: line for key, line in process.streams.items() if line.work is not ended}
+        self.runner.places.end_context(step.context)
+
+    def _create_stream(self, step: Step, process: _Process) -> None:
+        blocking = step.detail != StreamKind.NON_BLOCKING
+        work = self._work(process, step.context)
+        process.streams[0, 0, step.object] = self._new_line(work, blocking=blocking)
+
+    def _new_line(self, work: ContextWork, *, blocking: bool, is_legacy: bool = False) -> Timeline:
+        self._lines += 1
+        return Timeline(self._lines, work, blocking=blocking, is_legacy=is_legacy)
+
+    def _line(self, step: Step, process: _Process) -> Timeline:
+        context, handle = step.context, step.stream
+        if handle == LEGACY:
+            work = self._work(process, context)
+            if work.legacy is None:
+                work.legacy = self._new_line(work, blocking=False, is_legacy=True)
+            return work.legacy
+        key = (context, step.thread, handle) if handle == PER_THREAD else (0, 0, handle)
+        line = process.streams.get(key)
+        if line is None:
+            # Whatever a caller hands in may be ordered against the default stream.
+            line = process.streams[key] = self._new_line(self._work(process, context), blocking=True)
+        return line
+
+    # -- events -----------------------------------------------------------------------------------
+    def _record(self, step: Step, process: _Process) -> None:
+        line = self._line(step, process)
+        task = self.runner.follow(step.sequence, line, None)
+        process.events[step.object] = Record(task, line.index, line.position, line.clock)
+
+    def _wait_event(self, line: Timeline, record: Record | None) -> None:
+        if record is not None:
+            line.join(record.timeline, record.position, record.clock)
+            if not record.task.done:
+                self.runner.mark(self.runner.scheduler.follow(line, "a wait for an event", None, (record.task,)))
+
+    # -- memory -----------------------------------------------------------------------------------
+    def _allocate(self, step: Step, process: _Process) -> None:
+        memory = step.memory
+        if memory is None:
+            return
+        if step.overlays:
+            self.runner.places.registered.add(memory.number)
+        elif memory.kind is MemoryKind.STREAM_ORDERED and step.stream:
+            task = self.runner.places.allocate_in_stream(memory, self._line(step, process))
+            self.runner.keep(step.sequence, task)
+        else:
+            self.runner.places.allocate(memory, step.context)
+
+    def _free(self, step: Step, process: _Process) -> None:
+        memory = step.memory
+        if memory is None:
+            return
+        if step.overlays:
+            self.runner.places.registered.discard(memory.number)
+        elif step.detail == FreeClass.ASYNC and step.stream:
+            task = self.runner.places.free_in_stream(memory, self._line(step, process))
+            if task is not None:
+                self.runner.keep(step.sequence, task)
+        else:
+            self.runner.free_now(step.sequence, memory, FreeClass(step.detail))
+
+    def timeline_of(self, step: Step) -> Timeline | None:
+        """Return the stream of a step that has run, None for what the host did itself."""
+        if not step.stream:
+            return None
+        return self._line(step, self._who(step)[1])
+
+    # -- work -------------------------------------------------------------------------------------
+    def _enqueue(self, step: Step, thread: _Thread, process: _Process) -> None:
+        runner = self.runner
+        if not step.stream:
+            runner.now(step.kind, step.sequence, step.accesses)
+            return
+        if step.kind is OperationKind.LAUNCH:
+            runner.follow_kernel(step, self._line(step, process))
+            return
+        # A copy that only waits for what came before has read its pageable source when it returns.
+        staged = step.waits is WaitClass.BEFORE and runner.reads_pageable(step.accesses)
+        make = runner.staged_body if staged else runner.body
+        body = make(step.kind, step.sequence, step.accesses)
+        task = runner.follow(step.sequence, self._line(step, process), body)
+        if step.kind is OperationKind.HOST_FUNCTION and step.object:
+            process.keys.setdefault(step.object, []).append(task)
+        if step.waits is WaitClass.COMPLETE:
+            thread.inside = [task]
+
+
+def _task_of(record: Record | None) -> Sequence[Task]:
+    return [] if record is None else [record.task]

@@ -1,0 +1,66 @@
+"""What replayed operations are called: the kernel by its name, everything with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from streamsan.replay.program import Node, Step
+from streamsan.rules.case import kernel_name
+from streamsan.trace import Trace
+from streamsan.vocabulary import NodeKind, OperationKind
+
+_NOUNS: dict[OperationKind | NodeKind, str] = {
+    OperationKind.COPY: "the copy",
+    OperationKind.MEMSET: "the fill",
+    OperationKind.PREFETCH: "the prefetch",
+    OperationKind.STREAM_MEMORY_OP: "the stream memory operation",
+    OperationKind.GRAPH_LAUNCH: "the graph launch",
+    OperationKind.EVENT_RECORD: "the record of an event",
+    OperationKind.ALLOC: "the allocation",
+    OperationKind.FREE: "the free",
+    OperationKind.HOST_ACCESS: "the host",
+    OperationKind.HOST_FUNCTION: "the host function",
+    NodeKind.COPY: "the copy node",
+    NodeKind.MEMSET: "the fill node",
+    NodeKind.HOST: "the host node",
+    NodeKind.ALLOC: "the allocation node",
+    NodeKind.FREE: "the free node",
+    NodeKind.EVENT_RECORD: "the node that records an event",
+    NodeKind.EVENT_WAIT: "the node that waits for an event",
+}
+_KERNELS = (OperationKind.LAUNCH, NodeKind.KERNEL)
+
+
+def called(trace: Trace, piece: Step | Node) -> str:
+    """Return the name of an operation or a node: "kernel `scale` (line 39)"."""
+    site = trace.site(piece.site)
+    if piece.kind in _KERNELS:
+        noun = f"kernel `{kernel_name(site.label)}`" if site.label else "a kernel"
+    else:
+        noun = _NOUNS.get(piece.kind, "a call")
+    return f"{noun} (line {site.line})" if site.line else noun
+
+
+def _told_apart(trace: Trace, piece: Step | Node, alike: Mapping[str, Collection[int]]) -> str:
+    """Return an operation's name; with its caller's line where a helper has made several that are called alike."""
+    name = called(trace, piece)
+    caller = trace.site(piece.site).caller
+    line = trace.site(caller).line if 0 < caller < piece.site else 0
+    return f"{name[:-1]}, from line {line})" if line and len(alike[name]) > 1 else name
+
+
+def names_of(trace: Trace, steps: Iterable[Step]) -> Callable[[int], str]:
+    """Return what gives each operation, by its sequence number, its name."""
+    pieces: dict[int, Step | Node] = {}
+    for step in steps:
+        pieces[step.sequence] = step
+        pieces.update((node.sequence, node) for node in step.nodes)
+    alike: dict[str, set[int]] = {}
+    for piece in pieces.values():
+        alike.setdefault(called(trace, piece), set()).add(piece.site)
+
+    def name(sequence: int) -> str:
+        piece = pieces.get(sequence)
+        return "other work" if piece is None else _told_apart(trace, piece, alike)
+
+    return name

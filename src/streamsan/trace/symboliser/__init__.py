@@ -1,0 +1,1 @@
+"""From addresses in a recording to functions, files and lines."""

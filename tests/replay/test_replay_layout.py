@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+from streamsan.replay.layout import MOST_WORDS, Layout
+from streamsan.replay.program import Access, Memory
+from streamsan.vocabulary import MemoryKind
+
+
+def memory(size: int) -> Memory:
+    return Memory(1, 1, MemoryKind.PLAIN, 0x1000, size, 0, 0)
+
+
+def access(of: Memory, begin: int, end: int) -> Access:
+    of.cuts.update((begin, end))
+    if not end:
+        of.starts.add(begin)
+    return Access(of, begin, end, reads=True, writes=True)
+
+
+def test_small_memory_has_the_words_that_it_has() -> None:
+    small = memory(100)
+    head, rest = access(small, 0, 40), access(small, 40, 0)
+    layout = Layout(small)
+    assert layout.words == 25
+    assert layout.range(head) == (0, 10)
+    assert layout.range(rest) == (10, 25)
+
+
+def test_large_memory_has_some_words_for_every_range() -> None:
+    large = memory(1 << 30)
+    parts = [access(large, number << 20, (number + 1) << 20) for number in range(64)]
+    layout = Layout(large)
+    ranges = [layout.range(part) for part in parts]
+    assert layout.words <= MOST_WORDS + 64
+    assert all(begin < end for begin, end in ranges)
+    assert all(end == begin for (_, end), (begin, _) in pairwise(ranges))
+    assert layout.range(access(large, 0, 64 << 20)) == (0, ranges[-1][1])
+
+
+def test_ranges_overlap_as_they_do_in_the_program() -> None:
+    large = memory(1 << 24)
+    one, two, apart = access(large, 0, 5000), access(large, 4000, 9000), access(large, 9000, 10000)
+    layout = Layout(large)
+    (a, b), (c, d), (e, f) = (layout.range(each) for each in (one, two, apart))
+    assert a < c < b < d <= e < f
+
+
+def test_an_access_of_unknown_extent_ends_where_another_begins() -> None:
+    large = memory(1 << 24)
+    first, second = access(large, 0, 0), access(large, 1 << 20, 0)
+    layout = Layout(large)
+    assert layout.range(first)[1] == layout.range(second)[0]
+    assert layout.range(second)[1] == layout.words
+
+
+def test_memory_of_unknown_size_has_words() -> None:
+    unknown = memory(0)
+    layout = Layout(unknown)
+    assert layout.words == MOST_WORDS
+    assert layout.range(access(memory(0), 0, 0)) == (0, MOST_WORDS)
