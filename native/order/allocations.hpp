@@ -46,7 +46,7 @@ struct alignas(64) Allocation {
     std::uint32_t context = none;
     Epoch made_at;  ///< on its stream, when stream-ordered
     Operation made;
-    std::uint8_t freed_by = 0;       ///< FreeClass, 0 while it lives
+    std::uint8_t freed_by = 0;  ///< FreeClass, 0 while it lives
     MemoryKind kind = MemoryKind::UNKNOWN;
     Marks marks;
     std::uint8_t inline_uses : 4 = 0;
@@ -114,7 +114,9 @@ public:
     }
     /// Remembers a use that later ones replaced: they may be of other parts. The oldest of too many is forgotten.
     void remember(Allocation& allocation, const RangedUse& use);
-    [[nodiscard]] std::vector<RangedUse>& earlier(const Allocation& allocation) { return parts_[index_of(allocation)].earlier; }
+    [[nodiscard]] std::vector<RangedUse>& earlier(const Allocation& allocation) {
+        return parts_[index_of(allocation)].earlier;
+    }
 
     [[nodiscard]] std::uint32_t index_of(const Allocation& allocation) const {
         return static_cast<std::uint32_t>(&allocation - records_.data());
@@ -127,7 +129,8 @@ public:
         }
     }
 
-    /// Calls visit(const Placed&, begin, end) for every use that is kept; `end` is 0 where not known how far it reaches.
+    /// Calls visit(const Placed&, begin, end) for every use that is kept; `end` is 0 where not known how far it
+    /// reaches.
     template <class Visit>
     void each_use(const Allocation& allocation, Visit&& visit) const {
         for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
@@ -143,7 +146,8 @@ public:
     template <class Visit>
     void each_earlier(const Allocation& allocation, Visit&& visit) const {
         if (!allocation.has_earlier()) return;
-        for (const RangedUse& ranged : parts_[index_of(allocation)].earlier) visit(ranged.use, ranged.begin, ranged.end);
+        for (const RangedUse& ranged : parts_[index_of(allocation)].earlier)
+            visit(ranged.use, ranged.begin, ranged.end);
     }
 
     [[gnu::always_inline]] inline void prefetch_base(std::uint64_t address) const { by_base_.prefetch(address); }

@@ -27,8 +27,8 @@ nb::tuple operation_tuple(const Engine& engine, const Operation& operation) {
 
 nb::object allocation_tuple(const AllocationFact& allocation) {
     if (!allocation.known) return nb::none();
-    return nb::make_tuple(allocation.address, allocation.size, allocation.generation, number(allocation.kind), allocation.assumed,
-                          allocation.context, allocation.site);
+    return nb::make_tuple(allocation.address, allocation.size, allocation.generation, number(allocation.kind),
+                          allocation.assumed, allocation.context, allocation.site);
 }
 
 nb::list fact_tuples(const Engine& engine) {
@@ -36,11 +36,12 @@ nb::list fact_tuples(const Engine& engine) {
     for (const Fact& fact : engine.facts()) {
         nb::list related;
         for (std::uint8_t i = 0; i < fact.related_count; ++i) {
-            related.append(nb::make_tuple(number(fact.related[i].role), operation_tuple(engine, fact.related[i].operation)));
+            related.append(
+                nb::make_tuple(number(fact.related[i].role), operation_tuple(engine, fact.related[i].operation)));
         }
         list.append(nb::make_tuple(fact.code, number(fact.variant), operation_tuple(engine, fact.operation), related,
-                                   allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
-                                   fact.unseen, fact.count, fact.cost));
+                                   allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed,
+                                   fact.may_be_equal, fact.unseen, fact.count, fact.cost));
     }
     return list;
 }
@@ -55,14 +56,16 @@ nb::list inside_tuples(const Engine& engine) {
 nb::list explanation_tuples(const Engine& engine) {
     nb::list list;
     for (const Engine::Explanation& each : engine.explanations()) {
-        list.append(nb::make_tuple(each.call.site, each.call.api, each.call.status, nb::bytes(each.text.data(), each.text.size())));
+        list.append(nb::make_tuple(each.call.site, each.call.api, each.call.status,
+                                   nb::bytes(each.text.data(), each.text.size())));
     }
     return list;
 }
 
 nb::list unmet_tuples(const Engine& engine) {
     nb::list list;
-    for (const Unmet& unmet : engine.unmet()) list.append(nb::make_tuple(number(unmet.sort), unmet.earlier, unmet.later));
+    for (const Unmet& unmet : engine.unmet())
+        list.append(nb::make_tuple(number(unmet.sort), unmet.earlier, unmet.later));
     return list;
 }
 
@@ -90,10 +93,9 @@ NB_MODULE(_engine, module) {
     nb::class_<Engine>(module, "Engine")
         .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&,
                       const std::vector<std::uint16_t>&, bool, std::uint64_t, std::uint64_t>(),
-             nb::arg("thread_process"),
-             nb::arg("requirements") = false, nb::arg("asking") = std::vector<std::uint16_t>(),
-             nb::arg("setting") = std::vector<std::uint16_t>(), nb::arg("recording") = false,
-             nb::arg("begins_at") = 0, nb::arg("without") = 0)
+             nb::arg("thread_process"), nb::arg("requirements") = false,
+             nb::arg("asking") = std::vector<std::uint16_t>(), nb::arg("setting") = std::vector<std::uint16_t>(),
+             nb::arg("recording") = false, nb::arg("begins_at") = 0, nb::arg("without") = 0)
         .def(
             "feed",
             [](Engine& engine, const Bytes& bytes) {
@@ -110,7 +112,9 @@ NB_MODULE(_engine, module) {
             nb::arg("sequence"))
         .def(
             "is_before",
-            [](const Engine& engine, std::uint64_t earlier, std::uint64_t asked) { return engine.watched().is_before(earlier, asked); },
+            [](const Engine& engine, std::uint64_t earlier, std::uint64_t asked) {
+                return engine.watched().is_before(earlier, asked);
+            },
             nb::arg("earlier"), nb::arg("asked"))
         .def_prop_ro("watch_is_cut", [](const Engine& engine) { return engine.watched().is_cut(); })
         .def("finish", &Engine::finish)

@@ -23,7 +23,11 @@ FactVariant variant_of(const Operation& operation) {
         default: return FactVariant::CAPTURE_STRUCTURE;
     }
     switch (operation.kind) {
-        case STREAM_SYNCHRONIZE: case STREAM_QUERY: case EVENT_SYNCHRONIZE: case EVENT_QUERY: case EVENT_ELAPSED:
+        case STREAM_SYNCHRONIZE:
+        case STREAM_QUERY:
+        case EVENT_SYNCHRONIZE:
+        case EVENT_QUERY:
+        case EVENT_ELAPSED:
         case CONTEXT_SYNCHRONIZE: return FactVariant::CAPTURE_WAIT;
         default: return FactVariant::CAPTURE_UNSAFE;
     }
@@ -36,13 +40,15 @@ void Engine::capture_begin(const Slot& slot, Thread& thread, Process& process, O
     if (index == none) return;
     operation.stream_name = streams_[index]->name;
     constexpr std::size_t most_captures = 256;
-    std::erase_if(process.captures, [&](const Capture& each) { return each.id == slot.object || each.stream == slot.stream; });
+    std::erase_if(process.captures,
+                  [&](const Capture& each) { return each.id == slot.object || each.stream == slot.stream; });
     if (process.captures.size() >= most_captures) process.captures.erase(process.captures.begin());
     process.captures.push_back({slot.object, slot.stream, false, operation});
 }
 
 void Engine::capture_end(const Slot& slot, Process& process) {
-    std::erase_if(process.captures, [&](const Capture& each) { return each.id == slot.object || each.stream == slot.stream; });
+    std::erase_if(process.captures,
+                  [&](const Capture& each) { return each.id == slot.object || each.stream == slot.stream; });
 }
 
 bool Engine::judge_refusal(const Slot& slot, Process& process, Operation& operation) {
@@ -52,8 +58,12 @@ bool Engine::judge_refusal(const Slot& slot, Process& process, Operation& operat
     }
     if (slot.status != not_supported) return false;
     switch (operation.kind) {
-        case OperationKind::GRAPH_INSTANTIATE: report_restriction(process, FactVariant::SECOND_EXEC, slot.address, operation); return true;
-        case OperationKind::GRAPH_CLONE: report_restriction(process, FactVariant::CLONED, slot.address, operation); return true;
+        case OperationKind::GRAPH_INSTANTIATE:
+            report_restriction(process, FactVariant::SECOND_EXEC, slot.address, operation);
+            return true;
+        case OperationKind::GRAPH_CLONE:
+            report_restriction(process, FactVariant::CLONED, slot.address, operation);
+            return true;
         case OperationKind::HANDLE_USE:
             if (slot.detail != static_cast<std::uint8_t>(HandleKind::GRAPH)) return false;
             report_restriction(process, FactVariant::AS_CHILD, slot.object, operation);
@@ -79,7 +89,8 @@ void Engine::judge_capture(const Slot& slot, Process& process, Operation& operat
     const bool silent = operation.status == capture_invalidated || (found != nullptr && found->broken);
     if (found != nullptr) found->broken = true;
     if (!silent) {
-        if (const std::uint32_t stream = slot.stream <= per_thread_handle ? none : process.streams.find(slot.stream); stream != none) {
+        if (const std::uint32_t stream = slot.stream <= per_thread_handle ? none : process.streams.find(slot.stream);
+            stream != none) {
             operation.stream_name = streams_[stream]->name;
         }
         Fact fact(302, variant_of(operation), operation);
@@ -90,7 +101,8 @@ void Engine::judge_capture(const Slot& slot, Process& process, Operation& operat
     if (ends) capture_end(slot, process);
 }
 
-void Engine::report_restriction(const Process& process, FactVariant variant, std::uint64_t graph, const Operation& operation) {
+void Engine::report_restriction(const Process& process, FactVariant variant, std::uint64_t graph,
+                                const Operation& operation) {
     Fact fact(306, variant, operation);
     const std::uint32_t index = process.graph_execs.find(graph);
     if (index != none && graph != 0) {
@@ -120,7 +132,8 @@ void Engine::announce_graph_free(Process& process, const Operation& operation, s
         graph_memory_[at].free_announced = true;
         return;
     }
-    if (allocation.kind == MemoryKind::GRAPH && (at == none || !graph_memory_[at].free_announced)) return;  // why is not known
+    if (allocation.kind == MemoryKind::GRAPH && (at == none || !graph_memory_[at].free_announced))
+        return;  // why is not known
     if (allocation.marks.free_reported) return;
     allocation.marks.free_reported = true;
     Fact fact(306, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD, operation);
@@ -131,7 +144,8 @@ void Engine::announce_graph_free(Process& process, const Operation& operation, s
     report(fact);
 }
 
-bool Engine::admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation, std::uint32_t index) {
+bool Engine::admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation,
+                              std::uint32_t index) {
     const Stream* stream = nullptr;
     const bool failed = slot.status != 0 && slot.status != status_unknown;
     if (slot.detail == static_cast<std::uint8_t>(FreeClass::ASYNC) && !failed) {

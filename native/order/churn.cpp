@@ -9,7 +9,8 @@ constexpr std::size_t most_pairs = 65536;
 
 }  // namespace
 
-void Churn::add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation, std::uint64_t cost) {
+void Churn::add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation,
+                std::uint64_t cost) {
     const std::uint64_t key = std::uint64_t{made.site} << 32 | freed.site;
     const std::uint32_t index = by_sites_.find(key);
     if (index != none) {
@@ -62,8 +63,10 @@ void Churn::add_turn(const Freed& turn, const Operation& wait, bool assumed) {
     pair.assumed |= assumed;
 }
 
-void Engine::note_round(const Process& process, const Allocation& allocation, const Operation& operation, std::uint64_t cost) {
-    const bool dear = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::PINNED || allocation.kind == MemoryKind::MANAGED;
+void Engine::note_round(const Process& process, const Allocation& allocation, const Operation& operation,
+                        std::uint64_t cost) {
+    const bool dear = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::PINNED ||
+                      allocation.kind == MemoryKind::MANAGED;
     if (!dear || allocation.marks.assumed || allocation.made.site == 0 || operation.site == 0) return;
     if (process.worker == none) return;
     const Operation& work = streams_[process.worker]->work.operation;
@@ -82,7 +85,8 @@ void Engine::note_ordered_free(const Process& process, const Allocation& allocat
 void Engine::note_next_round(const Process& process, const Thread& thread, const Operation& operation) {
     const Churn::Freed* const turn = churn_.next_turn(process.number, operation.site);
     if (turn == nullptr) return;
-    const bool waited = process.wait.sequence > turn->freed.operation.sequence && timeline(thread).clock.knows(turn->freed.epoch, contract);
+    const bool waited = process.wait.sequence > turn->freed.operation.sequence &&
+                        timeline(thread).clock.knows(turn->freed.epoch, contract);
     // Code that nobody can see may have set a threshold.
     churn_.add_turn(*turn, waited ? process.wait : Operation{}, process.opaque_version != 0);
 }

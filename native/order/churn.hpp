@@ -9,8 +9,8 @@
 
 namespace streamsan::order {
 
-/// Counts rounds of allocation, device work and free, by the sites of allocation and free. Those of stream-ordered memory
-/// count where the host waited before the next one: with no release threshold such a wait gives the memory back.
+/// Counts rounds of allocation, device work and free, by the sites of allocation and free. Those of stream-ordered
+/// memory count where the host waited before the next one: with no release threshold such a wait gives the memory back.
 class Churn {
 public:
     struct Pair {
@@ -20,8 +20,8 @@ public:
         AllocationFact allocation;
         std::uint64_t rounds;
         std::uint64_t cost;
-        Operation wait = {};            ///< stream-ordered memory: the latest wait between a free and the next allocation
-        std::uint64_t unwaited = 0;     ///< ... and how often there was none
+        Operation wait = {};         ///< stream-ordered memory: the latest wait between a free and the next allocation
+        std::uint64_t unwaited = 0;  ///< ... and how often there was none
         bool assumed = false;
 
         [[nodiscard]] bool each_turn_waits() const { return unwaited <= rounds / 2; }
@@ -36,7 +36,8 @@ public:
     };
 
     /// A free of memory that was used: `work` is the latest device work, and after the allocation. `cost` in ns.
-    void add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation, std::uint64_t cost);
+    void add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation,
+             std::uint64_t cost);
 
     void free_ordered(std::uint32_t process, const Freed& freed);
     /// The free that the next allocation at a site follows, null if there is none.

@@ -16,8 +16,8 @@ typedef std::int32_t Lanes __attribute__((vector_size(16)));
 /// Each relation has the edges of those before it and more: contract, visible, credited, all.
 enum Lane : int { contract = 0, credited = 1, all = 2, visible = 3 };
 
-/// Which relations an edge of a class belongs to: a promised edge is in every one, an observed one in `all` only. What code
-/// that nobody can see may have ordered is credited, but not visible.
+/// Which relations an edge of a class belongs to: a promised edge is in every one, an observed one in `all` only. What
+/// code that nobody can see may have ordered is credited, but not visible.
 constexpr Lanes contract_edge = {-1, -1, -1, -1};
 constexpr Lanes run_edge = {0, -1, -1, -1};
 constexpr Lanes opaque_edge = {0, -1, -1, 0};
@@ -85,9 +85,9 @@ private:
 };
 
 /// A timeline: a host thread or a stream.
-/// `tick` counts operations, not every one: operations between two moments at which somebody looked (`released`) share one,
-/// since nobody can know one of them without the others. So a component of a clock always stands for real operations, and a
-/// join that changes nothing really brings nothing.
+/// `tick` counts operations, not every one: operations between two moments at which somebody looked (`released`) share
+/// one, since nobody can know one of them without the others. So a component of a clock always stands for real
+/// operations, and a join that changes nothing really brings nothing.
 struct Timeline {
     Clock clock;
     std::uint32_t slot = 0;

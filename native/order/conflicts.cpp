@@ -27,16 +27,24 @@ Conflict overlap(const Access& one, const Access& other) {
 /// An array's address says nothing of its parts.
 bool has_plain_bytes(MemoryKind kind) {
     switch (kind) {
-        case MemoryKind::PLAIN: case MemoryKind::STREAM_ORDERED: case MemoryKind::MANAGED: case MemoryKind::MAPPED:
-        case MemoryKind::IPC: case MemoryKind::GRAPH: case MemoryKind::POOL_IMPORT: case MemoryKind::DEVICE_SYMBOL:
+        case MemoryKind::PLAIN:
+        case MemoryKind::STREAM_ORDERED:
+        case MemoryKind::MANAGED:
+        case MemoryKind::MAPPED:
+        case MemoryKind::IPC:
+        case MemoryKind::GRAPH:
+        case MemoryKind::POOL_IMPORT:
+        case MemoryKind::DEVICE_SYMBOL:
         case MemoryKind::UNKNOWN: return true;
         default: return host_side(kind);
     }
 }
 
-/// What a host function does to a buffer, nobody sees. Host memory does not migrate: to prefetch it says how far at most.
+/// What a host function does to a buffer, nobody sees. Host memory does not migrate: to prefetch it says how far at
+/// most.
 bool outside_conflicts(const Allocation& allocation, const Operation& operation) {
-    return operation.kind == OperationKind::HOST_FUNCTION || (operation.kind == OperationKind::PREFETCH && host_side(allocation.kind));
+    return operation.kind == OperationKind::HOST_FUNCTION ||
+           (operation.kind == OperationKind::PREFETCH && host_side(allocation.kind));
 }
 
 }  // namespace
@@ -45,7 +53,8 @@ Conflict conflict_of(const Access& one, const Access& other) {
     if (!writes(one.operation) && !writes(other.operation)) return Conflict::absent;
     if (one.atomic() && other.atomic()) return Conflict::absent;
     const Conflict found = overlap(one, other);
-    const bool certain = known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
+    const bool certain =
+        known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
     return found == Conflict::sure && !certain ? Conflict::possible : found;
 }
 
@@ -63,14 +72,17 @@ Conflict Engine::conflict_on(const Allocation& allocation, const Access& one, co
     // Copies of pageable memory are staged, in ways that are not promised.
     const bool staged = pageable(allocation.kind) && !allocation.marks.registered;
     // Kernels may be meant to meet where the host can see them: they poll, and use atomics of the whole system.
-    const bool shared = (host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED) && !one.exact() && !other.exact();
+    const bool shared =
+        (host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED) && !one.exact() && !other.exact();
     return staged || shared ? Conflict::possible : Conflict::sure;
 }
 
 bool Engine::may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) const {
     if (!recording_ || one.begin != other.begin || one.exact() || other.exact()) return false;
     if (known(one.operation) && known(other.operation)) return false;
-    const auto told = [](const Operation& operation) { return !operation.assumed() && (operation.reads_only() || !known(operation)); };
+    const auto told = [](const Operation& operation) {
+        return !operation.assumed() && (operation.reads_only() || !known(operation));
+    };
     if (!told(one.operation) || !told(other.operation)) return false;
     return has_plain_bytes(allocation.kind) && !host_side(allocation.kind) && allocation.kind != MemoryKind::MANAGED;
 }
@@ -78,26 +90,32 @@ bool Engine::may_conflict_unseen(const Allocation& allocation, const Access& one
 Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const {
     // Both operations say whether the overlap is sure: whoever reads the fact need not know how that was found.
     for (Operation* each : {&later, &earlier}) {
-        each->flags = static_cast<std::uint8_t>(found == Conflict::sure ? each->flags | touches_bit : each->flags & ~touches_bit);
+        each->flags =
+            static_cast<std::uint8_t>(found == Conflict::sure ? each->flags | touches_bit : each->flags & ~touches_bit);
     }
-    Fact fact(109, writes(later) && writes(earlier) ? FactVariant::CONFLICT_WRITE_WRITE : FactVariant::CONFLICT_READ_WRITE, later);
+    Fact fact(109,
+              writes(later) && writes(earlier) ? FactVariant::CONFLICT_WRITE_WRITE : FactVariant::CONFLICT_READ_WRITE,
+              later);
     fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, earlier);
     fact.allocation = describe(allocation);
     fact.assumed = found != Conflict::sure;
     return fact;
 }
 
-void Engine::judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock, const Access& later) {
+void Engine::judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
+                             const Access& later) {
     const bool reads = later.operation.reads_only();
     const auto open = [&](const Placed& use) {
-        const bool own = use.operation.sequence == later.operation.sequence;  // a kernel's other references are no other use
+        const bool own =
+            use.operation.sequence == later.operation.sequence;  // a kernel's other references are no other use
         return !own && !(reads && use.operation.reads_only()) && !clock.knows(use.epoch, contract);
     };
     bool any = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) any |= open(allocation.uses[i]);
     if (!any) return;
     const auto judge = [&](const Placed& use, std::uint64_t begin, std::uint64_t end) {
-        if (open(use)) judge_conflict(process, allocation, stream, clock, later, {use.operation, begin, end}, use.epoch);
+        if (open(use))
+            judge_conflict(process, allocation, stream, clock, later, {use.operation, begin, end}, use.epoch);
     };
     process.allocations.each_use(allocation, judge);
     process.allocations.each_earlier(allocation, judge);
@@ -105,27 +123,34 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         if (clock.knows(exec.last.epoch, contract)) return;
         for (const BakedAccess& each : baked.accesses) {
-            if (!each.host) judge_conflict(process, allocation, stream, clock, later, launched(each.access, exec.last.operation), exec.last.epoch);
+            if (!each.host)
+                judge_conflict(process, allocation, stream, clock, later, launched(each.access, exec.last.operation),
+                               exec.last.epoch);
         }
     });
 }
 
-void Engine::judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
-                            const Access& later, const Access& earlier, Epoch earlier_at) {
+void Engine::judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream,
+                            const Clock& clock, const Access& later, const Access& earlier, Epoch earlier_at) {
     if (process.value_ordered || allocation.marks.use_reported) return;
     if (outside_conflicts(allocation, later.operation) || outside_conflicts(allocation, earlier.operation)) return;
     if (verdict(clock, earlier_at) != Verdict::unordered) return;
     Conflict found = conflict_on(allocation, later, earlier);
-    // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only read.
+    // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only
+    // read.
     const bool one_reads = later.operation.reads_only() || earlier.operation.reads_only();
-    if (found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier)) found = Conflict::possible;
+    if (found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier))
+        found = Conflict::possible;
     if (found == Conflict::absent) return;
     Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
     // All that its stream has behind it is known, only not to what the kernel does without waiting.
     if (timeline(stream).clock.knows(earlier_at, contract)) fact.variant = FactVariant::CONFLICT_OVERTAKES;
-    else fact.may_be_equal = equal_streams(&stream, earlier.operation.stream_name) || maybe_awaited(process, earlier.operation, &stream);
+    else
+        fact.may_be_equal =
+            equal_streams(&stream, earlier.operation.stream_name) || maybe_awaited(process, earlier.operation, &stream);
     // A host function may have told another thread that the work before it is done.
-    fact.assumed |= stream.assumed || names_[earlier.operation.stream_name].assumed || process.host_function > earlier.operation.sequence;
+    fact.assumed |= stream.assumed || names_[earlier.operation.stream_name].assumed ||
+                    process.host_function > earlier.operation.sequence;
     report(fact);
 }
 

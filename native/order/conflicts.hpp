@@ -38,8 +38,8 @@ struct Access {
 
 enum class Conflict : std::uint8_t { absent, possible, sure };
 
-/// Streams often partition a buffer in ways that nobody can see: only what surely touches the same byte is sure, and what
-/// begins elsewhere is none.
+/// Streams often partition a buffer in ways that nobody can see: only what surely touches the same byte is sure, and
+/// what begins elsewhere is none.
 Conflict conflict_of(const Access& one, const Access& other);
 
 /// Whether an access may be one side of a sure conflict: its mode, and a byte that it touches, are known.

@@ -11,12 +11,14 @@ namespace {
 bool has_flag(const Slot& slot, SlotFlag flag) { return (slot.flags & static_cast<std::uint8_t>(flag)) != 0; }
 
 bool is_continuation(std::uint8_t kind) {
-    return kind == static_cast<std::uint8_t>(OperationKind::REFERENCES) || kind == static_cast<std::uint8_t>(OperationKind::TEXT);
+    return kind == static_cast<std::uint8_t>(OperationKind::REFERENCES) ||
+           kind == static_cast<std::uint8_t>(OperationKind::TEXT);
 }
 
-/// Of a further reference: the access may not happen. A recorder says CONDITIONAL of words that may be leftovers of the stack.
-constexpr auto doubtful_bits =
-    static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::ASSUMED) | static_cast<std::uint8_t>(SlotFlag::CONDITIONAL));
+/// Of a further reference: the access may not happen. A recorder says CONDITIONAL of words that may be leftovers of the
+/// stack.
+constexpr auto doubtful_bits = static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::ASSUMED) |
+                                                         static_cast<std::uint8_t>(SlotFlag::CONDITIONAL));
 
 /// Of a further reference. In a slot of its own the bit is that of a call that never returned.
 constexpr auto behind_bit = static_cast<std::uint8_t>(SlotFlag::BEHIND);
@@ -25,8 +27,17 @@ constexpr auto behind_bit = static_cast<std::uint8_t>(SlotFlag::BEHIND);
 bool names_memory(OperationKind kind) {
     using enum OperationKind;
     switch (kind) {
-        case ALLOC: case FREE: case LAUNCH: case COPY: case MEMSET: case PREFETCH: case HOST_ACCESS: case POINTER_LOST:
-        case ALLOC_ATTRIBUTE: case OPAQUE_CALL: case STREAM_MEMORY_OP: return true;
+        case ALLOC:
+        case FREE:
+        case LAUNCH:
+        case COPY:
+        case MEMSET:
+        case PREFETCH:
+        case HOST_ACCESS:
+        case POINTER_LOST:
+        case ALLOC_ATTRIBUTE:
+        case OPAQUE_CALL:
+        case STREAM_MEMORY_OP: return true;
         default: return false;
     }
 }
@@ -39,8 +50,8 @@ constexpr std::uint64_t calls(std::initializer_list<OperationKind> kinds) {
     return bits;
 }
 
-/// Whether the program itself called CUDA here. What a reader states of an unknown caller's objects, or of a context that
-/// came to be by itself, is no call.
+/// Whether the program itself called CUDA here. What a reader states of an unknown caller's objects, or of a context
+/// that came to be by itself, is no call.
 bool is_cuda_call(const Slot& slot) {
     using enum OperationKind;
     // Nearly every slot: one test of a bit, where a jump through a table would often be guessed wrong.
@@ -48,26 +59,47 @@ bool is_cuda_call(const Slot& slot) {
     if (slot.kind < 64 && (always >> slot.kind & 1U) != 0) return true;
     switch (static_cast<OperationKind>(slot.kind)) {
         case CALL:
-        case CONTEXT_DESTROY: case DEVICE_RESET: case CONTEXT_SYNCHRONIZE: case PEER_ENABLE:
-        case STREAM_DESTROY: case STREAM_SYNCHRONIZE: case STREAM_QUERY:
-        case EVENT_DESTROY: case EVENT_RECORD: case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE: case EVENT_QUERY:
-        case EVENT_ELAPSED: case HANDLE_USE: case HANDLE_CREATE: case HANDLE_DESTROY: case ALLOC_ATTRIBUTE:
-        case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
-        case CAPTURE_BEGIN: case CAPTURE_END: case GRAPH_INSTANTIATE: case GRAPH_UPDATE: case GRAPH_NODE_UPDATE: case GRAPH_LAUNCH:
-        case GRAPH_CLONE: case GRAPH_TRIM:
-            return true;
-        case CONTEXT_CREATE: case CONTEXT_CURRENT:
-            return slot.api != 0 && !has_flag(slot, SlotFlag::ASSUMED);
-        case STREAM_CREATE: case EVENT_CREATE:
-            return !has_flag(slot, SlotFlag::ASSUMED);
-        case ALLOC:
-            return !has_flag(slot, SlotFlag::ASSUMED) && !pageable(static_cast<MemoryKind>(slot.detail));
+        case CONTEXT_DESTROY:
+        case DEVICE_RESET:
+        case CONTEXT_SYNCHRONIZE:
+        case PEER_ENABLE:
+        case STREAM_DESTROY:
+        case STREAM_SYNCHRONIZE:
+        case STREAM_QUERY:
+        case EVENT_DESTROY:
+        case EVENT_RECORD:
+        case STREAM_WAIT_EVENT:
+        case EVENT_SYNCHRONIZE:
+        case EVENT_QUERY:
+        case EVENT_ELAPSED:
+        case HANDLE_USE:
+        case HANDLE_CREATE:
+        case HANDLE_DESTROY:
+        case ALLOC_ATTRIBUTE:
+        case LAUNCH:
+        case COPY:
+        case MEMSET:
+        case HOST_FUNCTION:
+        case PREFETCH:
+        case STREAM_MEMORY_OP:
+        case CAPTURE_BEGIN:
+        case CAPTURE_END:
+        case GRAPH_INSTANTIATE:
+        case GRAPH_UPDATE:
+        case GRAPH_NODE_UPDATE:
+        case GRAPH_LAUNCH:
+        case GRAPH_CLONE:
+        case GRAPH_TRIM: return true;
+        case CONTEXT_CREATE:
+        case CONTEXT_CURRENT: return slot.api != 0 && !has_flag(slot, SlotFlag::ASSUMED);
+        case STREAM_CREATE:
+        case EVENT_CREATE: return !has_flag(slot, SlotFlag::ASSUMED);
+        case ALLOC: return !has_flag(slot, SlotFlag::ASSUMED) && !pageable(static_cast<MemoryKind>(slot.detail));
         case FREE:
             return slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_HEAP) &&
                    slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_SCOPE) &&
                    slot.detail != static_cast<std::uint8_t>(FreeClass::POOL_BLOCK);
-        default:
-            return false;
+        default: return false;
     }
 }
 
@@ -97,8 +129,9 @@ bool acts_though_failed(OperationKind kind) {
 
 }  // namespace
 
-Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking,
-               const std::vector<std::uint16_t>& setting, bool recording, std::uint64_t begins_at, std::uint64_t without)
+Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements,
+               const std::vector<std::uint16_t>& asking, const std::vector<std::uint16_t>& setting, bool recording,
+               std::uint64_t begins_at, std::uint64_t without)
     : requirements_(requirements), recording_(recording), begins_at_(begins_at), edges_(without) {
     for (const std::uint16_t api : asking) asking_.set(api, 0);
     for (const std::uint16_t api : setting) setting_.set(api, 0);
@@ -139,21 +172,23 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
         if (more.kind != static_cast<std::uint8_t>(OperationKind::REFERENCES)) continue;
         if (more.count == 0 || more.count > 2) ++problems_;
         if (more.first_address != 0 && more.count >= 1) {
-            references_.push_back({more.first_address, more.first_size, more.first_generation,
-                                   static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & doubtful_bits) != 0,
-                                   static_cast<std::uint8_t>(more.first_mode & reference_bits), (more.first_mode & behind_bit) != 0});
+            references_.push_back(
+                {more.first_address, more.first_size, more.first_generation,
+                 static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & doubtful_bits) != 0,
+                 static_cast<std::uint8_t>(more.first_mode & reference_bits), (more.first_mode & behind_bit) != 0});
         }
         if (more.second_address != 0 && more.count >= 2) {
-            references_.push_back({more.second_address, more.second_size, more.second_generation,
-                                   static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & doubtful_bits) != 0,
-                                   static_cast<std::uint8_t>(more.second_mode & reference_bits), (more.second_mode & behind_bit) != 0});
+            references_.push_back(
+                {more.second_address, more.second_size, more.second_generation,
+                 static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & doubtful_bits) != 0,
+                 static_cast<std::uint8_t>(more.second_mode & reference_bits), (more.second_mode & behind_bit) != 0});
         }
     }
 }
 
 void Engine::feed(const unsigned char* bytes, std::size_t slots) {
-    // Allocations are met in no order that a cache could guess. What slots ahead will look up is brought in early: first the
-    // cell of the hash table, and when that is there the record it leads to.
+    // Allocations are met in no order that a cache could guess. What slots ahead will look up is brought in early:
+    // first the cell of the hash table, and when that is there the record it leads to.
     constexpr std::size_t far = 20;
     constexpr std::size_t near = 10;
     std::size_t brought_far = 0;
@@ -184,7 +219,8 @@ void Engine::feed(const unsigned char* bytes, std::size_t slots) {
         ++operations_;
         if (slot.thread >= threads_.size()) {
             ++problems_;
-        } else if (slot.kind == static_cast<std::uint8_t>(OperationKind::CALL) && slot.detail == static_cast<std::uint8_t>(CallClass::EXPLAINED)) {
+        } else if (slot.kind == static_cast<std::uint8_t>(OperationKind::CALL) &&
+                   slot.detail == static_cast<std::uint8_t>(CallClass::EXPLAINED)) {
             explain(slot, bytes + i * sizeof(Slot), more);
         } else {
             process = processes_[threads_[slot.thread].process].get();
@@ -229,8 +265,9 @@ void Engine::perform(const Slot& slot, Thread& thread) {
         finish_body(thread);
     }
     catch_up(thread, process);
-    Operation operation{slot.sequence, slot.site, 0, slot.api, slot.thread, slot.status,
-                        static_cast<OperationKind>(slot.kind), slot.flags};
+    Operation operation{
+        slot.sequence, slot.site, 0, slot.api, slot.thread, slot.status, static_cast<OperationKind>(slot.kind),
+        slot.flags};
     const bool asks = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;  // needs no device
     if (is_cuda_call(slot) && !asks) {
         const bool follows = !process.teardowns.empty() && follows_from_teardown(slot, thread, process, operation);
@@ -245,7 +282,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     using enum OperationKind;
     const auto kind = static_cast<OperationKind>(slot.kind);
     const bool failed = slot.status != 0 && slot.status != status_unknown;
-    if (failed || thread.failure.sequence != 0 || thread.failure_said != 0) watch_failure(slot, thread, process, operation, failed);
+    if (failed || thread.failure.sequence != 0 || thread.failure_said != 0)
+        watch_failure(slot, thread, process, operation, failed);
     if (failed && recording_) note_status(process, operation);
     if (failed && !acts_though_failed(kind)) {
         if (judge_refusal(slot, process, operation)) return;
@@ -312,14 +350,18 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case HOST_ACCESS: host_access(thread, process, operation); return;
         case ALLOC_ATTRIBUTE: return;
         case HOST_CLOCK: host_clock(thread, process, operation); return;
-        case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP:
-            work(slot, thread, process, operation);
-            return;
+        case LAUNCH:
+        case COPY:
+        case MEMSET:
+        case HOST_FUNCTION:
+        case PREFETCH:
+        case STREAM_MEMORY_OP: work(slot, thread, process, operation); return;
         case CAPTURE_BEGIN: capture_begin(slot, thread, process, operation); return;
         case CAPTURE_END: capture_end(slot, process); return;
         case GRAPH_INSTANTIATE: graph_instantiate(slot, thread, process, operation); return;
         case GRAPH_UPDATE: graph_update(slot, thread, process, operation); return;
-        case GRAPH_NODE: case GRAPH_EDGE: body_part(slot, thread, operation); return;
+        case GRAPH_NODE:
+        case GRAPH_EDGE: body_part(slot, thread, operation); return;
         case GRAPH_NODE_UPDATE: graph_node_update(slot, process, operation); return;
         case GRAPH_CLONE: return;
         case GRAPH_TRIM: process.trim = operation; return;
@@ -343,7 +385,8 @@ void Engine::finish() {
     }
     for (const std::unique_ptr<Process>& process : processes_) {
         if (process->ending.sequence == 0) continue;
-        switch_thread(static_cast<std::uint16_t>(process->ending_thread));  // other threads may have waited and freed since
+        switch_thread(
+            static_cast<std::uint16_t>(process->ending_thread));  // other threads may have waited and freed since
         judge_exit(threads_[process->ending_thread], *process, process->ending);
     }
     report_churn();

@@ -34,14 +34,14 @@ FactVariant free_variant(FreeClass family);
 
 class Engine {
 public:
-    /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` are the APIs by which a
-    /// program asks for the error of an earlier call, `setting` those that are called for an effect and have no kind of their own.
-    /// `recording`: the program ran, and the order of the numbers is that in which its threads' calls came; operations
-    /// numbered less than `begins_at` restate what was there before. Bits of `without`: kinds of edges that are left out, to
-    /// test the tests.
-    explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements, const std::vector<std::uint16_t>& asking = {},
-                    const std::vector<std::uint16_t>& setting = {}, bool recording = false, std::uint64_t begins_at = 0,
-                    std::uint64_t without = 0);
+    /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` are the APIs by
+    /// which a program asks for the error of an earlier call, `setting` those that are called for an effect and have no
+    /// kind of their own. `recording`: the program ran, and the order of the numbers is that in which its threads'
+    /// calls came; operations numbered less than `begins_at` restate what was there before. Bits of `without`: kinds of
+    /// edges that are left out, to test the tests.
+    explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements,
+                    const std::vector<std::uint16_t>& asking = {}, const std::vector<std::uint16_t>& setting = {},
+                    bool recording = false, std::uint64_t begins_at = 0, std::uint64_t without = 0);
 
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -74,7 +74,9 @@ public:
     };
     [[nodiscard]] const std::vector<Explanation>& explanations() const { return explanations_; }
     /// Asked before the first slot, for operations by sequence number; see Watch.
-    void watch(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early) { watch_.ask(sequences, early); }
+    void watch(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early) {
+        watch_.ask(sequences, early);
+    }
     [[nodiscard]] const Watch& watched() const { return watch_; }
 
 private:
@@ -108,7 +110,9 @@ private:
     bool arrive(const Slot& slot, Thread& thread);
     void enter_only(const Slot& slot, Thread& thread);
     /// What a recording says of something that was there before it, or before its present file.
-    [[nodiscard]] bool is_restated(const Slot& slot) const { return recording_ && (slot.api == 0 || slot.sequence < begins_at_); }
+    [[nodiscard]] bool is_restated(const Slot& slot) const {
+        return recording_ && (slot.api == 0 || slot.sequence < begins_at_);
+    }
     static void note_status(Process& process, const Operation& operation);
     void explain(const Slot& slot, const unsigned char* continuations, std::size_t count);
 
@@ -119,7 +123,8 @@ private:
     [[nodiscard]] bool in_context(const Thread& thread, std::uint32_t context) const;
     void begin_teardown(const Slot& slot, Thread& thread, std::uint32_t context, const Operation& operation, bool said);
     void witness_teardown(Teardown& teardown, Thread& other, const Operation& call);
-    /// Of a source: a call in a context of which no order says that it comes after the context's end, which another thread made.
+    /// Of a source: a call in a context of which no order says that it comes after the context's end, which another
+    /// thread made.
     void judge_late_call(const Thread& thread, Process& process, const Operation& operation);
     /// Whether a call fails because another thread took its context away, which was said there.
     bool follows_from_teardown(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
@@ -130,9 +135,10 @@ private:
     std::uint32_t new_timeline(const Timeline* creator);
     std::uint32_t context_of(Thread& thread, Process& process);
     std::uint32_t context_by_handle(Process& process, std::uint64_t handle);
-    std::uint32_t new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed, const Operation& made);
-    std::uint32_t new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind, bool assumed,
-                             const Thread& thread, const Operation& made);
+    std::uint32_t new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed,
+                              const Operation& made);
+    std::uint32_t new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind,
+                             bool assumed, const Thread& thread, const Operation& made);
     /// The stream a handle names, introduced on first use; `none` when it is dead (then it has been reported).
     std::uint32_t stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
         if (handle > per_thread_handle) {
@@ -146,14 +152,17 @@ private:
     void stream_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void end_stream(std::uint32_t index, const Operation& operation);
-    /// Orders the next operation of the stream after its issuer, the legacy stream's rules, bodies, opaque calls. Returns what
-    /// kernel is right before it, where nothing else is between.
+    /// Orders the next operation of the stream after its issuer, the legacy stream's rules, bodies, opaque calls.
+    /// Returns what kernel is right before it, where nothing else is between.
     LastKernel enter(Stream& stream, Thread& thread, std::uint32_t thread_index);
     void leave(Stream& stream);
     /// All that is on the stream, the bodies of its host functions included.
     Change learn_all(Stream& stream, Timeline& waiter, EdgeKind kind, Lanes relations);
-    /// How sure it is that the stream and the legacy default stream wait for each other: one of an unknown kind may not be blocking.
-    static Lanes blocking_edge(const Stream& stream) { return stream.kind == StreamKind::UNKNOWN ? run_edge : contract_edge; }
+    /// How sure it is that the stream and the legacy default stream wait for each other: one of an unknown kind may not
+    /// be blocking.
+    static Lanes blocking_edge(const Stream& stream) {
+        return stream.kind == StreamKind::UNKNOWN ? run_edge : contract_edge;
+    }
     Change learn_bodies(const Stream& stream, Timeline& waiter, Lanes relations = contract_edge);
     void catch_up(Stream& stream, const Process& process);
     [[nodiscard]] bool stale(const Stream& stream) const {
@@ -176,9 +185,12 @@ private:
     Change wait_for_stream(Timeline& host, Stream& stream, const Process& process);
     Change wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context);
     void observe_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context);
-    /// A wait for an event that is gone: said by SS205, so what the programmer meant to order with it is not said again.
+    /// A wait for an event that is gone: said by SS205, so what the programmer meant to order with it is not said
+    /// again.
     void wait_as_meant(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
-    void note_wait(const Operation& wait, bool needed, const Operation* record) { waits_.add(wait, needed || crowded_, record); }
+    void note_wait(const Operation& wait, bool needed, const Operation* record) {
+        waits_.add(wait, needed || crowded_, record);
+    }
     void host_release(const Slot& slot, Thread& thread, const Process& process);
     void host_acquire(const Slot& slot, Thread& thread, const Process& process);
     SyncKey& sync_key(std::uint64_t key);
@@ -194,45 +206,52 @@ private:
 
     // work.cpp: device work and host accesses
     void work(const Slot& slot, Thread& thread, Process& process, Operation& operation);
-    /// Under its sync key a host function's body knows what the stream has done before, and those it tells believe it over.
+    /// Under its sync key a host function's body knows what the stream has done before, and those it tells believe it
+    /// over.
     void reach_function(std::uint64_t key, Timeline& stream);
     void pass_function(std::uint64_t key, Timeline& stream, Epoch function);
-    /// A use by `stream` (null: by the host thread itself, complete when its call returns), which knows what `own` does.
-    /// `settled`: programs rely on it to be complete when its call returns, though that is not promised.
-    void use(Process& process, Thread& thread, const Stream* stream, const Timeline& own, const Reference& reference, Placed placed,
-             bool settled);
+    /// A use by `stream` (null: by the host thread itself, complete when its call returns), which knows what `own`
+    /// does. `settled`: programs rely on it to be complete when its call returns, though that is not promised.
+    void use(Process& process, Thread& thread, const Stream* stream, const Timeline& own, const Reference& reference,
+             Placed placed, bool settled);
     void use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use);
     void use_stale(std::uint32_t index, const Placed& use);
     /// A call that failed: that it was given memory that is gone is a mistake all the same.
     void judge_refused_use(Process& process, Thread& thread, const Operation& operation);
     /// Of a use that no promised order puts after the allocation: whether it is not known to be unordered either.
-    bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
-                           const Placed& use);
+    bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream,
+                           const Clock& clock, const Placed& use);
     /// Keeps a use of device memory; `clock` is what its stream knows.
     void keep_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
     /// In requirements mode: whatever comes later is asked for its order against every stream's latest use.
     void keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use);
     void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
-    [[gnu::noinline]] void remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old);
+    [[gnu::noinline]] void remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
+                                        const RangedUse& old);
     /// Keeps a use of host memory; an `access` that ends at 0 may reach to the end.
-    void keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
+    void keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
+                         const Clock& clock);
     void host_access(Thread& thread, Process& process, const Operation& operation);
     void host_clock(Thread& thread, Process& process, const Operation& operation);
-    void judge_host_access(Process& process, const Allocation& allocation, const Reference& reference, const Clock& clock,
-                           const Operation& operation);
+    void judge_host_access(Process& process, const Allocation& allocation, const Reference& reference,
+                           const Clock& clock, const Operation& operation);
 
     // memory.cpp: allocations and frees
     void allocate(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     void release(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     void release_ordered(const Slot& slot, Thread& thread, Process& process, Operation& operation, std::uint32_t index);
-    bool judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation, std::uint32_t index);
+    bool judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation,
+                       std::uint32_t index);
     void judge_second_free(Thread& thread, Allocation& allocation, const Operation& operation);
     bool judge_family(Allocation& allocation, FreeClass family, const Operation& operation);
-    void judge_owner(Thread& thread, Process& process, const Allocation& allocation, FreeClass family, const Operation& operation);
-    void judge_blocking(const Slot& slot, Thread& thread, const Allocation& allocation, std::uint32_t context, const Operation& operation);
+    void judge_owner(Thread& thread, Process& process, const Allocation& allocation, FreeClass family,
+                     const Operation& operation);
+    void judge_blocking(const Slot& slot, Thread& thread, const Allocation& allocation, std::uint32_t context,
+                        const Operation& operation);
     void pointer_lost(const Slot& slot, Process& process, const Operation& operation);
 
-    /// The memory is being freed: graphs that use it are stale, and if it is a graph's own it is not its launch's any more.
+    /// The memory is being freed: graphs that use it are stale, and if it is a graph's own it is not its launch's any
+    /// more.
     void end_use(Process& process, std::uint32_t index, const Operation& operation);
 
     // free_order.cpp: uses against the free
@@ -261,21 +280,25 @@ private:
 
     // conflicts.cpp: uses against uses
     /// `clock` is what the later use knows.
-    void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock, const Access& later);
-    void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock, const Access& later,
-                        const Access& earlier, Epoch earlier_at);
+    void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
+                         const Access& later);
+    void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
+                        const Access& later, const Access& earlier, Epoch earlier_at);
     /// What two accesses to an allocation are to each other, for memory of its kind.
     static Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
     /// Of a recording: whether they may be in each other's way though nobody knows what one of them does.
     [[nodiscard]] bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) const;
-    [[nodiscard]] Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const;
+    [[nodiscard]] Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later,
+                                     Operation earlier) const;
 
     // graphs.cpp: executable graphs and their bodies
     struct Baker {
         std::uint32_t exec;
         std::uint32_t baked;  ///< index in its list
     };
-    static std::uint32_t exec_by_handle(const Process& process, std::uint64_t handle) { return process.execs.find(handle); }
+    static std::uint32_t exec_by_handle(const Process& process, std::uint64_t handle) {
+        return process.execs.find(handle);
+    }
     std::uint32_t new_exec(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void graph_update(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
@@ -290,7 +313,8 @@ private:
     /// Reduces the body to what launches need: which memory, events and sync keys it uses.
     void summarise(Process& process, std::uint32_t index);
     static void note_record(GraphExec& exec, std::uint32_t number);
-    void bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen, FlatMap& seen_stale);
+    void bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen,
+              FlatMap& seen_stale);
     void link(Process& process, std::uint32_t index);
     void unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t allocation);
     void add_neighbours(std::uint32_t index, std::uint32_t baked, const Baker& other);
@@ -325,20 +349,23 @@ private:
     /// Gives the memory the life that the latest launch began; whether it lives.
     bool revive(Process& process, std::uint32_t index, GraphMemory& memory);
     /// Judges an access to a graph's own memory from outside; whether anything more is to be said of it.
-    bool admit_graph_memory(Process& process, std::uint32_t index, const Clock& clock, const Stream* stream, const Operation& operation,
-                            FactVariant variant);
+    bool admit_graph_memory(Process& process, std::uint32_t index, const Clock& clock, const Stream* stream,
+                            const Operation& operation, FactVariant variant);
     void note_outside_use(Process& process, std::uint32_t index);
     void note_outside_free(Process& process, std::uint32_t index);
     void take_back_memory(Process& process, GraphExec& exec, const Stream& stream, const Operation& operation);
-    void use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream, const Operation& operation);
+    void use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream,
+                            const Operation& operation);
     void free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed);
     void report_graph_leaks(Process& process, const Operation& operation, bool at_exit);
 
     // failures.cpp
-    void watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation, bool failed);
+    void watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation,
+                       bool failed);
 
     // churn.cpp
-    void note_round(const Process& process, const Allocation& allocation, const Operation& operation, std::uint64_t cost);
+    void note_round(const Process& process, const Allocation& allocation, const Operation& operation,
+                    std::uint64_t cost);
     /// The same for stream-ordered memory: its free, and the next allocation at the same place.
     void note_ordered_free(const Process& process, const Allocation& allocation, const Placed& freed);
     void note_next_round(const Process& process, const Thread& thread, const Operation& operation);
@@ -350,12 +377,14 @@ private:
     /// A call that failed because of what graphs and captures forbid; whether there is nothing else to judge.
     bool judge_refusal(const Slot& slot, Process& process, Operation& operation);
     void judge_capture(const Slot& slot, Process& process, Operation& operation);
-    void report_restriction(const Process& process, FactVariant variant, std::uint64_t graph, const Operation& operation);
+    void report_restriction(const Process& process, FactVariant variant, std::uint64_t graph,
+                            const Operation& operation);
     void announce_graph_free(Process& process, const Operation& operation, std::uint32_t index, bool failed);
-    bool admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation, std::uint32_t index);
+    bool admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation,
+                          std::uint32_t index);
 
-    /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included: those
-    /// stand for all that the graph does to the memory.
+    /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included:
+    /// those stand for all that the graph does to the memory.
     template <class Visit>
     void each_pending(const Process& process, const Allocation& allocation, Visit&& visit) {
         process.allocations.each_use(allocation, visit);
@@ -365,11 +394,13 @@ private:
             bool writes = false;
             bool reads = true;
             for (const BakedAccess& each : baked.accesses) {
-                writes |= each.access.operation.mode() == AccessMode::WRITE || each.access.operation.mode() == AccessMode::READ_WRITE;
+                writes |= each.access.operation.mode() == AccessMode::WRITE ||
+                          each.access.operation.mode() == AccessMode::READ_WRITE;
                 reads &= each.access.operation.reads_only();
             }
             const AccessMode mode = reads ? AccessMode::READ : writes ? AccessMode::READ_WRITE : AccessMode::OPAQUE;
-            launch.operation.flags = static_cast<std::uint8_t>((launch.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(mode));
+            launch.operation.flags = static_cast<std::uint8_t>(
+                (launch.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(mode));
             visit(static_cast<const Placed&>(launch), allocation.base, std::uint64_t{0});
         });
     }
@@ -390,9 +421,10 @@ private:
     // verdicts
     [[nodiscard]] static Verdict verdict(const Clock& clock, Epoch earlier);
     [[nodiscard]] bool equal_streams(const Stream* left, std::uint32_t right_name) const;
-    /// Whether a wait for a stream of an unknown caller may have covered the use, as far as the next operation is concerned: one
-    /// on `stream`, or one of the host.
-    [[nodiscard]] bool maybe_awaited(const Process& process, const Operation& use, const Stream* stream = nullptr) const;
+    /// Whether a wait for a stream of an unknown caller may have covered the use, as far as the next operation is
+    /// concerned: one on `stream`, or one of the host.
+    [[nodiscard]] bool maybe_awaited(const Process& process, const Operation& use,
+                                     const Stream* stream = nullptr) const;
     void note_unknown(Process& process, const Stream& stream, const Operation& operation) const {
         if (stream.assumed && !recording_) process.unknown_work = operation.sequence;
     }
@@ -409,15 +441,16 @@ private:
     bool recording_;
     std::uint64_t begins_at_;
     EdgeKinds edges_;
-    bool launched_ = false;  ///< kernels
-    std::uint32_t running_ = none;    ///< thread of the latest operation of a recording
+    bool launched_ = false;         ///< kernels
+    std::uint32_t running_ = none;  ///< thread of the latest operation of a recording
     std::uint32_t run_version_ = 1;
-    /// A program may start a thread for each task, and nobody says when one ends: further threads share the timelines of others. So
-    /// their calls seem ordered: silence, never a false finding; no wait is called redundant from then on.
+    /// A program may start a thread for each task, and nobody says when one ends: further threads share the timelines
+    /// of others. So their calls seem ordered: silence, never a false finding; no wait is called redundant from then
+    /// on.
     static constexpr std::size_t most_recorded_threads = 512;
     std::vector<std::uint32_t> thread_timelines_;
     bool crowded_ = false;
-    Clock run_;                       ///< what the other threads had seen when they stopped running
+    Clock run_;  ///< what the other threads had seen when they stopped running
     std::vector<Explanation> explanations_;
     std::uint32_t stream_numbers_ = 0;
     std::vector<Thread> threads_;
@@ -431,7 +464,8 @@ private:
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint32_t> spare_streams_;
     std::vector<std::unique_ptr<Event>> events_;
-    std::vector<std::uint32_t> destroyed_events_ = std::vector<std::uint32_t>(64, none);  ///< the latest ones: they keep their clocks
+    std::vector<std::uint32_t> destroyed_events_ =
+        std::vector<std::uint32_t>(64, none);  ///< the latest ones: they keep their clocks
     std::size_t destroyed_events_at_ = 0;
     std::vector<OtherHandle> handles_;
     std::vector<std::unique_ptr<Context>> contexts_;
@@ -450,8 +484,8 @@ private:
     std::vector<GraphMemory> graph_memory_;
     std::vector<std::uint32_t> spare_graph_memory_;
     FlatMap graph_memory_index_;  ///< key: process and allocation
-    FlatMap asking_;   ///< APIs
-    FlatMap setting_;  ///< APIs
+    FlatMap asking_;              ///< APIs
+    FlatMap setting_;             ///< APIs
     Churn churn_;
     Waits waits_;
     Watch watch_;

@@ -13,23 +13,26 @@ bool same_places(const Fact& left, const Fact& right) {
     }
     return std::equal(left.related.begin(), left.related.begin() + left.related_count, right.related.begin(),
                       [](const Related& a, const Related& b) {
-                          return a.role == b.role && a.operation.site == b.operation.site && a.operation.api == b.operation.api;
+                          return a.role == b.role && a.operation.site == b.operation.site &&
+                                 a.operation.api == b.operation.api;
                       });
 }
 
 std::uint64_t key_of(const Fact& fact) {
-    std::uint64_t key = spread(std::uint64_t{fact.code} << 40 | std::uint64_t{static_cast<std::uint8_t>(fact.variant)} << 32 |
-                               fact.operation.site);
+    std::uint64_t key = spread(std::uint64_t{fact.code} << 40 |
+                               std::uint64_t{static_cast<std::uint8_t>(fact.variant)} << 32 | fact.operation.site);
     key = spread(key ^ (std::uint64_t{fact.operation.api} << 32 | fact.allocation.site));
     for (std::uint8_t i = 0; i < fact.related_count; ++i) {
-        key = spread(key ^ (std::uint64_t{static_cast<std::uint8_t>(fact.related[i].role)} << 32 | fact.related[i].operation.site));
+        key = spread(key ^ (std::uint64_t{static_cast<std::uint8_t>(fact.related[i].role)} << 32 |
+                            fact.related[i].operation.site));
     }
     return key;
 }
 
 /// How little a fact leaves open: lower is more certain.
 int doubt(const Fact& fact) {
-    return (fact.unseen ? 16 : 0) + (fact.assumed ? 8 : 0) + (fact.may_be_equal ? 4 : 0) + static_cast<int>(fact.rests_on);
+    return (fact.unseen ? 16 : 0) + (fact.assumed ? 8 : 0) + (fact.may_be_equal ? 4 : 0) +
+           static_cast<int>(fact.rests_on);
 }
 
 }  // namespace

@@ -7,10 +7,14 @@ namespace {
 /// Answers, and attempts that a program makes to see whether they succeed.
 bool probing(std::int16_t status) {
     switch (status) {
-        case 600:                                // not ready
-        case 704: case 705:                      // peer access is enabled already, or not
-        case 708: case 712: case 713:            // context in use, memory registered already, or not
-        case 217: case 801: return true;         // not supported
+        case 600:  // not ready
+        case 704:
+        case 705:  // peer access is enabled already, or not
+        case 708:
+        case 712:
+        case 713:  // context in use, memory registered already, or not
+        case 217:
+        case 801: return true;                           // not supported
         default: return status >= 900 && status <= 908;  // SS302
     }
 }
@@ -19,10 +23,30 @@ bool probing(std::int16_t status) {
 bool has_effect(OperationKind kind) {
     using enum OperationKind;
     switch (kind) {
-        case ALLOC: case FREE: case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case GRAPH_LAUNCH: case GRAPH_INSTANTIATE:
-        case GRAPH_UPDATE: case STREAM_SYNCHRONIZE: case EVENT_SYNCHRONIZE: case CONTEXT_SYNCHRONIZE: case EVENT_RECORD:
-        case STREAM_WAIT_EVENT: case STREAM_CREATE: case EVENT_CREATE: case PEER_ENABLE: case CONTEXT_CREATE: case CONTEXT_CURRENT:
-        case HANDLE_CREATE: case PREFETCH: case STREAM_MEMORY_OP: case GRAPH_NODE_UPDATE: case CAPTURE_END: return true;
+        case ALLOC:
+        case FREE:
+        case LAUNCH:
+        case COPY:
+        case MEMSET:
+        case HOST_FUNCTION:
+        case GRAPH_LAUNCH:
+        case GRAPH_INSTANTIATE:
+        case GRAPH_UPDATE:
+        case STREAM_SYNCHRONIZE:
+        case EVENT_SYNCHRONIZE:
+        case CONTEXT_SYNCHRONIZE:
+        case EVENT_RECORD:
+        case STREAM_WAIT_EVENT:
+        case STREAM_CREATE:
+        case EVENT_CREATE:
+        case PEER_ENABLE:
+        case CONTEXT_CREATE:
+        case CONTEXT_CURRENT:
+        case HANDLE_CREATE:
+        case PREFETCH:
+        case STREAM_MEMORY_OP:
+        case GRAPH_NODE_UPDATE:
+        case CAPTURE_END: return true;
         default: return false;
     }
 }
@@ -30,7 +54,8 @@ bool has_effect(OperationKind kind) {
 /// Work that shows that the program goes on. To free and to destroy is how failures are handled.
 bool goes_on(OperationKind kind) {
     using enum OperationKind;
-    return kind == LAUNCH || kind == COPY || kind == MEMSET || kind == GRAPH_LAUNCH || kind == HOST_FUNCTION || kind == CAPTURE_BEGIN;
+    return kind == LAUNCH || kind == COPY || kind == MEMSET || kind == GRAPH_LAUNCH || kind == HOST_FUNCTION ||
+           kind == CAPTURE_BEGIN;
 }
 
 /// An update that is refused is how programs learn that a graph has to be instantiated anew: it counts only if the old
@@ -39,7 +64,8 @@ constexpr std::int16_t update_refused = 910;
 
 }  // namespace
 
-void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation, bool failed) {
+void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation,
+                           bool failed) {
     if (operation.kind == OperationKind::CALL && slot.detail == static_cast<std::uint8_t>(CallClass::UNREAD)) {
         // Whoever wrote the trace has seen all of the program: nobody looks at the status, whatever it is.
         Fact fact(601, FactVariant::UNCHECKED, operation);
@@ -52,12 +78,16 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& proc
     if (thread.failure.sequence != 0) {
         const bool asked = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;
         const bool refused = thread.failure.status == update_refused;
-        const bool replaced = refused && (operation.kind == OperationKind::GRAPH_INSTANTIATE ||
-                                          (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == thread.failed_object));
+        const bool replaced =
+            refused && (operation.kind == OperationKind::GRAPH_INSTANTIATE ||
+                        (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == thread.failed_object));
         const bool retries = thread.failure.kind == OperationKind::ALLOC;  // with less
-        // In a recording nobody sees that the program asks. But one that gives memory back, or gets some now, has noticed.
-        const bool handled = recording_ && retries && !failed && (operation.kind == OperationKind::FREE || operation.kind == OperationKind::ALLOC);
-        const bool elsewhere = refused && !(operation.kind == OperationKind::GRAPH_LAUNCH && slot.object == thread.failed_object);
+        // In a recording nobody sees that the program asks. But one that gives memory back, or gets some now, has
+        // noticed.
+        const bool handled = recording_ && retries && !failed &&
+                             (operation.kind == OperationKind::FREE || operation.kind == OperationKind::ALLOC);
+        const bool elsewhere =
+            refused && !(operation.kind == OperationKind::GRAPH_LAUNCH && slot.object == thread.failed_object);
         if (asked || replaced || handled) {
             thread.failure = {};
             thread.failure_said = 0;
@@ -70,14 +100,17 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& proc
             thread.failure = {};
         }
     }
-    const bool registers = operation.kind == OperationKind::ALLOC && slot.detail == static_cast<std::uint8_t>(MemoryKind::REGISTERED);
+    const bool registers =
+        operation.kind == OperationKind::ALLOC && slot.detail == static_cast<std::uint8_t>(MemoryKind::REGISTERED);
     const bool tried = recording_ && registers;  // whether memory can be registered is found out so
-    const bool effect = (has_effect(operation.kind) && !tried) || (operation.kind == OperationKind::CALL && setting_.find(slot.api) != none);
+    const bool effect = (has_effect(operation.kind) && !tried) ||
+                        (operation.kind == OperationKind::CALL && setting_.find(slot.api) != none);
     // What nobody asks for is returned again, and a failure brings others with it: it is said once.
     if (recording_ && !failed && effect) thread.failure_said = 0;
     // An error that stays is returned by every later call.
     if (process.broken) return;
-    if (failed && thread.failure.sequence == 0 && effect && !probing(slot.status) && slot.status != thread.failure_said) {
+    if (failed && thread.failure.sequence == 0 && effect && !probing(slot.status) &&
+        slot.status != thread.failure_said) {
         thread.failure = operation;
         thread.failed_object = slot.object;
     }

@@ -40,14 +40,17 @@ bool Engine::equal_streams(const Stream* left, std::uint32_t right_name) const {
     const StreamName& right = names_[right_name];
     // In a recording handles are what they were: streams whose creation nobody saw are different all the same.
     if (recording_ || left == nullptr || right_name == 0 || left->handle == right.handle) return false;
-    const auto is_default = [](StreamKind kind) { return kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD; };
+    const auto is_default = [](StreamKind kind) {
+        return kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
+    };
     return (left->assumed && (right.assumed || is_default(right.kind))) || (right.assumed && is_default(left->kind));
 }
 
 bool Engine::maybe_awaited(const Process& process, const Operation& use, const Stream* stream) const {
     if (recording_) return false;
     const StreamName& name = names_[use.stream_name];
-    // A stream of an unknown caller may be the legacy default stream: work on it, and a wait for it, covers the blocking streams.
+    // A stream of an unknown caller may be the legacy default stream: work on it, and a wait for it, covers the
+    // blocking streams.
     if (!name.assumed && name.kind != StreamKind::NON_BLOCKING && use.stream_name != 0) {
         const bool blocking = stream != nullptr && stream->kind != StreamKind::NON_BLOCKING;
         if ((blocking ? process.unknown_work : process.unknown_awaited) > use.sequence) return true;
@@ -66,20 +69,22 @@ AllocationFact Engine::describe(const Allocation& allocation) const {
     fact.context = allocation.context == none ? 0 : contexts_[allocation.context]->handle;
     fact.generation = allocation.generation;
     fact.site = allocation.made.site;
-    fact.kind = allocation.marks.registered ? MemoryKind::REGISTERED : allocation.kind;  // a registration pins what it covers
+    fact.kind =
+        allocation.marks.registered ? MemoryKind::REGISTERED : allocation.kind;  // a registration pins what it covers
     fact.assumed = allocation.marks.assumed;
     fact.known = true;
     return fact;
 }
 
-bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at, const Stream* stream,
-                         const Operation& operation) {
+bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at,
+                         const Stream* stream, const Operation& operation) {
     bool promised = true;
     each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
         promised = promised && at.knows(use.epoch, contract);
     });
     if (promised) return true;
-    const bool caller_decides = allocation.marks.assumed || operation.assumed() || (stream != nullptr && stream->assumed);
+    const bool caller_decides =
+        allocation.marks.assumed || operation.assumed() || (stream != nullptr && stream->assumed);
     // Of the uses that are not ordered, those that certainly are not speak first.
     struct Found {
         Fact fact;
@@ -100,7 +105,8 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
         require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
         // Code that was given the memory may have done anything with it: nothing is known of its uses.
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
-        const bool equal = equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation, stream);
+        const bool equal =
+            equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation, stream);
         const bool stray = recording_ && use.operation.assumed();  // no use for sure: the others speak without it
         Found& found = order == Verdict::unseen     ? unseen
                        : order == Verdict::observed ? (stray ? stray_observed : observed)
@@ -114,7 +120,8 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     if (certain.any || doubtful.any) {
         Found& found = certain.any ? certain : doubtful;
         found.fact.assumed = found.assumed;
-        allocation.marks.use_reported = !(recording_ && found.assumed);  // a use that may not have happened hides no other
+        allocation.marks.use_reported =
+            !(recording_ && found.assumed);  // a use that may not have happened hides no other
         report(found.fact);
         return false;
     }

@@ -19,9 +19,11 @@ constexpr std::size_t most_comparisons = 20'000'000;
 /// For each node the nodes that are before it, itself included.
 class Ancestors {
 public:
-    explicit Ancestors(const GraphBody& body) : words_((body.nodes.size() + 63) / 64), bits_(words_ * body.nodes.size()) {
+    explicit Ancestors(const GraphBody& body)
+        : words_((body.nodes.size() + 63) / 64), bits_(words_ * body.nodes.size()) {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> edges = body.edges;
-        std::sort(edges.begin(), edges.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
+        std::sort(edges.begin(), edges.end(),
+                  [](const auto& left, const auto& right) { return left.second < right.second; });
         std::size_t next = 0;
         for (std::size_t node = 0; node < body.nodes.size(); ++node) {
             std::uint64_t* row = &bits_[node * words_];
@@ -73,7 +75,8 @@ private:
     std::vector<Doubt> facts_;
 };
 
-/// Whether two nodes may touch the same bytes, by accesses that are known. Of two conditional ones perhaps only one runs.
+/// Whether two nodes may touch the same bytes, by accesses that are known. Of two conditional ones perhaps only one
+/// runs.
 bool worth_a_note(const Access& one, const Access& other) {
     constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
     return one.operation.mode() != AccessMode::OPAQUE && other.operation.mode() != AccessMode::OPAQUE &&
@@ -85,7 +88,8 @@ bool worth_a_note(const Access& one, const Access& other) {
 Access access_of(const BodyNode& node, const Reference& reference) {
     Access access{node.operation, reference.address, 0};
     constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
-    access.operation.flags = static_cast<std::uint8_t>((access.operation.flags & ~own) | static_cast<std::uint8_t>(reference.mode) | reference.flags);
+    access.operation.flags = static_cast<std::uint8_t>((access.operation.flags & ~own) |
+                                                       static_cast<std::uint8_t>(reference.mode) | reference.flags);
     if (reference.assumed || node.conditional()) access.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
     if (bulk(node.kind)) access.reach(reference.size);
     return access;
@@ -106,8 +110,11 @@ void Engine::body_part(const Slot& slot, Thread& thread, const Operation& operat
     }
     GraphBody& body = execs_[thread.building]->body;
     if (operation.kind == OperationKind::GRAPH_EDGE) {
-        const bool fits = slot.object >= 1 && slot.address <= most_nodes && slot.object < slot.address && body.edges.size() < most_edges;
-        if (fits && edges_.has(EdgeKind::node_to_node)) body.edges.emplace_back(static_cast<std::uint32_t>(slot.object - 1), static_cast<std::uint32_t>(slot.address - 1));
+        const bool fits = slot.object >= 1 && slot.address <= most_nodes && slot.object < slot.address &&
+                          body.edges.size() < most_edges;
+        if (fits && edges_.has(EdgeKind::node_to_node))
+            body.edges.emplace_back(static_cast<std::uint32_t>(slot.object - 1),
+                                    static_cast<std::uint32_t>(slot.address - 1));
         else if (!fits) ++problems_;
     } else if (slot.object != body.nodes.size() + 1 || body.nodes.size() >= most_nodes ||
                thread.building_references + references_.size() > most_references) {
@@ -153,7 +160,9 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
         if (touched.size() == 0) return;
     }
     // What was compared before, and is as it was, is not said again.
-    const auto news = [&](std::uint32_t one, std::uint32_t other) { return !changed_only || body.nodes[one].changed || body.nodes[other].changed; };
+    const auto news = [&](std::uint32_t one, std::uint32_t other) {
+        return !changed_only || body.nodes[one].changed || body.nodes[other].changed;
+    };
     bool needed = false;
     FlatMap seen;
     struct Kept {
@@ -203,24 +212,34 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
                 const Operation& node = use.access.operation;
                 if (!news(use.node, use.node)) continue;
                 if (!ancestors.before(here.alloc_node, use.node)) report_inside(allocation, node, nullptr);
-                else if (free != nullptr && !ancestors.before(use.node, here.free_node)) report_inside(allocation, node, &free->operation);
+                else if (free != nullptr && !ancestors.before(use.node, here.free_node))
+                    report_inside(allocation, node, &free->operation);
             }
-            if (free != nullptr && !changed_only && !ancestors.before(here.alloc_node, here.free_node)) report_inside(allocation, free->operation, nullptr);
+            if (free != nullptr && !changed_only && !ancestors.before(here.alloc_node, here.free_node))
+                report_inside(allocation, free->operation, nullptr);
         }
-        if (!here.writes || (!allocation.live() && allocation.kind != MemoryKind::GRAPH)) continue;  // SS303 says the latter
+        if (!here.writes || (!allocation.live() && allocation.kind != MemoryKind::GRAPH))
+            continue;  // SS303 says the latter
         // In topological order: what a later node is after, and covers, need not be compared again.
         std::vector<Kept> open;
         for (const Kept& use : here.kept) {
             if (comparisons > most_comparisons) break;
             comparisons += open.size() + 1;
             for (const Kept& earlier : open) {
-                if (earlier.node == use.node || !news(earlier.node, use.node) || ancestors.before(earlier.node, use.node)) continue;
-                if (body.nodes[use.node].kind == NodeKind::HOST || body.nodes[earlier.node].kind == NodeKind::HOST) continue;
+                if (earlier.node == use.node || !news(earlier.node, use.node) ||
+                    ancestors.before(earlier.node, use.node))
+                    continue;
+                if (body.nodes[use.node].kind == NodeKind::HOST || body.nodes[earlier.node].kind == NodeKind::HOST)
+                    continue;
                 Conflict found = conflict_on(allocation, use.access, earlier.access);
-                const bool kernels = body.nodes[use.node].kind == NodeKind::KERNEL && body.nodes[earlier.node].kind == NodeKind::KERNEL;
-                const bool unseen = found == Conflict::absent && kernels && may_conflict_unseen(allocation, use.access, earlier.access);
+                const bool kernels =
+                    body.nodes[use.node].kind == NodeKind::KERNEL && body.nodes[earlier.node].kind == NodeKind::KERNEL;
+                const bool unseen =
+                    found == Conflict::absent && kernels && may_conflict_unseen(allocation, use.access, earlier.access);
                 if (unseen) found = Conflict::possible;
-                else if (found == Conflict::absent || (found == Conflict::possible && !worth_a_note(use.access, earlier.access))) continue;
+                else if (found == Conflict::absent ||
+                         (found == Conflict::possible && !worth_a_note(use.access, earlier.access)))
+                    continue;
                 const Fact fact = conflict_fact(allocation, found, use.access.operation, earlier.access.operation);
                 if (found == Conflict::possible) {
                     doubts.add(fact, use.access.operation, earlier.access.operation);

@@ -31,7 +31,8 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     if (exec != nullptr) {
         // Launches of one executable graph are ordered among themselves.
         if (exec->launches != 0) {
-            if (exec->last.epoch.slot != own.slot) own.learn(exec->history, edges_.in(EdgeKind::launch_to_launch, contract_edge));
+            if (exec->last.epoch.slot != own.slot)
+                own.learn(exec->history, edges_.in(EdgeKind::launch_to_launch, contract_edge));
             own.learn(exec->last.epoch, edges_.in(EdgeKind::launch_to_launch, contract_edge));
         }
         for (const std::uint64_t event : exec->waits) join_event(process, own, event);
@@ -79,7 +80,9 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     for (const std::uint64_t name : exec->keys) {
         const std::uint64_t key = key_name(process, name);
         pass_function(key, own, placed.epoch);
-        if (std::any_of(stream.bodies.begin(), stream.bodies.end(), [key](const Body& body) { return body.key == key; })) continue;
+        if (std::any_of(stream.bodies.begin(), stream.bodies.end(),
+                        [key](const Body& body) { return body.key == key; }))
+            continue;
         if (stream.bodies.size() >= most_bodies) {
             learn_bodies(stream, own);
             stream.bodies.clear();
@@ -89,8 +92,9 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
 }
 
 void Engine::reach_tellers(Process& process, const GraphExec& exec, Timeline& own) {
-    // What a record node or a host node is after is a part of the launch. What was before the launch is promised; that the
-    // whole of it is done is believed: no order that is there is missed then, and no later wait seems to bring nothing.
+    // What a record node or a host node is after is a part of the launch. What was before the launch is promised; that
+    // the whole of it is done is believed: no order that is there is missed then, and no later wait seems to bring
+    // nothing.
     for (const std::uint64_t name : exec.keys) reach_function(key_name(process, name), own);
     for (const auto& [handle, last] : exec.records) {
         const std::uint32_t at = process.events.find(handle);
@@ -138,9 +142,11 @@ void Engine::report_stale(Process& process, GraphExec& exec, const Operation& op
 Access Engine::launched(const Access& access, const Operation& launch) {
     Access result = access;
     constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
-    const auto assumed = static_cast<std::uint8_t>(access.operation.flags & static_cast<std::uint8_t>(SlotFlag::ASSUMED));
+    const auto assumed =
+        static_cast<std::uint8_t>(access.operation.flags & static_cast<std::uint8_t>(SlotFlag::ASSUMED));
     result.operation = launch;
-    result.operation.flags = static_cast<std::uint8_t>((launch.flags & ~own) | (access.operation.flags & own) | assumed);
+    result.operation.flags =
+        static_cast<std::uint8_t>((launch.flags & ~own) | (access.operation.flags & own) | assumed);
     return result;
 }
 
@@ -159,7 +165,8 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
         bool ordered = true;
         if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed && !baked.ordered) {
             const Access use = launched(baked.surest().access, operation);
-            ordered = timeline(stream).clock.knows(allocation.made_at, contract) || check_after_alloc(process, allocation, stream, timeline(stream).clock, {use.operation, {}});
+            ordered = timeline(stream).clock.knows(allocation.made_at, contract) ||
+                      check_after_alloc(process, allocation, stream, timeline(stream).clock, {use.operation, {}});
             baked.ordered = true;  // later launches are after this one
         }
         if (!ordered) continue;
@@ -167,7 +174,8 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
             if (each.host) continue;
             const Access use = launched(each.access, operation);
             const auto judge = [&](const Placed& earlier, std::uint64_t begin, std::uint64_t end) {
-                judge_conflict(process, allocation, stream, timeline(stream).clock, use, {earlier.operation, begin, end}, earlier.epoch);
+                judge_conflict(process, allocation, stream, timeline(stream).clock, use,
+                               {earlier.operation, begin, end}, earlier.epoch);
             };
             process.allocations.each_use(allocation, judge);
             process.allocations.each_earlier(allocation, judge);
@@ -181,14 +189,18 @@ void Engine::look_at_neighbours(Process& process, GraphExec& exec, Stream& strea
     const Clock& clock = timeline(stream).clock;
     for (const Neighbour& each : exec.neighbours) {
         const GraphExec& other = *execs_[each.exec];
-        if (other.incarnation != each.incarnation || !other.alive || other.launches == 0 || clock.knows(other.last.epoch, contract)) continue;
+        if (other.incarnation != each.incarnation || !other.alive || other.launches == 0 ||
+            clock.knows(other.last.epoch, contract))
+            continue;
         if (each.mine >= exec.baked.size() || each.theirs >= other.baked.size()) continue;
         const Baked& mine = exec.baked[each.mine];
-        if (mine.made == 0 || mine.made != other.baked[each.theirs].made || other.launches <= other.baked[each.theirs].since) continue;
+        if (mine.made == 0 || mine.made != other.baked[each.theirs].made ||
+            other.launches <= other.baked[each.theirs].since)
+            continue;
         const Allocation& allocation = process.allocations[mine.allocation];
         if (allocation.made.sequence != mine.made || !allocation.live()) continue;
-        judge_conflict(process, allocation, stream, timeline(stream).clock, launched(each.my_access, operation), launched(each.their_access, other.last.operation),
-                       other.last.epoch);
+        judge_conflict(process, allocation, stream, timeline(stream).clock, launched(each.my_access, operation),
+                       launched(each.their_access, other.last.operation), other.last.epoch);
     }
 }
 
@@ -198,7 +210,8 @@ void Engine::require_launch(Process& process, GraphExec& exec, const Stream& str
         if (baked.made == 0) continue;
         const Allocation& allocation = process.allocations[baked.allocation];
         if (allocation.made.sequence != baked.made || !allocation.live()) continue;
-        if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed && !clock.knows(allocation.made_at, contract)) {
+        if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed &&
+            !clock.knows(allocation.made_at, contract)) {
             require(Unmet::Sort::alloc_use, allocation.made.sequence, operation.sequence);
         }
         each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
@@ -242,7 +255,8 @@ void Engine::end_baked(Process& process, std::uint32_t index, const Operation& f
     constexpr std::size_t most_stale = 256;
     for (const Baker& each : *list) {
         GraphExec& exec = *execs_[each.exec];
-        if (!exec.alive || each.baked >= exec.baked.size() || exec.baked[each.baked].made != allocation.made.sequence) continue;
+        if (!exec.alive || each.baked >= exec.baked.size() || exec.baked[each.baked].made != allocation.made.sequence)
+            continue;
         Baked& baked = exec.baked[each.baked];
         baked.made = 0;
         if (exec.stale.size() >= most_stale || baked.accesses.empty()) continue;

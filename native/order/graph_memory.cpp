@@ -66,11 +66,14 @@ void Engine::claim_memory(Process& process, std::uint32_t index) {
         const std::uint32_t allocation = process.allocations.at_base(node.references.front().address);
         if (allocation == none || process.allocations[allocation].kind != MemoryKind::GRAPH) continue;
         const std::uint32_t generation = node.references.front().generation;
-        if (generation != 0 && process.allocations[allocation].generation != 0 && generation != process.allocations[allocation].generation) continue;
+        if (generation != 0 && process.allocations[allocation].generation != 0 &&
+            generation != process.allocations[allocation].generation)
+            continue;
         const std::uint32_t at = graph_memory_of(process, allocation);
         if (at == none || graph_memory_[at].exec == index) continue;
         GraphMemory& memory = graph_memory_[at];
-        if (memory.exec != none) std::erase(execs_[memory.exec]->own, at);  // its executable graph is gone, and this is the next one
+        if (memory.exec != none)
+            std::erase(execs_[memory.exec]->own, at);  // its executable graph is gone, and this is the next one
         memory.exec = index;
         memory.freed_inside = memory.may_be_freed_inside = memory.listed = false;
         memory.seen = exec.launches;
@@ -87,9 +90,10 @@ void Engine::claim_memory(Process& process, std::uint32_t index) {
         memory.free_node = node.operation;
         (node.conditional() ? memory.may_be_freed_inside : memory.freed_inside) = true;
     }
-    exec.kept_by_launch = static_cast<std::size_t>(std::count_if(exec.own.begin(), exec.own.end(), [&](std::uint32_t memory) {
-        return !graph_memory_[memory].freed_inside && !graph_memory_[memory].may_be_freed_inside;
-    }));
+    exec.kept_by_launch =
+        static_cast<std::size_t>(std::count_if(exec.own.begin(), exec.own.end(), [&](std::uint32_t memory) {
+            return !graph_memory_[memory].freed_inside && !graph_memory_[memory].may_be_freed_inside;
+        }));
 }
 
 void Engine::report_inside(const Allocation& allocation, const Operation& node, const Operation* free) {
@@ -97,7 +101,8 @@ void Engine::report_inside(const Allocation& allocation, const Operation& node, 
     fact.with(RelatedRole::ALLOC, allocation.made);
     if (free != nullptr) fact.with(RelatedRole::FREE, *free);
     fact.allocation = describe(allocation);
-    fact.assumed = node.assumed() || (node.flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0 || allocation.marks.assumed;
+    fact.assumed = node.assumed() || (node.flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0 ||
+                   allocation.marks.assumed;
     report(fact);
 }
 
@@ -111,7 +116,9 @@ void Engine::judge_relaunch(Process& process, GraphExec& exec, const Operation& 
         if (memory.may_be_freed_inside || !graph_memory_alive(process, memory)) continue;
         const Allocation& allocation = process.allocations[memory.allocation];
         Fact fact(301, FactVariant::NONE, operation);
-        fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, exec.last.operation).with(RelatedRole::CREATE, exec.made);
+        fact.with(RelatedRole::ALLOC, allocation.made)
+            .with(RelatedRole::USE, exec.last.operation)
+            .with(RelatedRole::CREATE, exec.made);
         fact.allocation = describe(allocation);
         // Code that was given the memory may have freed it.
         fact.assumed = operation.assumed() || allocation.marks.escaped || (!failed && process.opaque_version != 0);
@@ -144,7 +151,8 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
     const GraphExec* const exec = memory.exec == none ? nullptr : execs_[memory.exec].get();
     if (exec == nullptr || exec->launches == 0 || memory.freed_inside) {
         // Code that nobody can see may have launched it: then nothing is known of the memory's life.
-        const bool launched_unseen = (exec == nullptr || exec->launches == 0) && process.opaque_version != memory.opaque_version;
+        const bool launched_unseen =
+            (exec == nullptr || exec->launches == 0) && process.opaque_version != memory.opaque_version;
         if (memory.not_alive_said || launched_unseen) return false;
         memory.not_alive_said = !(recording_ && operation.assumed());
         Fact fact(304, FactVariant::GRAPH_NOT_ALIVE, operation);
@@ -161,15 +169,18 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
     const Verdict order = verdict(clock, launch);
     if (order == Verdict::contract) return true;
     require(Unmet::Sort::alloc_use, exec->last.operation.sequence, operation.sequence);
-    if (order == Verdict::run || order == Verdict::observed || (order == Verdict::unseen && allocation.marks.escaped)) return true;
+    if (order == Verdict::run || order == Verdict::observed || (order == Verdict::unseen && allocation.marks.escaped))
+        return true;
     if (allocation.marks.use_reported) return true;
     allocation.marks.use_reported = !(recording_ && operation.assumed());
     Fact fact(304, variant, operation);
     fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, exec->last.operation);
     fact.allocation = describe(allocation);
     fact.unseen = order == Verdict::unseen;
-    fact.assumed = fact.unseen || operation.assumed() || (stream != nullptr && stream->assumed) || names_[exec->last.operation.stream_name].assumed;
-    fact.may_be_equal = equal_streams(stream, exec->last.operation.stream_name) || maybe_awaited(process, exec->last.operation, stream);
+    fact.assumed = fact.unseen || operation.assumed() || (stream != nullptr && stream->assumed) ||
+                   names_[exec->last.operation.stream_name].assumed;
+    fact.may_be_equal =
+        equal_streams(stream, exec->last.operation.stream_name) || maybe_awaited(process, exec->last.operation, stream);
     report(fact);
     return true;
 }
@@ -208,25 +219,32 @@ void Engine::take_back_memory(Process& process, GraphExec& exec, const Stream& s
             Fact fact(304, FactVariant::GRAPH_FREE, operation);
             fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
             fact.allocation = describe(allocation);
-            fact.assumed = operation.assumed() || use.operation.assumed() || stream.assumed || names_[use.operation.stream_name].assumed;
-            fact.may_be_equal = equal_streams(&stream, use.operation.stream_name) || maybe_awaited(process, use.operation, &stream);
+            fact.assumed = operation.assumed() || use.operation.assumed() || stream.assumed ||
+                           names_[use.operation.stream_name].assumed;
+            fact.may_be_equal =
+                equal_streams(&stream, use.operation.stream_name) || maybe_awaited(process, use.operation, &stream);
             report(fact);
         });
     }
     exec.outside_used.clear();
 }
 
-void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream, const Operation& operation) {
+void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream,
+                                const Operation& operation) {
     for (const auto& [at, made, number] : exec.foreign) {
         const GraphMemory& memory = graph_memory_[at];
         const BodyNode& node = exec.body.nodes[number];
-        if (memory.made != made || process.allocations[memory.allocation].made.sequence != made) continue;  // nobody knows of it any more
+        if (memory.made != made || process.allocations[memory.allocation].made.sequence != made)
+            continue;  // nobody knows of it any more
         const bool frees = node.kind == NodeKind::FREE;
         const Clock& clock = timeline(stream).clock;
-        if (!admit_graph_memory(process, memory.allocation, clock, &stream, operation, frees ? FactVariant::GRAPH_FREE : FactVariant::GRAPH_USE)) continue;
+        if (!admit_graph_memory(process, memory.allocation, clock, &stream, operation,
+                                frees ? FactVariant::GRAPH_FREE : FactVariant::GRAPH_USE))
+            continue;
         if (frees) continue;
         Operation use = operation;
-        use.flags = static_cast<std::uint8_t>((use.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(node.references.front().mode));
+        use.flags = static_cast<std::uint8_t>((use.flags & ~(mode_bits | reference_bits)) |
+                                              static_cast<std::uint8_t>(node.references.front().mode));
         const std::uint32_t index = memory.allocation;
         Allocation& allocation = process.allocations[index];
         const Placed placed{use, timeline(stream).advance()};
@@ -242,10 +260,13 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
 void Engine::free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed) {
     for (const auto& [at, made, number] : exec.foreign) {
         const GraphMemory& memory = graph_memory_[at];
-        if (memory.made != made || exec.body.nodes[number].kind != NodeKind::FREE || exec.body.nodes[number].conditional()) continue;
+        if (memory.made != made || exec.body.nodes[number].kind != NodeKind::FREE ||
+            exec.body.nodes[number].conditional())
+            continue;
         const std::uint32_t index = memory.allocation;
         Allocation& allocation = process.allocations[index];
-        if (allocation.made.sequence != memory.made || !allocation.live() || memory.exec == none || memory.freed_inside) continue;
+        if (allocation.made.sequence != memory.made || !allocation.live() || memory.exec == none || memory.freed_inside)
+            continue;
         judge_order(process, allocation, FreeClass::ASYNC, timeline(stream).clock, &stream, placed.operation);
         note_outside_free(process, index);
         process.allocations.retire(index, static_cast<std::uint8_t>(FreeClass::ASYNC), placed, placed);
@@ -259,7 +280,8 @@ void Engine::report_graph_leaks(Process& process, const Operation& operation, bo
         const GraphExec& exec = *execs_[memory.exec];
         const Allocation& allocation = process.allocations[memory.allocation];
         if (allocation.marks.escaped || allocation.marks.assumed || memory.may_be_freed_inside) continue;
-        const std::uint32_t graph = process.handles.find(exec.graph ^ std::uint64_t{static_cast<std::uint8_t>(HandleKind::GRAPH)} << 56);
+        const std::uint32_t graph =
+            process.handles.find(exec.graph ^ std::uint64_t{static_cast<std::uint8_t>(HandleKind::GRAPH)} << 56);
         const bool graph_lives = exec.graph != 0 && graph != none && handles_[graph].alive;
         const bool survives = !exec.alive && !graph_lives;
         // With automatic frees each launch frees what the last one left: that a program relies on it is no mistake.
@@ -267,7 +289,8 @@ void Engine::report_graph_leaks(Process& process, const Operation& operation, bo
         if (!survives && !unfreed) continue;
         memory.said = true;
         Fact fact(survives ? 402 : 305, survives ? FactVariant::SURVIVES_GRAPH : FactVariant::NO_FREE, allocation.made);
-        fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, survives ? exec.last.operation : exec.first_launch);
+        fact.with(RelatedRole::ALLOC, allocation.made)
+            .with(RelatedRole::USE, survives ? exec.last.operation : exec.first_launch);
         if (survives) {
             fact.with(RelatedRole::DESTROY, exec.destroyed);
             if (process.trim.sequence > exec.destroyed.sequence) fact.with(RelatedRole::SYNC, process.trim);
@@ -276,7 +299,8 @@ void Engine::report_graph_leaks(Process& process, const Operation& operation, bo
             fact.with(RelatedRole::CREATE, exec.made);
         }
         fact.allocation = describe(allocation);
-        fact.assumed = operation.assumed() || allocation.made.assumed() || (process.blind && process.opaque_version != 0);
+        fact.assumed =
+            operation.assumed() || allocation.made.assumed() || (process.blind && process.opaque_version != 0);
         report(fact);
     }
 }

@@ -20,7 +20,9 @@ bool comes_last(const GraphBody& body, std::uint32_t number) {
     return std::find(before.begin(), before.end(), false) == before.end();
 }
 
-std::uint64_t allocation_key(std::uint32_t process, std::uint32_t allocation) { return std::uint64_t{process} << 32 | allocation; }
+std::uint64_t allocation_key(std::uint32_t process, std::uint32_t allocation) {
+    return std::uint64_t{process} << 32 | allocation;
+}
 
 }  // namespace
 
@@ -46,14 +48,16 @@ void Engine::summarise(Process& process, std::uint32_t index) {
     FlatMap seen_stale;
     const auto note = [](std::vector<std::uint64_t>& list, std::uint64_t value) {
         constexpr std::size_t most = 256;
-        if (value != 0 && list.size() < most && std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+        if (value != 0 && list.size() < most && std::find(list.begin(), list.end(), value) == list.end())
+            list.push_back(value);
     };
     for (std::uint32_t number = 0; number < exec.body.nodes.size(); ++number) {
         const BodyNode& node = exec.body.nodes[number];
         if (node.kind == NodeKind::EVENT_WAIT && !node.conditional()) note(exec.waits, node.object);
         if (node.kind == NodeKind::EVENT_RECORD && !node.conditional()) note_record(exec, number);
         if (node.kind == NodeKind::HOST) note(exec.keys, node.object);
-        exec.tells_unseen |= (node.kind == NodeKind::HOST && node.object == 0) || node.kind == NodeKind::STREAM_MEMORY_OP || node.kind == NodeKind::OPAQUE;
+        exec.tells_unseen |= (node.kind == NodeKind::HOST && node.object == 0) ||
+                             node.kind == NodeKind::STREAM_MEMORY_OP || node.kind == NodeKind::OPAQUE;
         for (const Reference& reference : node.references) bake(process, exec, number, reference, seen, seen_stale);
     }
     // What the launches so far used is pending still, though later ones do not use it.
@@ -63,9 +67,9 @@ void Engine::summarise(Process& process, std::uint32_t index) {
         if (at != none && exec.baked[at].made == gone.made) {
             exec.baked[at].ordered = gone.ordered;
             const std::vector<BakedAccess>& now = exec.baked[at].accesses;
-            const bool same = std::equal(now.begin(), now.end(), gone.accesses.begin(), gone.accesses.end(), [](const auto& one, const auto& other) {
-                return same_access(one.access, other.access);
-            });
+            const bool same =
+                std::equal(now.begin(), now.end(), gone.accesses.begin(), gone.accesses.end(),
+                           [](const auto& one, const auto& other) { return same_access(one.access, other.access); });
             if (same) exec.baked[at].since = gone.since;
             else keep_launch(process, exec, gone);
             continue;
@@ -85,32 +89,39 @@ void Engine::note_record(GraphExec& exec, std::uint32_t number) {
     constexpr std::size_t most = 256;
     constexpr std::size_t most_looked_at = 8;  // each looks at the whole body
     const std::uint64_t event = exec.body.nodes[number].object;
-    const auto known = std::find_if(exec.records.begin(), exec.records.end(), [event](const auto& each) { return each.first == event; });
-    const bool last = known == exec.records.end() && exec.records.size() < most_looked_at && comes_last(exec.body, number);
+    const auto known = std::find_if(exec.records.begin(), exec.records.end(),
+                                    [event](const auto& each) { return each.first == event; });
+    const bool last =
+        known == exec.records.end() && exec.records.size() < most_looked_at && comes_last(exec.body, number);
     if (known != exec.records.end()) known->second = false;  // which of them is the latest, nobody knows
     else if (event != 0 && exec.records.size() < most) exec.records.emplace_back(event, last);
 }
 
-void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen, FlatMap& seen_stale) {
+void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen,
+                  FlatMap& seen_stale) {
     const BodyNode& node = exec.body.nodes[number];
     const std::uint32_t at = process.allocations.containing(reference.address);
     if (at == none) return;
     Allocation& allocation = process.allocations[at];
     if (allocation.kind == MemoryKind::GRAPH) {
         const std::uint32_t memory = graph_memory_of(process, at);
-        if (memory == none || (graph_memory_[memory].exec != none && execs_[graph_memory_[memory].exec].get() == &exec)) return;
+        if (memory == none || (graph_memory_[memory].exec != none && execs_[graph_memory_[memory].exec].get() == &exec))
+            return;
         if (node.kind == NodeKind::ALLOC) return;
         constexpr std::size_t most_foreign = 4096;
         const bool listed = std::any_of(exec.foreign.begin(), exec.foreign.end(), [&](const auto& each) {
-            return each.memory == memory && (exec.body.nodes[each.node].kind == NodeKind::FREE) == (node.kind == NodeKind::FREE);
+            return each.memory == memory &&
+                   (exec.body.nodes[each.node].kind == NodeKind::FREE) == (node.kind == NodeKind::FREE);
         });
         if (recording_ && reference.assumed) return;  // perhaps no use at all, and nothing else speaks for it
-        if (!listed && exec.foreign.size() < most_foreign) exec.foreign.push_back({memory, graph_memory_[memory].made, number});
+        if (!listed && exec.foreign.size() < most_foreign)
+            exec.foreign.push_back({memory, graph_memory_[memory].made, number});
         return;
     }
     if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;
     const Access access = access_of(node, reference);
-    const bool older = reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
+    const bool older =
+        reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
     if (older || !allocation.live()) {
         if (allocation.kind == MemoryKind::REGISTERED) return;
         const std::uint32_t said = seen_stale.find(at);
@@ -222,7 +233,8 @@ void Engine::add_neighbours(std::uint32_t index, std::uint32_t baked, const Bake
     if (worst == Conflict::absent) return;
     exec.neighbours.push_back({other.exec, neighbour.incarnation, baked, other.baked, *mine, *theirs});
     // A neighbour that is gone by then is passed over.
-    std::erase_if(neighbour.neighbours, [&](const Neighbour& each) { return each.exec == index && each.mine == other.baked; });
+    std::erase_if(neighbour.neighbours,
+                  [&](const Neighbour& each) { return each.exec == index && each.mine == other.baked; });
     neighbour.neighbours.push_back({index, exec.incarnation, other.baked, baked, *theirs, *mine});
 }
 

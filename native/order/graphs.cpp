@@ -66,11 +66,12 @@ void Engine::graph_node_update(const Slot& slot, Process& process, const Operati
     }
     BodyNode& node = exec.body.nodes[slot.address - 1];
     const auto same = [](const Reference& one, const Reference& other) {
-        return one.address == other.address && one.size == other.size && one.generation == other.generation && one.mode == other.mode &&
-               one.assumed == other.assumed && one.flags == other.flags;
+        return one.address == other.address && one.size == other.size && one.generation == other.generation &&
+               one.mode == other.mode && one.assumed == other.assumed && one.flags == other.flags;
     };
     // Often it is only the value of a parameter that changes. But the same address may be that of other memory now.
-    node.changed |= !std::equal(node.references.begin(), node.references.end(), references_.begin(), references_.end(), same);
+    node.changed |=
+        !std::equal(node.references.begin(), node.references.end(), references_.begin(), references_.end(), same);
     node.references = references_;
     node.operation = operation;
     if (watch_.active()) note_watched_nodes(exec.body);

@@ -19,7 +19,9 @@ struct BodyNode {
     bool changed = false;      ///< it has new references since the body was checked
     std::vector<Reference> references;
 
-    [[nodiscard]] bool conditional() const { return (operation.flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0; }
+    [[nodiscard]] bool conditional() const {
+        return (operation.flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
+    }
 };
 
 /// Nodes are numbered from 1 and edges lead to higher numbers, or they are left out.
@@ -46,10 +48,10 @@ struct BakedAccess {
 /// An allocation that a graph uses and does not make itself.
 struct Baked {
     std::uint32_t allocation = none;
-    std::uint64_t made = 0;       ///< sequence of the allocation: tells the generation; 0: it is gone
-    bool dirty = false;           ///< in the list of what the next launch looks at
-    bool ordered = false;         ///< the launches are known to be after the allocation
-    std::uint64_t since = 0;      ///< launches before the graph used it so: they do not count
+    std::uint64_t made = 0;   ///< sequence of the allocation: tells the generation; 0: it is gone
+    bool dirty = false;       ///< in the list of what the next launch looks at
+    bool ordered = false;     ///< the launches are known to be after the allocation
+    std::uint64_t since = 0;  ///< launches before the graph used it so: they do not count
     std::vector<BakedAccess> accesses;
 
     [[nodiscard]] bool reads_only() const {
@@ -82,7 +84,7 @@ struct Stale {
 struct Neighbour {
     std::uint32_t exec = none;
     std::uint64_t incarnation = 0;
-    std::uint32_t mine = none;    ///< index in `baked`
+    std::uint32_t mine = none;  ///< index in `baked`
     std::uint32_t theirs = none;
     Access my_access;
     Access their_access;
@@ -96,21 +98,21 @@ struct Foreign {
 };
 
 struct GraphExec {
-    std::uint64_t incarnation = 0;   ///< records are reused
+    std::uint64_t incarnation = 0;  ///< records are reused
     std::uint64_t handle = 0;
     std::uint64_t graph = 0;
     std::uint32_t process = none;
     std::uint32_t context = none;
     bool alive = true;
     bool auto_free = false;
-    bool changed = false;            ///< nodes have new references since the summary was made
+    bool changed = false;  ///< nodes have new references since the summary was made
     bool relaunch_said = false;
     Operation made;
     Operation destroyed;
     Operation first_launch;
-    Placed last;                     ///< the latest launch
+    Placed last;  ///< the latest launch
     std::uint64_t launches = 0;
-    Clock history;                   ///< what the latest launch is after ...
+    Clock history;  ///< what the latest launch is after ...
     std::uint32_t history_slot = none;
     std::uint32_t history_version = 0;
     GraphBody body;
@@ -118,33 +120,33 @@ struct GraphExec {
     std::vector<std::uint32_t> dirty;
     std::vector<Stale> stale;
     std::vector<Neighbour> neighbours;
-    std::vector<std::uint32_t> own;            ///< indices of GraphMemory
-    std::vector<std::uint32_t> outside_used;   ///< own memory that was used outside since the latest launch
+    std::vector<std::uint32_t> own;           ///< indices of GraphMemory
+    std::vector<std::uint32_t> outside_used;  ///< own memory that was used outside since the latest launch
     std::vector<Foreign> foreign;
-    std::size_t kept_by_launch = 0;            ///< own allocations that no node frees
-    std::size_t freed_since = 0;               ///< of these, freed outside since the latest launch
-    std::vector<std::uint64_t> waits;          ///< events
+    std::size_t kept_by_launch = 0;                       ///< own allocations that no node frees
+    std::size_t freed_since = 0;                          ///< of these, freed outside since the latest launch
+    std::vector<std::uint64_t> waits;                     ///< events
     std::vector<std::pair<std::uint64_t, bool>> records;  ///< events, and whether their node comes after all others
-    std::vector<std::uint64_t> keys;           ///< sync keys of host nodes
-    bool tells_unseen = false;                 ///< it has nodes that may tell others what is done, in ways nobody sees
+    std::vector<std::uint64_t> keys;                      ///< sync keys of host nodes
+    bool tells_unseen = false;  ///< it has nodes that may tell others what is done, in ways nobody sees
 };
 
 /// Memory of an allocation node.
 struct GraphMemory {
     std::uint32_t allocation = none;
-    std::uint64_t made = 0;           ///< sequence of its announcement
+    std::uint64_t made = 0;  ///< sequence of its announcement
     std::uint32_t exec = none;
     bool freed_inside = false;
-    bool may_be_freed_inside = false; ///< by a node of a conditional body
+    bool may_be_freed_inside = false;  ///< by a node of a conditional body
     bool freed_ever = false;
     bool free_announced = false;
-    bool listed = false;              ///< in its graph's `outside_used`
-    std::uint32_t opaque_version = 0; ///< the opaque calls before its announcement
-    bool said = false;                ///< SS301, SS402, SS305: one of them is enough
+    bool listed = false;               ///< in its graph's `outside_used`
+    std::uint32_t opaque_version = 0;  ///< the opaque calls before its announcement
+    bool said = false;                 ///< SS301, SS402, SS305: one of them is enough
     bool not_alive_said = false;
     Operation free_node;
     Operation announced_free;
-    std::uint64_t seen = 0;           ///< the launch whose memory the allocation's record stands for
+    std::uint64_t seen = 0;  ///< the launch whose memory the allocation's record stands for
 };
 
 /// A capture that has begun.

@@ -14,11 +14,14 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Access& ac
         return;
     }
     // Forgets what this use is after and covers: whoever is ordered after it is ordered after those as well.
-    const auto dominated = [&](const Placed& other) { return covers(use.operation, other.operation) && clock.knows(other.epoch, contract); };
+    const auto dominated = [&](const Placed& other) {
+        return covers(use.operation, other.operation) && clock.knows(other.epoch, contract);
+    };
     const auto forget = [&](const RangedUse& old) {
         // Of other parts of the memory, or surer of them: that still conflicts with what is ordered after neither.
         if (!may_conflict_surely(old.use.operation)) return;
-        if (!stands_for(access, {old.use.operation, old.begin, old.end})) remember_use(process, allocation, access, epoch, old);
+        if (!stands_for(access, {old.use.operation, old.begin, old.end}))
+            remember_use(process, allocation, access, epoch, old);
     };
     std::uint8_t kept = 0;
     std::uint8_t place = allocation.inline_uses;
@@ -52,7 +55,8 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Access& ac
     allocations.set_use(allocation, place, use, access.begin, access.end);
 }
 
-void Engine::remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old) {
+void Engine::remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
+                          const RangedUse& old) {
     if (allocation.has_earlier()) {
         // What is covered now, on the same timeline, says nothing that the new one does not.
         std::erase_if(process.allocations.earlier(allocation), [&](const RangedUse& each) {
@@ -62,7 +66,8 @@ void Engine::remember_use(Process& process, Allocation& allocation, const Access
     process.allocations.remember(allocation, old);
 }
 
-void Engine::keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
+void Engine::keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
+                          const Clock& clock) {
     if (!host_side(allocation.kind)) {
         keep_use(process, allocation, access, epoch, clock);
         return;
@@ -94,7 +99,8 @@ void Engine::keep_each_use(Process& process, Allocation& allocation, const Acces
     more.push_back({use, access.begin, access.end});
 }
 
-void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
+void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
+                             const Clock& clock) {
     // Parts of host buffers are filled and read while other parts are in flight: each part counts for itself.
     const Operation& use = access.operation;
     const auto reach = [&](std::uint64_t end) { return end == 0 ? allocation.end() : end; };
@@ -102,10 +108,13 @@ void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Acc
     if (!requirements_) {
         std::erase_if(uses, [&](const RangedUse& each) {
             const Operation& old = each.use.operation;
-            // Of a host function nobody knows what it touches, and whether it writes: it stands for nothing that is known better.
+            // Of a host function nobody knows what it touches, and whether it writes: it stands for nothing that is
+            // known better.
             if (use.mode() == AccessMode::OPAQUE && old.mode() != AccessMode::OPAQUE) return false;
-            const bool covered = each.begin >= access.begin && reach(each.end) <= reach(access.end) && covers(use, old) &&
-                                 (forbids_host_access(use, access.end) || !forbids_host_access(old, each.end)) && clock.knows(each.use.epoch, contract);
+            const bool covered = each.begin >= access.begin && reach(each.end) <= reach(access.end) &&
+                                 covers(use, old) &&
+                                 (forbids_host_access(use, access.end) || !forbids_host_access(old, each.end)) &&
+                                 clock.knows(each.use.epoch, contract);
             if (!covered) return false;
             const bool stands = stands_for(access, {old, each.begin, each.end});
             if (access.strided() && !stands) return false;

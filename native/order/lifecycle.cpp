@@ -9,10 +9,12 @@ constexpr std::int16_t not_ready = 600;
 }  // namespace
 
 void Engine::context_create(const Slot& slot, Thread&, Process& process, const Operation& operation) {
-    const auto kind = slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED) ? ContextKind::CREATED : ContextKind::PRIMARY;
+    const auto kind =
+        slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED) ? ContextKind::CREATED : ContextKind::PRIMARY;
     const std::uint32_t old = process.contexts.find(slot.object);
     if (old != none && !contexts_[old]->dead && (kind == ContextKind::PRIMARY || contexts_[old]->assumed)) {
-        contexts_[old]->kind = kind;  // a primary context that is retained again, or one that was used before it was named
+        contexts_[old]->kind =
+            kind;  // a primary context that is retained again, or one that was used before it was named
         contexts_[old]->assumed = operation.assumed();
         return;
     }
@@ -45,7 +47,8 @@ void Engine::context_current(const Slot& slot, Thread& thread, Process& process,
 }
 
 void Engine::context_end(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    const std::uint32_t index = slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
+    const std::uint32_t index =
+        slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
     Context& context = *contexts_[index];
     if (dead_context(context, operation)) return;
     const bool said = process.broken || judge_teardown(thread, index, operation, false);
@@ -126,7 +129,8 @@ void Engine::handle_create(const Slot& slot, Process& process, const Operation& 
 void Engine::handle_destroy(const Slot& slot, Process& process, const Operation& operation) {
     if (!live_handle(slot, process, operation)) return;
     if (slot.detail == static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC)) exec_destroyed(slot, process, operation);
-    if (process.handles.find(handle_key(slot)) == none) handle_create(slot, process, Operation{});  // made before the trace
+    if (process.handles.find(handle_key(slot)) == none)
+        handle_create(slot, process, Operation{});  // made before the trace
     OtherHandle& handle = handles_[process.handles.find(handle_key(slot))];
     handle.alive = false;
     handle.destroyed = operation;
@@ -147,21 +151,30 @@ bool Engine::live_handle(const Slot& slot, const Process& process, const Operati
 void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     using enum OperationKind;
     switch (operation.kind) {
-        case EVENT_DESTROY: case EVENT_RECORD: case EVENT_QUERY: case EVENT_ELAPSED:
+        case EVENT_DESTROY:
+        case EVENT_RECORD:
+        case EVENT_QUERY:
+        case EVENT_ELAPSED:
             // That work is not done yet is an answer: the event is there.
-            if (operation.status == not_ready || process.events.find(slot.object) != none) event_of(slot.object, process, thread, operation);
+            if (operation.status == not_ready || process.events.find(slot.object) != none)
+                event_of(slot.object, process, thread, operation);
             break;
-        case STREAM_WAIT_EVENT: case EVENT_SYNCHRONIZE:
+        case STREAM_WAIT_EVENT:
+        case EVENT_SYNCHRONIZE:
             if (process.events.find(slot.object) != none && event_of(slot.object, process, thread, operation) == none) {
                 wait_as_meant(slot, thread, process, operation);
             }
             break;
         case HANDLE_DESTROY: live_handle(slot, process, operation); return;
         case STREAM_DESTROY:
-            if (slot.object > per_thread_handle && process.streams.find(slot.object) != none) stream_of(slot.object, thread, process, operation);
+            if (slot.object > per_thread_handle && process.streams.find(slot.object) != none)
+                stream_of(slot.object, thread, process, operation);
             return;
-        case CONTEXT_CURRENT: case CONTEXT_DESTROY: case CONTEXT_SYNCHRONIZE:
-            if (const std::uint32_t index = process.contexts.find(slot.object); index != none) dead_context(*contexts_[index], operation);
+        case CONTEXT_CURRENT:
+        case CONTEXT_DESTROY:
+        case CONTEXT_SYNCHRONIZE:
+            if (const std::uint32_t index = process.contexts.find(slot.object); index != none)
+                dead_context(*contexts_[index], operation);
             return;
         case HANDLE_USE: {
             const auto sort = static_cast<HandleKind>(slot.detail);
@@ -175,7 +188,8 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
         default: break;
     }
     const bool answers = operation.kind == STREAM_QUERY && operation.status == not_ready;
-    if (slot.stream > per_thread_handle && (answers || process.streams.find(slot.stream) != none)) stream_of(slot.stream, thread, process, operation);
+    if (slot.stream > per_thread_handle && (answers || process.streams.find(slot.stream) != none))
+        stream_of(slot.stream, thread, process, operation);
 }
 
 bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const Operation& operation, bool at_exit) {
@@ -207,7 +221,8 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
         Process& process = *processes_[thread.process];
         process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
             if (!goes_with_context(allocation, context_index)) return;
-            each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) { look(use, RelatedRole::USE, work); });
+            each_pending(process, allocation,
+                         [&](const Placed& use, std::uint64_t, std::uint64_t) { look(use, RelatedRole::USE, work); });
         });
     }
     if (work.related_count > 0) {
@@ -224,8 +239,10 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
     };
     for (const Thread& other : threads_) {
         if (recording_) break;  // its times tell; see teardown.cpp
-        if (&other == &thread || other.process != thread.process || other.call_tick == 0 || other.timeline == none) continue;
-        const bool here = other.call_context == context_index || (other.call_context == none && processes_[other.process]->default_context == context_index);
+        if (&other == &thread || other.process != thread.process || other.call_tick == 0 || other.timeline == none)
+            continue;
+        const bool here = other.call_context == context_index ||
+                          (other.call_context == none && processes_[other.process]->default_context == context_index);
         if (here && may_run({other.timeline, other.call_tick}, other.last_call)) return true;
     }
     for (const FormerUse& use : context.former_uses) {
@@ -244,7 +261,8 @@ void Engine::report_leak(Allocation& allocation, FactVariant variant, const Oper
         case MemoryKind::PINNED: break;
         default: return;
     }
-    if (!allocation.live() || allocation.marks.lost || allocation.marks.escaped || allocation.marks.assumed || allocation.marks.free_reported) {
+    if (!allocation.live() || allocation.marks.lost || allocation.marks.escaped || allocation.marks.assumed ||
+        allocation.marks.free_reported) {
         return;
     }
     allocation.marks.lost = true;

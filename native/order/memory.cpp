@@ -10,26 +10,31 @@ constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::GR
 /// What is wrong with freeing such memory with such a function; NONE where nothing is.
 FactVariant family_fault(FreeClass family, MemoryKind kind) {
     using enum MemoryKind;
-    if (kind == UNKNOWN || kind == GRAPH || kind == POOL_BLOCK || kind == SVM || kind == CL_BUFFER) return FactVariant::NONE;
+    if (kind == UNKNOWN || kind == GRAPH || kind == POOL_BLOCK || kind == SVM || kind == CL_BUFFER)
+        return FactVariant::NONE;
     switch (family) {
         case FreeClass::DEVICE:
         case FreeClass::ASYNC:
         case FreeClass::ARRAY:
             if (pageable(kind) || kind == REGISTERED) return FactVariant::HOST_POINTER;
             if (kind == IPC) return FactVariant::IMPORTED;
-            if (family == FreeClass::ARRAY || kind == ARRAY) return family == FreeClass::ARRAY && kind == ARRAY ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-            return kind == PLAIN || kind == STREAM_ORDERED || kind == MANAGED || kind == POOL_IMPORT ? FactVariant::NONE
-                                                                                                     : FactVariant::WRONG_FAMILY;
+            if (family == FreeClass::ARRAY || kind == ARRAY)
+                return family == FreeClass::ARRAY && kind == ARRAY ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
+            return kind == PLAIN || kind == STREAM_ORDERED || kind == MANAGED || kind == POOL_IMPORT
+                       ? FactVariant::NONE
+                       : FactVariant::WRONG_FAMILY;
         case FreeClass::PINNED: return kind == PINNED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
         case FreeClass::UNREGISTER: return kind == REGISTERED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
         case FreeClass::UNMAP: return kind == MAPPED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
         case FreeClass::IPC_CLOSE: return kind == IPC ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-        case FreeClass::HOST_HEAP: return pageable(kind) || kind == REGISTERED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
+        case FreeClass::HOST_HEAP:
+            return pageable(kind) || kind == REGISTERED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
         default: return FactVariant::NONE;
     }
 }
 
-/// Whether a free that returns this was given a wrong pointer: invalid value (W-01, W-02), invalid handle, not registered.
+/// Whether a free that returns this was given a wrong pointer: invalid value (W-01, W-02), invalid handle, not
+/// registered.
 bool blames_pointer(std::int16_t status) { return status == 1 || status == 400 || status == 713; }
 
 }  // namespace
@@ -47,7 +52,8 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
     Allocations& allocations = process.allocations;
     if (kind == MemoryKind::REGISTERED) {
         const std::uint32_t host = allocations.containing(slot.address);
-        if (host != none && allocations[host].live() && (pageable(allocations[host].kind) || allocations[host].kind == MemoryKind::UNKNOWN)) {
+        if (host != none && allocations[host].live() &&
+            (pageable(allocations[host].kind) || allocations[host].kind == MemoryKind::UNKNOWN)) {
             allocations[host].marks.registered = true;
             allocations[host].marks.unregistered = false;
             return;
@@ -71,7 +77,8 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         note_next_round(process, thread, operation);
         context = stream.context;
     }
-    Allocation& allocation = allocations[allocations.make(slot.address, slot.size, static_cast<std::uint32_t>(slot.object))];
+    Allocation& allocation =
+        allocations[allocations.make(slot.address, slot.size, static_cast<std::uint32_t>(slot.object))];
     allocation.kind = kind;
     allocation.context = context;
     allocation.made = operation;
@@ -98,7 +105,9 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         announce_graph_free(process, operation, index, failed);
         return;
     }
-    if (index != none && process.allocations[index].kind == MemoryKind::GRAPH && !admit_graph_free(slot, thread, process, operation, index)) return;
+    if (index != none && process.allocations[index].kind == MemoryKind::GRAPH &&
+        !admit_graph_free(slot, thread, process, operation, index))
+        return;
     if (failed && index != none) process.allocations[index].marks.lost = true;  // it is not forgotten
     if (!judge_pointer(slot, thread, process, operation, index)) return;
     if (failed) {
@@ -121,7 +130,8 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
     release_ordered(slot, thread, process, operation, index);
 }
 
-void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process, Operation& operation, std::uint32_t index) {
+void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process, Operation& operation,
+                             std::uint32_t index) {
     const auto family = static_cast<FreeClass>(slot.detail);
     Allocation& allocation = process.allocations[index];
     Timeline& host = timeline(thread);
@@ -145,11 +155,12 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
     }
     const bool stream_ordered = allocation.kind == MemoryKind::STREAM_ORDERED;
     const bool in_order = stream_ordered || allocation.kind == MemoryKind::GRAPH;
-    const bool may_wait = (family == FreeClass::DEVICE || family == FreeClass::ARRAY) ? !in_order
-                                                                                      : family == FreeClass::PINNED || family == FreeClass::UNREGISTER;
+    const bool may_wait = (family == FreeClass::DEVICE || family == FreeClass::ARRAY)
+                              ? !in_order
+                              : family == FreeClass::PINNED || family == FreeClass::UNREGISTER;
     if (may_wait) {
-        // The wait covers the memory's own context, whichever is current (F-01, F-10, F-11, F-12, F-15). That of memory from an
-        // unknown caller may be any.
+        // The wait covers the memory's own context, whichever is current (F-01, F-10, F-11, F-12, F-15). That of memory
+        // from an unknown caller may be any.
         const std::uint32_t own = allocation.context;
         judge_blocking(slot, thread, allocation, own == none ? context_of(thread, process) : own, operation);
         if (own != none) {
@@ -179,15 +190,20 @@ void Engine::end_use(Process& process, std::uint32_t index, const Operation& ope
     if (allocation.kind == MemoryKind::GRAPH) note_outside_free(process, index);
 }
 
-bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation, std::uint32_t index) {
+bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation,
+                           std::uint32_t index) {
     const auto family = static_cast<FreeClass>(slot.detail);
     const bool host_memory_only = family == FreeClass::HOST_HEAP || family == FreeClass::HOST_SCOPE;
     // What the driver took is memory, and may be freed so: it came from a call that was not recorded.
     const bool taken = recording_ && slot.status == 0;
-    if (recording_ && slot.status != 0 && slot.status != status_unknown && (process.broken || !blames_pointer(slot.status))) return false;
+    if (recording_ && slot.status != 0 && slot.status != status_unknown &&
+        (process.broken || !blames_pointer(slot.status)))
+        return false;
     if (index == none) {
-        const bool known_families = family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::PINNED;
-        const bool sure = recording_ ? slot.status != 0 && slot.status != status_unknown : process.whole && !process.blind;
+        const bool known_families =
+            family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::PINNED;
+        const bool sure =
+            recording_ ? slot.status != 0 && slot.status != status_unknown : process.whole && !process.blind;
         if (known_families && sure && !operation.assumed()) {
             report(Fact(202, FactVariant::UNKNOWN_ADDRESS, operation));
         }
@@ -197,8 +213,10 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
     // A registration lies over host memory and has a generation of its own.
     const bool overlaid = family == FreeClass::UNREGISTER && allocation.kind != MemoryKind::REGISTERED;
     const auto generation = overlaid ? 0U : static_cast<std::uint32_t>(slot.object);
-    if (generation != 0 && allocation.generation != 0 && generation != allocation.generation && slot.address == allocation.base) {
-        // The pointer was made for an earlier owner of the address: the call frees the memory of the present one (W-03).
+    if (generation != 0 && allocation.generation != 0 && generation != allocation.generation &&
+        slot.address == allocation.base) {
+        // The pointer was made for an earlier owner of the address: the call frees the memory of the present one
+        // (W-03).
         if (!allocation.marks.free_reported) {
             Fact fact(201, FactVariant::RECYCLED, operation);
             if (const Previous* previous = process.allocations.previous(index); previous != nullptr) {
@@ -242,7 +260,8 @@ void Engine::judge_second_free(Thread& thread, Allocation& allocation, const Ope
     const bool reset = allocation.freed_by == ended_by_reset;
     // Of a pointer whose context is gone: it is the pointer that is stale, nobody freed it before.
     Fact fact(reset ? 101 : 201, reset ? FactVariant::AFTER_FREE : FactVariant::SAME_POINTER, operation);
-    fact.with(RelatedRole::ALLOC, allocation.made).with(reset ? RelatedRole::RESET : RelatedRole::FREE, allocation.uses[0].operation);
+    fact.with(RelatedRole::ALLOC, allocation.made)
+        .with(reset ? RelatedRole::RESET : RelatedRole::FREE, allocation.uses[0].operation);
     fact.allocation = describe(allocation);
     fact.assumed = operation.assumed() || allocation.marks.assumed || allocation.uses[0].operation.assumed();
     if (verdict(timeline(thread).clock, allocation.uses[0].epoch) != Verdict::contract) fact.rests_on = EdgeClass::RUN;
@@ -269,9 +288,11 @@ bool Engine::judge_family(Allocation& allocation, FreeClass family, const Operat
     return false;
 }
 
-void Engine::judge_owner(Thread& thread, Process& process, const Allocation& allocation, FreeClass family, const Operation& operation) {
+void Engine::judge_owner(Thread& thread, Process& process, const Allocation& allocation, FreeClass family,
+                         const Operation& operation) {
     const bool device_family = family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::ARRAY;
-    const bool owned = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::ARRAY || allocation.kind == MemoryKind::MANAGED;
+    const bool owned = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::ARRAY ||
+                       allocation.kind == MemoryKind::MANAGED;
     if (!device_family || !owned || allocation.context == none) return;
     const std::uint32_t current = context_of(thread, process);
     if (current == allocation.context) return;
@@ -316,7 +337,9 @@ void Engine::pointer_lost(const Slot& slot, Process& process, const Operation& o
     const std::uint32_t index = process.allocations.containing(slot.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
-    report_leak(allocation, slot.detail == static_cast<std::uint8_t>(LostKind::ITERATION) ? FactVariant::LOST_ITERATION : FactVariant::LOST_SCOPE,
+    report_leak(allocation,
+                slot.detail == static_cast<std::uint8_t>(LostKind::ITERATION) ? FactVariant::LOST_ITERATION
+                                                                              : FactVariant::LOST_SCOPE,
                 operation);
 }
 

@@ -14,16 +14,17 @@ struct Reference {
     std::uint64_t size;
     std::uint32_t generation;
     AccessMode mode;
-    bool assumed;  ///< the access may not happen
-    std::uint8_t flags;  ///< TOUCHES, and ATOMIC or STRIDED
+    bool assumed;         ///< the access may not happen
+    std::uint8_t flags;   ///< TOUCHES, and ATOMIC or STRIDED
     bool behind = false;  ///< of a kernel that begins at once: used after it has waited
 };
 
 constexpr std::uint8_t mode_bits = 3;
 /// The flags of a slot or operation that are about its reference.
-constexpr auto reference_bits =
-    static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::TOUCHES) | static_cast<std::uint8_t>(SlotFlag::ATOMIC));
-static_assert(SlotFlag::ATOMIC == SlotFlag::STRIDED, "one bit: of a kernel's reference the one, of a copy's or a fill's the other");
+constexpr auto reference_bits = static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::TOUCHES) |
+                                                          static_cast<std::uint8_t>(SlotFlag::ATOMIC));
+static_assert(SlotFlag::ATOMIC == SlotFlag::STRIDED,
+              "one bit: of a kernel's reference the one, of a copy's or a fill's the other");
 
 struct Operation {
     std::uint64_t sequence = 0;
@@ -42,7 +43,9 @@ struct Operation {
 static_assert(sizeof(Operation) == 24);
 
 /// A duration as slots have it, in nanoseconds: rounded up, so that it is never too short.
-constexpr std::uint64_t nanoseconds(std::uint16_t duration) { return std::uint64_t{duration & 2047U} << (duration >> 11); }
+constexpr std::uint64_t nanoseconds(std::uint16_t duration) {
+    return std::uint64_t{duration & 2047U} << (duration >> 11);
+}
 
 /// The least time that it can stand for.
 constexpr std::uint64_t least_nanoseconds(std::uint16_t duration) {

@@ -25,7 +25,8 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
     if (slot.status == 0 || slot.status == status_unknown) process.initialised = true;
     // The thread's own clock is not advanced for every call: only what hands the thread's history on needs to see it.
     const Timeline& own = timeline(thread);
-    if (thread.call_context != thread.context && thread.call_tick != 0 && !recording_) leave_context(thread, process, operation.thread);
+    if (thread.call_context != thread.context && thread.call_tick != 0 && !recording_)
+        leave_context(thread, process, operation.thread);
     thread.call_tick = own.released ? own.tick + (own.tick < last_tick ? 1 : 0) : own.tick;
     thread.call_context = thread.context;
     thread.last_call = operation;
@@ -34,8 +35,8 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
 }
 
 bool Engine::shows_fork(const Slot& slot, const Process& process) const {
-    // A child that runs another program (exec) initialises CUDA anew, and its calls succeed. One that goes on with its parent's
-    // fails with 3 (W-07), or does not come back.
+    // A child that runs another program (exec) initialises CUDA anew, and its calls succeed. One that goes on with its
+    // parent's fails with 3 (W-07), or does not come back.
     if (!recording_ || !process.forked_from_initialised) return true;
     return slot.status == 3 || (slot.status == status_unknown && !process.initialised);
 }
@@ -94,9 +95,8 @@ void Engine::judge_exit(Thread& thread, Process& process, const Operation& opera
     for (std::uint32_t index = 0; index < contexts_.size(); ++index) {
         if (&*processes_[contexts_[index]->process] == &process) judge_teardown(thread, index, operation, true);
     }
-    process.allocations.each([&](std::uint32_t, Allocation& allocation) {
-        report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation);
-    });
+    process.allocations.each(
+        [&](std::uint32_t, Allocation& allocation) { report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation); });
     report_graph_leaks(process, operation, true);
     if (requirements_) require_escape(process, thread, operation.sequence);
 }

@@ -12,7 +12,8 @@ void Engine::begin_at_once(Process& process, Thread& thread, Stream& stream, Las
         // Timelines ran out, and streams share the last one: what is known of it is not known of one stream.
         early.clock.join(own.clock, contract_edge);
     } else if (before == LastKernel::ordinary) {
-        // It may begin when the kernel before it does: it knows what that one knew, and what the host knows that issues it.
+        // It may begin when the kernel before it does: it knows what that one knew, and what the host knows that issues
+        // it.
         Clock known;
         if (edges_.has(EdgeKind::kernel_start)) {
             known.assign(own.clock);

@@ -1,5 +1,5 @@
-// The order that a recording adds: one host thread's calls come after what others had done before. And what only a recording
-// has: calls that never returned, and the driver's own words on calls that failed.
+// The order that a recording adds: one host thread's calls come after what others had done before. And what only a
+// recording has: calls that never returned, and the driver's own words on calls that failed.
 #include <algorithm>
 #include <cstring>
 
@@ -10,15 +10,16 @@ namespace {
 
 /// Errors after which no call of the process succeeds any more (until a reset).
 bool stays(std::int16_t status) {
-    return status == 214 || status == 220 || status == 226 || status == 700 || status == 702 || status == 710 || (status >= 714 && status <= 719);
+    return status == 214 || status == 220 || status == 226 || status == 700 || status == 702 || status == 710 ||
+           (status >= 714 && status <= 719);
 }
 
 }  // namespace
 
-// Numbers are given when a call is entered, or when it returns where others can only then know of it. So the order of the
-// numbers between threads holds wherever two calls do not overlap, and joins, mutexes and flags need not be recorded. All
-// threads share one clock for it. What a thread has learned is put there when another one goes on, not before: a thread that
-// goes on alone costs nothing.
+// Numbers are given when a call is entered, or when it returns where others can only then know of it. So the order of
+// the numbers between threads holds wherever two calls do not overlap, and joins, mutexes and flags need not be
+// recorded. All threads share one clock for it. What a thread has learned is put there when another one goes on, not
+// before: a thread that goes on alone costs nothing.
 void Engine::switch_thread(std::uint16_t index) {
     if (running_ != none) publish(threads_[running_]);
     running_ = index;
@@ -66,18 +67,35 @@ void Engine::enter_only(const Slot& slot, Thread& thread) {
     entered.status = status_unknown;
     entered.duration = 0;
     Process& process = *processes_[thread.process];
-    Operation operation{slot.sequence, slot.site, 0, slot.api, slot.thread, status_unknown, static_cast<OperationKind>(slot.kind), entered.flags};
+    Operation operation{
+        slot.sequence, slot.site, 0, slot.api, slot.thread, status_unknown, static_cast<OperationKind>(slot.kind),
+        entered.flags};
     const auto kind = static_cast<OperationKind>(slot.kind);
     switch (kind) {
-        case STREAM_SYNCHRONIZE: case STREAM_QUERY: case EVENT_SYNCHRONIZE: case EVENT_QUERY: case EVENT_ELAPSED: case CONTEXT_SYNCHRONIZE:
+        case STREAM_SYNCHRONIZE:
+        case STREAM_QUERY:
+        case EVENT_SYNCHRONIZE:
+        case EVENT_QUERY:
+        case EVENT_ELAPSED:
+        case CONTEXT_SYNCHRONIZE:
             // What did not return has ordered nothing.
             if (admit_call(entered, thread, process, operation)) judge_stale(entered, thread, process, operation);
             break;
-        case ALLOC: case STREAM_CREATE: case EVENT_CREATE: case HANDLE_CREATE: case CONTEXT_CREATE: case CAPTURE_BEGIN: case CAPTURE_END:
-        case GRAPH_INSTANTIATE: case GRAPH_UPDATE: case GRAPH_CLONE:
+        case ALLOC:
+        case STREAM_CREATE:
+        case EVENT_CREATE:
+        case HANDLE_CREATE:
+        case CONTEXT_CREATE:
+        case CAPTURE_BEGIN:
+        case CAPTURE_END:
+        case GRAPH_INSTANTIATE:
+        case GRAPH_UPDATE:
+        case GRAPH_CLONE:
             admit_call(entered, thread, process, operation);  // what it would have made has no name yet
             break;
-        case COPY: case MEMSET: case PREFETCH:
+        case COPY:
+        case MEMSET:
+        case PREFETCH:
             entered.detail = static_cast<std::uint8_t>(WaitClass::NONE);
             perform(entered, thread);
             break;

@@ -18,24 +18,24 @@ constexpr std::uint64_t per_thread_handle = 2;
 struct Thread {
     std::uint32_t timeline = none;
     std::uint32_t process = none;
-    std::uint32_t context = none;        ///< the current one
-    std::uint32_t opaque_version = 0;    ///< the last opaque call that it is known to be after
-    Tick call_tick = 0;                  ///< where its last CUDA call is; a lazily advanced tick, see Engine::note_call
-    std::uint32_t call_context = none;   ///< the context that was current at that call
+    std::uint32_t context = none;       ///< the current one
+    std::uint32_t opaque_version = 0;   ///< the last opaque call that it is known to be after
+    Tick call_tick = 0;                 ///< where its last CUDA call is; a lazily advanced tick, see Engine::note_call
+    std::uint32_t call_context = none;  ///< the context that was current at that call
     Operation last_call;
-    std::uint64_t call_ends = 0;         ///< of a recording: the moment at which that call had surely not returned yet
-    Operation inside;                    ///< of a recording: a call that was entered, and nothing followed
-    Epoch body;                          ///< the host function whose body it runs; tick 0: none
+    std::uint64_t call_ends = 0;  ///< of a recording: the moment at which that call had surely not returned yet
+    Operation inside;             ///< of a recording: a call that was entered, and nothing followed
+    Epoch body;                   ///< the host function whose body it runs; tick 0: none
     std::uint64_t body_key = 0;
-    bool orphaned = false;               ///< another thread took its context away, and that was said: its failures follow from it
-    std::uint32_t run_version = 0;       ///< the version of what other threads had seen that it knows; see run_order.cpp
-    std::uint32_t published_version = 0; ///< its timeline's version, and tick, as of which the other threads know it
+    bool orphaned = false;  ///< another thread took its context away, and that was said: its failures follow from it
+    std::uint32_t run_version = 0;  ///< the version of what other threads had seen that it knows; see run_order.cpp
+    std::uint32_t published_version = 0;  ///< its timeline's version, and tick, as of which the other threads know it
     Tick published_tick = 0;
-    Operation failure;                   ///< a call that failed, and whose status nobody is known to have seen
-    std::uint64_t failed_object = 0;     ///< what that call was about
-    std::int16_t failure_said = 0;       ///< the status that was reported last
-    std::uint32_t building = none;       ///< executable graph whose body it is in the middle of
-    std::uint64_t building_left = 0;     ///< parts of that body to come
+    Operation failure;                ///< a call that failed, and whose status nobody is known to have seen
+    std::uint64_t failed_object = 0;  ///< what that call was about
+    std::int16_t failure_said = 0;    ///< the status that was reported last
+    std::uint32_t building = none;    ///< executable graph whose body it is in the middle of
+    std::uint64_t building_left = 0;  ///< parts of that body to come
     std::size_t building_references = 0;
 };
 
@@ -57,18 +57,18 @@ struct FormerUse {
 struct Context {
     std::uint64_t handle = 0;
     ContextKind kind = ContextKind::PRIMARY;
-    bool assumed = false;      ///< never created in the trace
+    bool assumed = false;  ///< never created in the trace
     bool dead = false;
-    std::uint32_t epoch = 0;   ///< counts resets: streams and events of an earlier one are dead
+    std::uint32_t epoch = 0;  ///< counts resets: streams and events of an earlier one are dead
     std::uint32_t process = none;
     Operation made;
-    Operation ended;           ///< the reset or destroy
-    std::uint32_t legacy = none;              ///< stream index of the legacy default stream
-    std::uint32_t awaited_opaque = 0;         ///< the opaque calls whose work the last wait for the whole context covered
-    std::vector<std::uint32_t> streams;       ///< live ones, default streams included
-    std::vector<std::uint32_t> unjoined;      ///< blocking streams with operations that the legacy stream has not joined
-    Clock unjoined_destroyed;                 ///< the same, of streams that were destroyed meanwhile
-    Clock destroyed;                          ///< what destroyed streams knew
+    Operation ended;                      ///< the reset or destroy
+    std::uint32_t legacy = none;          ///< stream index of the legacy default stream
+    std::uint32_t awaited_opaque = 0;     ///< the opaque calls whose work the last wait for the whole context covered
+    std::vector<std::uint32_t> streams;   ///< live ones, default streams included
+    std::vector<std::uint32_t> unjoined;  ///< blocking streams with operations that the legacy stream has not joined
+    Clock unjoined_destroyed;             ///< the same, of streams that were destroyed meanwhile
+    Clock destroyed;                      ///< what destroyed streams knew
     std::vector<Leftover> leftovers;
     std::vector<FormerUse> former_uses;
 };
@@ -86,7 +86,7 @@ struct Body {
 };
 
 struct Stream {
-    std::uint32_t index = none;    ///< of itself
+    std::uint32_t index = none;  ///< of itself
     std::uint64_t handle = 0;
     std::uint32_t timeline = none;
     std::uint32_t context = none;
@@ -96,23 +96,23 @@ struct Stream {
     bool assumed = false;
     bool alive = true;
     bool blocking = true;
-    bool unjoined = false;     ///< it is in its context's list of the same name
+    bool unjoined = false;  ///< it is in its context's list of the same name
     bool has_work = false;
     bool has_free = false;
     LastKernel last_kernel = LastKernel::nothing;
-    Tick kernel_from = 0;                     ///< of an ordinary last kernel: the tick of what was before it
-    std::uint32_t early = none;               ///< timeline of what kernels do without waiting; none before the first such kernel
-    std::uint32_t issuer = none;              ///< thread whose knowledge it has ...
-    std::uint32_t issuer_version = 0;         ///< ... as of this version
+    Tick kernel_from = 0;         ///< of an ordinary last kernel: the tick of what was before it
+    std::uint32_t early = none;   ///< timeline of what kernels do without waiting; none before the first such kernel
+    std::uint32_t issuer = none;  ///< thread whose knowledge it has ...
+    std::uint32_t issuer_version = 0;  ///< ... as of this version
     std::uint32_t legacy_version = 0;
     std::uint32_t opaque_version = 0;
-    std::uint32_t waited_by = none;           ///< thread that learned from it last, for the waits of whole contexts ...
+    std::uint32_t waited_by = none;  ///< thread that learned from it last, for the waits of whole contexts ...
     std::uint32_t waited_version = 0;
-    std::uint32_t awaited_opaque = 0;         ///< the opaque calls that the last wait for it covered
-    std::uint32_t observed_by = none;         ///< ... and the same for observed waits
+    std::uint32_t awaited_opaque = 0;  ///< the opaque calls that the last wait for it covered
+    std::uint32_t observed_by = none;  ///< ... and the same for observed waits
     std::uint32_t observed_version = 0;
-    Placed work;                              ///< last operation that is not an allocation or free
-    Placed free;                              ///< last stream-ordered free
+    Placed work;  ///< last operation that is not an allocation or free
+    Placed free;  ///< last stream-ordered free
     Operation made;
     Operation destroyed;
     std::vector<Body> bodies;
@@ -122,14 +122,14 @@ struct Event {
     std::uint64_t handle = 0;
     std::uint32_t context = none;
     std::uint32_t context_epoch = 0;
-    bool created = false;      ///< in the trace
+    bool created = false;  ///< in the trace
     bool alive = true;
     bool recorded = false;
-    std::uint32_t source = none;              ///< stream index of the latest record
-    std::uint32_t opaque_version = 0;         ///< of its creation or latest record
-    Clock clock;                              ///< what is before the latest record
-    Epoch at;                                 ///< that record itself: whoever reads the event's time must be after it
-    bool inside_launch = false;               ///< recorded by a node of a graph that does not come after all others
+    std::uint32_t source = none;       ///< stream index of the latest record
+    std::uint32_t opaque_version = 0;  ///< of its creation or latest record
+    Clock clock;                       ///< what is before the latest record
+    Epoch at;                          ///< that record itself: whoever reads the event's time must be after it
+    bool inside_launch = false;        ///< recorded by a node of a graph that does not come after all others
     Operation made;
     Operation record;
     Operation destroyed;
@@ -165,48 +165,48 @@ struct Teardown {
 };
 
 struct Process {
-    std::int64_t index = 0;                   ///< as the trace numbers it
-    std::uint32_t number = 0;                 ///< as the engine does
+    std::int64_t index = 0;    ///< as the trace numbers it
+    std::uint32_t number = 0;  ///< as the engine does
     bool initialised = false;
     bool forked_from_initialised = false;
     bool forked = false;
     bool fork_reported = false;
-    bool silenced = false;                    ///< child of an initialised parent: nothing more is said of it
+    bool silenced = false;  ///< child of an initialised parent: nothing more is said of it
     bool main_begun = false;
     bool main_ended = false;
-    bool whole = false;                       ///< main began before any CUDA call: nobody unknown came before
+    bool whole = false;  ///< main began before any CUDA call: nobody unknown came before
     bool exited = false;
-    bool blind = false;                       ///< some of its code could not be followed
+    bool blind = false;  ///< some of its code could not be followed
     Operation fork;
-    Clock inherited;                          ///< history of the thread that forked it
+    Clock inherited;  ///< history of the thread that forked it
     std::uint32_t opaque_version = 0;
-    Clock opaque;                             ///< everything, as of the last opaque call
-    std::uint32_t default_context = none;     ///< current to threads of which nothing else is said
+    Clock opaque;                          ///< everything, as of the last opaque call
+    std::uint32_t default_context = none;  ///< current to threads of which nothing else is said
     FlatMap contexts;
     FlatMap streams;
-    FlatMap per_thread_streams;               ///< key: context index and thread
+    FlatMap per_thread_streams;  ///< key: context index and thread
     FlatMap events;
-    FlatMap handles;                          ///< pools, graphs, ...; key: see Engine::handle_key
+    FlatMap handles;  ///< pools, graphs, ...; key: see Engine::handle_key
     Allocations allocations;
-    AmbiguousWait ambiguous;                  ///< the latest ...
-    AmbiguousWait other_ambiguous;            ///< ... and the latest with another handle
-    std::vector<Operation> before_main;       ///< CUDA calls before MAIN_BEGIN, one for each site
+    AmbiguousWait ambiguous;             ///< the latest ...
+    AmbiguousWait other_ambiguous;       ///< ... and the latest with another handle
+    std::vector<Operation> before_main;  ///< CUDA calls before MAIN_BEGIN, one for each site
     FlatMap before_main_sites;
-    FlatMap execs;                            ///< executable graphs
-    FlatMap graph_execs;                      ///< the latest executable graph of a graph
-    std::vector<Capture> captures;            ///< that have begun and not ended
-    std::uint32_t worker = none;              ///< the stream of the latest device work
-    Operation wait;                           ///< the latest by the host for a stream, an event or a context
-    Operation trim;                           ///< the latest return of unused graph memory
-    std::uint64_t host_function = 0;          ///< sequence of the latest one: who knows whom its body told
-    bool broken = false;                      ///< its context met an error that stays: nothing succeeds any more
-    std::vector<Teardown> teardowns;          ///< the latest ones
-    Operation ending;                         ///< of a recording: its normal exit, judged when all has been seen
+    FlatMap execs;                    ///< executable graphs
+    FlatMap graph_execs;              ///< the latest executable graph of a graph
+    std::vector<Capture> captures;    ///< that have begun and not ended
+    std::uint32_t worker = none;      ///< the stream of the latest device work
+    Operation wait;                   ///< the latest by the host for a stream, an event or a context
+    Operation trim;                   ///< the latest return of unused graph memory
+    std::uint64_t host_function = 0;  ///< sequence of the latest one: who knows whom its body told
+    bool broken = false;              ///< its context met an error that stays: nothing succeeds any more
+    std::vector<Teardown> teardowns;  ///< the latest ones
+    Operation ending;                 ///< of a recording: its normal exit, judged when all has been seen
     std::uint32_t ending_thread = none;
-    bool unknown_streams = false;             ///< some are of an unknown kind
-    std::uint64_t unknown_work = 0;           ///< sequence of the latest operation on a stream of an unknown caller ...
-    std::uint64_t unknown_awaited = 0;        ///< ... and of that when the host waited last
-    bool value_ordered = false;               ///< streams wait for values in memory: that orders work in ways nobody sees
+    bool unknown_streams = false;       ///< some are of an unknown kind
+    std::uint64_t unknown_work = 0;     ///< sequence of the latest operation on a stream of an unknown caller ...
+    std::uint64_t unknown_awaited = 0;  ///< ... and of that when the host waited last
+    bool value_ordered = false;         ///< streams wait for values in memory: that orders work in ways nobody sees
 };
 
 }  // namespace streamsan::order

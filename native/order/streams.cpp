@@ -6,8 +6,8 @@
 namespace streamsan::order {
 namespace {
 
-/// Beyond this many timelines, those of destroyed streams are reused even if not everyone is known to be past them: memory
-/// stays bounded, at the price of order that is assumed (and so of silence, never of a false finding).
+/// Beyond this many timelines, those of destroyed streams are reused even if not everyone is known to be past them:
+/// memory stays bounded, at the price of order that is assumed (and so of silence, never of a false finding).
 constexpr std::size_t many_timelines = 2048;
 
 }  // namespace
@@ -41,8 +41,9 @@ std::uint32_t Engine::new_timeline(const Timeline* creator) {
 }
 
 std::uint32_t Engine::intern(const StreamName& name) {
-    std::uint64_t key = spread(name.handle) ^ (std::uint64_t{name.site} << 16 | std::uint64_t{static_cast<std::uint8_t>(name.kind)} << 8 |
-                                               (name.assumed ? 1U : 0U));
+    std::uint64_t key =
+        spread(name.handle) ^ (std::uint64_t{name.site} << 16 |
+                               std::uint64_t{static_cast<std::uint8_t>(name.kind)} << 8 | (name.assumed ? 1U : 0U));
     for (;; ++key) {
         const std::uint32_t index = name_index_.find(key);
         if (index == none) {
@@ -52,13 +53,15 @@ std::uint32_t Engine::intern(const StreamName& name) {
             return static_cast<std::uint32_t>(names_.size() - 1);
         }
         const StreamName& known = names_[index];
-        if (known.handle == name.handle && known.site == name.site && known.kind == name.kind && known.assumed == name.assumed) {
+        if (known.handle == name.handle && known.site == name.site && known.kind == name.kind &&
+            known.assumed == name.assumed) {
             return index;
         }
     }
 }
 
-std::uint32_t Engine::new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed, const Operation& made) {
+std::uint32_t Engine::new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed,
+                                  const Operation& made) {
     const auto index = static_cast<std::uint32_t>(contexts_.size());
     contexts_.push_back(std::make_unique<Context>());
     Context& context = *contexts_.back();
@@ -78,7 +81,8 @@ std::uint32_t Engine::context_by_handle(Process& process, std::uint64_t handle) 
     std::uint32_t index = process.contexts.find(handle);
     if (index != none) return index;
     const std::uint32_t unnamed = process.contexts.find(0);
-    if (unnamed == none || unnamed != process.default_context) return new_context(process, handle, ContextKind::PRIMARY, true, Operation{});
+    if (unnamed == none || unnamed != process.default_context)
+        return new_context(process, handle, ContextKind::PRIMARY, true, Operation{});
     // The context that threads were using before anybody named one: this is its name.
     process.contexts.erase(0);
     process.contexts.set(handle, unnamed);
@@ -95,8 +99,8 @@ std::uint32_t Engine::context_of(Thread& thread, Process& process) {
     return thread.context;
 }
 
-std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind, bool assumed,
-                                 const Thread& thread, const Operation& made) {
+std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind,
+                                 bool assumed, const Thread& thread, const Operation& made) {
     std::uint32_t index;
     if (spare_streams_.empty()) {
         index = static_cast<std::uint32_t>(streams_.size());
@@ -118,8 +122,8 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.made = made;
     stream.opaque_version = stream.awaited_opaque = process.opaque_version;
     stream.name = intern({handle, made.site, kind, assumed});
-    // A handle cannot be used before it was made. What unknown callers made existed before everything, and so do default
-    // streams: they continue no timeline, for who waits for them is not after what their first user knows.
+    // A handle cannot be used before it was made. What unknown callers made existed before everything, and so do
+    // default streams: they continue no timeline, for who waits for them is not after what their first user knows.
     const bool anyone = kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
     stream.timeline = new_timeline(assumed || anyone ? nullptr : &creator);
     if (!assumed && !anyone) timeline(stream).learn(creator, edges_.in(EdgeKind::creation, contract_edge));
@@ -134,7 +138,8 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     return index;
 }
 
-std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
+std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& process,
+                                      const Operation& operation) {
     if (handle == legacy_handle || handle == per_thread_handle || handle == 0) {
         const std::uint32_t context = context_of(thread, process);
         if (handle == per_thread_handle) {
@@ -149,7 +154,8 @@ std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Proc
         }
         // A reset does not end default streams: the context comes back with the same ones.
         if (contexts_[context]->legacy == none) {
-            const std::uint32_t index = new_stream(process, context, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
+            const std::uint32_t index =
+                new_stream(process, context, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
             contexts_[context]->legacy = index;
         }
         return contexts_[context]->legacy;
@@ -185,7 +191,8 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
         if (streams_[old]->alive) end_stream(old, operation);  // its destroy was not seen
         spare_streams_.push_back(old);
     }
-    const std::uint32_t index = new_stream(process, context_of(thread, process), slot.object, kind, assumed, thread, operation);
+    const std::uint32_t index =
+        new_stream(process, context_of(thread, process), slot.object, kind, assumed, thread, operation);
     process.streams.set(slot.object, index);
     if (restated && !assumed) {
         timeline(*streams_[index]).advance();  // it may have work pending
@@ -202,7 +209,8 @@ void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, 
         // Its work goes on, but whoever waits for it before destroying the stream waits for a reason.
         const Clock& known = timeline(thread).clock;
         const auto look = [&](const Placed& pending) {
-            if (!known.knows(pending.epoch, contract)) require(Unmet::Sort::teardown, pending.operation.sequence, operation.sequence);
+            if (!known.knows(pending.epoch, contract))
+                require(Unmet::Sort::teardown, pending.operation.sequence, operation.sequence);
         };
         if (stream.has_work) look(stream.work);
         if (stream.has_free) look(stream.free);
@@ -222,7 +230,8 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
     context.destroyed.join(own.clock, contract_edge);
     if (stream.unjoined) {
         context.unjoined_destroyed.join(own.clock, blocking_edge(stream));
-        context.unjoined.erase(std::remove(context.unjoined.begin(), context.unjoined.end(), index), context.unjoined.end());
+        context.unjoined.erase(std::remove(context.unjoined.begin(), context.unjoined.end(), index),
+                               context.unjoined.end());
         stream.unjoined = false;
     }
     context.streams.erase(std::remove(context.streams.begin(), context.streams.end(), index), context.streams.end());

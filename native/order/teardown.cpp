@@ -1,4 +1,5 @@
-// Resets and destructions of contexts against other threads' calls (SS106): a recording tells by times, a source by its order.
+// Resets and destructions of contexts against other threads' calls (SS106): a recording tells by times, a source by its
+// order.
 #include <algorithm>
 
 #include "engine.hpp"
@@ -11,7 +12,8 @@ constexpr std::uint64_t never = UINT64_MAX;
 /// Whether a call needs the device, so that it should not run while the device is reset.
 bool uses_device(OperationKind kind) {
     using enum OperationKind;
-    return kind != CALL && kind != ALLOC_ATTRIBUTE && kind != CONTEXT_CURRENT && kind != HOST_ACQUIRE && kind != HOST_RELEASE;
+    return kind != CALL && kind != ALLOC_ATTRIBUTE && kind != CONTEXT_CURRENT && kind != HOST_ACQUIRE &&
+           kind != HOST_RELEASE;
 }
 
 /// What a call gets whose context was taken away: deinitialized, invalid context, context is destroyed.
@@ -27,14 +29,17 @@ std::uint64_t surely_runs_until(std::uint64_t time, std::uint16_t duration, bool
 }  // namespace
 
 void Engine::note_times(const Slot& slot, Thread& thread) const {
-    thread.call_ends = uses_device(static_cast<OperationKind>(slot.kind)) ? surely_runs_until(slot.time, slot.duration, slot.status != status_unknown) : 0;
+    thread.call_ends = uses_device(static_cast<OperationKind>(slot.kind))
+                           ? surely_runs_until(slot.time, slot.duration, slot.status != status_unknown)
+                           : 0;
 }
 
 void Engine::leave_context(const Thread& thread, const Process& process, std::uint16_t index) {
     const std::uint32_t left = thread.call_context == none ? process.default_context : thread.call_context;
     if (left == none) return;
     std::vector<FormerUse>& uses = contexts_[left]->former_uses;
-    const auto mine = std::find_if(uses.begin(), uses.end(), [&](const FormerUse& each) { return each.thread == index; });
+    const auto mine =
+        std::find_if(uses.begin(), uses.end(), [&](const FormerUse& each) { return each.thread == index; });
     const FormerUse use{index, {thread.timeline, thread.call_tick}, thread.last_call};
     if (mine == uses.end()) uses.push_back(use);
     else *mine = use;
@@ -45,7 +50,8 @@ bool Engine::in_context(const Thread& thread, std::uint32_t context) const {
     return current == context || (current == none && processes_[thread.process]->default_context == context);
 }
 
-void Engine::begin_teardown(const Slot& slot, Thread& thread, std::uint32_t context, const Operation& operation, bool said) {
+void Engine::begin_teardown(const Slot& slot, Thread& thread, std::uint32_t context, const Operation& operation,
+                            bool said) {
     constexpr std::size_t most_teardowns = 16;
     Process& process = *processes_[thread.process];
     if (process.teardowns.size() >= most_teardowns) process.teardowns.erase(process.teardowns.begin());
@@ -53,9 +59,11 @@ void Engine::begin_teardown(const Slot& slot, Thread& thread, std::uint32_t cont
     process.teardowns.push_back({operation, timeline(thread).advance(), context, slot.time, ends, said});
     if (!recording_) return;
     for (Thread& other : threads_) {
-        if (&other == &thread || other.process != thread.process || other.call_tick == 0 || !in_context(other, context)) continue;
+        if (&other == &thread || other.process != thread.process || other.call_tick == 0 || !in_context(other, context))
+            continue;
         // Its latest call had not returned when this one began.
-        if (slot.time != 0 && other.call_ends > slot.time) witness_teardown(process.teardowns.back(), other, other.last_call);
+        if (slot.time != 0 && other.call_ends > slot.time)
+            witness_teardown(process.teardowns.back(), other, other.last_call);
     }
 }
 
@@ -90,7 +98,8 @@ bool Engine::follows_from_teardown(const Slot& slot, Thread& thread, Process& pr
     const bool failed = slot.status != 0 && slot.status != status_unknown;
     for (Teardown& each : process.teardowns) {
         if (each.operation.thread == slot.thread || !in_context(thread, each.context)) continue;
-        const bool overlaps = uses_device(operation.kind) && slot.time != 0 && each.begins != 0 && slot.time < each.ends &&
+        const bool overlaps = uses_device(operation.kind) && slot.time != 0 && each.begins != 0 &&
+                              slot.time < each.ends &&
                               surely_runs_until(slot.time, slot.duration, slot.status != status_unknown) > each.begins;
         const bool finds_it_gone = failed && thread.call_tick != 0 && !thread.orphaned && context_is_gone(slot.status);
         if (overlaps || finds_it_gone) witness_teardown(each, thread, operation);

@@ -6,14 +6,17 @@
 
 namespace streamsan::order {
 
-inline bool host_side(MemoryKind kind) { return pageable(kind) || kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED; }
+inline bool host_side(MemoryKind kind) {
+    return pageable(kind) || kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED;
+}
 
 inline std::uint64_t end_of(const Reference& reference, const Allocation& allocation) {
     if (reference.size == 0) return allocation.end();
     return reference.address > UINT64_MAX - reference.size ? UINT64_MAX : reference.address + reference.size;
 }
 
-/// A host access that overlaps a kernel on mapped memory may be meant (polling, filling); one that overlaps these is not.
+/// A host access that overlaps a kernel on mapped memory may be meant (polling, filling); one that overlaps these is
+/// not.
 inline bool forbids_host_access(OperationKind kind) {
     return kind == OperationKind::COPY || kind == OperationKind::MEMSET || kind == OperationKind::PREFETCH ||
            kind == OperationKind::HOST_FUNCTION;
@@ -28,10 +31,12 @@ inline bool forbids_host_access(const Operation& operation, std::uint64_t end) {
 inline bool exact_extent(OperationKind kind) { return kind == OperationKind::COPY || kind == OperationKind::MEMSET; }
 
 /// Whether the size of its references is a bound of what it accesses.
-inline bool bounded_extent(OperationKind kind) { return kind == OperationKind::PREFETCH || kind == OperationKind::HOST_FUNCTION; }
+inline bool bounded_extent(OperationKind kind) {
+    return kind == OperationKind::PREFETCH || kind == OperationKind::HOST_FUNCTION;
+}
 
-/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it. A use that may not have happened
-/// stands for none that has.
+/// Whether remembering `later` makes `earlier` superfluous, given that it happens after it. A use that may not have
+/// happened stands for none that has.
 inline bool covers(const Operation& later, const Operation& earlier) {
     return (!later.reads_only() || earlier.reads_only()) && (!later.assumed() || earlier.assumed());
 }

@@ -32,7 +32,8 @@ std::uint32_t Engine::event_of(std::uint64_t handle, Process& process, Thread& t
     const Context& context = *contexts_[event.context];
     if (event.alive && event.context_epoch == context.epoch && !context.dead) return index;
     Fact fact(205, FactVariant::STALE_EVENT, operation);
-    fact.with(RelatedRole::CREATE, event.made).with(RelatedRole::DESTROY, event.alive ? context.ended : event.destroyed);
+    fact.with(RelatedRole::CREATE, event.made)
+        .with(RelatedRole::DESTROY, event.alive ? context.ended : event.destroyed);
     fact.assumed = !event.created || operation.assumed();
     report(fact);
     return none;
@@ -108,13 +109,17 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
         const Stream& source = *streams_[event.source];
         const bool same = event.source == waiter && event.record.sequence > stream.made.sequence;
         const bool other_name = source.blocking && process.unknown_work != 0;
-        const bool certain = same || (event.created && !source.assumed && !stream.assumed && !other_name && event.opaque_version == process.opaque_version);
-        needed = own.learn(event.clock, edges_.in(EdgeKind::event_to_stream, contract_edge)).contract || event.inside_launch || !certain;
+        const bool certain = same || (event.created && !source.assumed && !stream.assumed && !other_name &&
+                                      event.opaque_version == process.opaque_version);
+        needed = own.learn(event.clock, edges_.in(EdgeKind::event_to_stream, contract_edge)).contract ||
+                 event.inside_launch || !certain;
         own.learn(event.at, edges_.in(EdgeKind::event_to_stream, event.inside_launch ? run_edge : contract_edge));
     } else if (event.created) {
-        needed = event.opaque_version != process.opaque_version;  // never recorded: no wait, unless unknown code did
+        needed =
+            event.opaque_version != process.opaque_version;  // never recorded: no wait, unless unknown code did
     } else {
-        own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));  // whoever gave us the event may have recorded anything in it
+        own.learn(everything(), edges_.in(EdgeKind::unknown_event,
+                                          run_edge));  // whoever gave us the event may have recorded anything in it
     }
     note_wait(operation, needed, event.recorded ? &event.record : nullptr);
     leave(stream);
@@ -129,7 +134,8 @@ void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, c
         return;
     }
     const bool made = slot.stream > per_thread_handle;
-    const std::uint32_t index = made ? process.streams.find(slot.stream) : stream_of(slot.stream, thread, process, operation);
+    const std::uint32_t index =
+        made ? process.streams.find(slot.stream) : stream_of(slot.stream, thread, process, operation);
     if (index == none || stale(*streams_[index])) return;
     // Nothing is put on the stream: whoever waits for it is not after this call.
     Stream& stream = *streams_[index];
@@ -149,9 +155,11 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     if (event.recorded) {
         const Stream& source = *streams_[event.source];
         const bool other_name = source.blocking && process.unknown_work != 0;
-        const bool certain = event.created && !source.assumed && !other_name && event.opaque_version == process.opaque_version;
+        const bool certain =
+            event.created && !source.assumed && !other_name && event.opaque_version == process.opaque_version;
         const bool pending = !host.clock.knows(event.at, contract);
-        needed = host.learn(event.clock, edges_.in(EdgeKind::event_to_host, contract_edge)).contract || pending || !certain;
+        needed =
+            host.learn(event.clock, edges_.in(EdgeKind::event_to_host, contract_edge)).contract || pending || !certain;
         host.learn(event.at, edges_.in(EdgeKind::event_to_host, event.inside_launch ? run_edge : contract_edge));
         note_ambiguous(process, *streams_[event.source], operation);
     } else if (event.created) {
@@ -185,7 +193,8 @@ Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& pr
         change += host.learn(context.unjoined_destroyed, edges_.in(EdgeKind::legacy_to_host, contract_edge));
     } else if (stream.blocking && context.legacy != none) {
         Stream& legacy = *streams_[context.legacy];
-        if (stream.legacy_version != legacy.legacy_version) change += learn_all(legacy, host, EdgeKind::legacy_to_host, blocking_edge(stream));
+        if (stream.legacy_version != legacy.legacy_version)
+            change += learn_all(legacy, host, EdgeKind::legacy_to_host, blocking_edge(stream));
     }
     if (!stream.bodies.empty()) change += learn_bodies(stream, host);
     return change;
@@ -199,12 +208,13 @@ void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Ope
     const Change change = wait_for_stream(timeline(thread), stream, process);
     note_ambiguous(process, stream, operation);
     process.unknown_awaited = process.unknown_work;
-    // Two unknown streams may be one: what was issued on the other may be what this wait is for. And code that nobody can
-    // see may have issued work to any stream.
+    // Two unknown streams may be one: what was issued on the other may be what this wait is for. And code that nobody
+    // can see may have issued work to any stream.
     const std::uint32_t covered = std::max(stream.awaited_opaque, contexts_[stream.context]->awaited_opaque);
     const bool unseen = covered != process.opaque_version;
     stream.awaited_opaque = process.opaque_version;
-    // And a stream of an unknown caller may be this thread's default stream, or the legacy one, which a blocking stream comes after.
+    // And a stream of an unknown caller may be this thread's default stream, or the legacy one, which a blocking stream
+    // comes after.
     const bool other_name = stream.kind != StreamKind::NON_BLOCKING && process.unknown_work != 0;
     const bool brings = change.contract || (change.any && process.unknown_streams);
     if (!query) note_wait(operation, brings || stream.assumed || unseen || other_name, nullptr);
@@ -251,7 +261,8 @@ void Engine::observe_context(Thread& thread, std::uint32_t thread_index, std::ui
 }
 
 void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    const std::uint32_t index = slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
+    const std::uint32_t index =
+        slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
     Context& context = *contexts_[index];
     if (dead_context(context, operation)) return;
     if (context.legacy == none) {

@@ -15,8 +15,16 @@ constexpr std::size_t most_points = std::size_t{1} << 20;
 bool runs_on_stream(OperationKind kind) {
     using enum OperationKind;
     switch (kind) {
-        case LAUNCH: case COPY: case MEMSET: case HOST_FUNCTION: case PREFETCH: case STREAM_MEMORY_OP: case GRAPH_LAUNCH:
-        case ALLOC: case FREE: case EVENT_RECORD: return true;
+        case LAUNCH:
+        case COPY:
+        case MEMSET:
+        case HOST_FUNCTION:
+        case PREFETCH:
+        case STREAM_MEMORY_OP:
+        case GRAPH_LAUNCH:
+        case ALLOC:
+        case FREE:
+        case EVENT_RECORD: return true;
         default: return false;
     }
 }
@@ -69,7 +77,8 @@ Watch::Before Watch::before(std::uint64_t sequence) const {
     result.seen = true;
     result.works = asked.nodes;
     if (asked.node) return result;
-    // Whoever knows a point of a host thread, or what one of its calls started, knows that all calls up to there were made.
+    // Whoever knows a point of a host thread, or what one of its calls started, knows that all calls up to there were
+    // made.
     std::vector<std::uint64_t> reached;  // by thread
     const auto reach = [&](const WatchPoint& point) {
         if (point.thread >= reached.size()) reached.resize(point.thread + 1U);
@@ -95,8 +104,9 @@ bool Watch::is_before(std::uint64_t earlier, std::uint64_t asked) const {
     if (!has_seen(asked) || earlier >= asked) return false;
     const Asked& answer = answers_[asked_.find(asked)];
     if (answer.node) return std::find(answer.nodes.begin(), answer.nodes.end(), earlier) != answer.nodes.end();
-    const auto at = std::lower_bound(points_.begin(), points_.end(), earlier,
-                                     [](const WatchPoint& point, std::uint64_t sequence) { return point.sequence < sequence; });
+    const auto at =
+        std::lower_bound(points_.begin(), points_.end(), earlier,
+                         [](const WatchPoint& point, std::uint64_t sequence) { return point.sequence < sequence; });
     return at != points_.end() && at->sequence == earlier && knows(answer, at->work);
 }
 
@@ -109,8 +119,8 @@ void Engine::note_watched(const Slot& slot, const Thread& thread) {
     WatchPoint point;
     point.sequence = slot.sequence;
     point.thread = slot.thread;
-    // A call of CUDA is where the thread's next operation will be: see Engine::admit_call. Any other is at the latest one, if
-    // nobody has looked at that yet; but what a release hands on is behind it.
+    // A call of CUDA is where the thread's next operation will be: see Engine::admit_call. Any other is at the latest
+    // one, if nobody has looked at that yet; but what a release hands on is behind it.
     const bool after = host.released && kind != HOST_RELEASE && host.tick < last_tick;
     const bool call = thread.last_call.sequence == slot.sequence;
     point.call = {host.slot, call ? thread.call_tick : after ? host.tick + 1 : host.tick};

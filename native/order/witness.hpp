@@ -14,16 +14,17 @@ namespace streamsan::order {
 struct WatchPoint {
     std::uint64_t sequence = 0;
     Epoch call;
-    Epoch work;                ///< tick 0: there is none, the host does all of it during the call
+    Epoch work;  ///< tick 0: there is none, the host does all of it during the call
     std::uint16_t thread = 0;
 };
 
-/// Keeps what chosen operations know at their place, and where all the operations before them are. The relation is that of the
-/// engine's own clocks, with the order in which a recording's calls came: an execution that nobody could see is no proof.
+/// Keeps what chosen operations know at their place, and where all the operations before them are. The relation is that
+/// of the engine's own clocks, with the order in which a recording's calls came: an execution that nobody could see is
+/// no proof.
 class Watch {
 public:
-    /// Operations by sequence number; whatever was kept before is dropped. Of those in `early`, kernels that begin at once,
-    /// it is asked what is before that which they do without waiting.
+    /// Operations by sequence number; whatever was kept before is dropped. Of those in `early`, kernels that begin at
+    /// once, it is asked what is before that which they do without waiting.
     void ask(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early);
     [[nodiscard]] bool asks_early(std::uint64_t sequence) const { return early_.find(sequence) != none; }
     [[nodiscard]] bool active() const { return active_; }

@@ -4,7 +4,8 @@
 
 namespace streamsan::order {
 void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
-    const auto wait = operation.kind == OperationKind::HOST_FUNCTION ? WaitClass::NONE : static_cast<WaitClass>(slot.detail);
+    const auto wait =
+        operation.kind == OperationKind::HOST_FUNCTION ? WaitClass::NONE : static_cast<WaitClass>(slot.detail);
     Timeline& host = timeline(thread);
     if (slot.stream == 0) {
         const Epoch here = host.advance();  // done by the host itself, such as a host-to-host copy
@@ -13,8 +14,10 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
             const std::uint32_t at = process.allocations.containing(reference.address);
             if (at == none || !process.allocations[at].live()) continue;
             const Allocation& allocation = process.allocations[at];
-            const bool stale_pointer = reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
-            if (!stale_pointer && allocation.kind != MemoryKind::GRAPH) judge_host_access(process, allocation, reference, host.clock, operation);
+            const bool stale_pointer = reference.generation != 0 && allocation.generation != 0 &&
+                                       reference.generation != allocation.generation;
+            if (!stale_pointer && allocation.kind != MemoryKind::GRAPH)
+                judge_host_access(process, allocation, reference, host.clock, operation);
         }
         return;
     }
@@ -34,9 +37,11 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     const Placed placed{operation, own.advance()};
     if (has_body) pass_function(key_name(process, slot.object), own, placed.epoch);
     // Programs rely on a synchronous copy to be complete, though the transfer from a staging buffer may still run.
-    const bool settled = wait == WaitClass::BEFORE ||
-                         (wait == WaitClass::MAYBE_COMPLETE && (stream.kind == StreamKind::LEGACY || stream.kind == StreamKind::PER_THREAD));
-    const bool at_once = operation.kind == OperationKind::LAUNCH && wait == WaitClass::AT_ONCE && before != LastKernel::nothing;
+    const bool settled =
+        wait == WaitClass::BEFORE || (wait == WaitClass::MAYBE_COMPLETE &&
+                                      (stream.kind == StreamKind::LEGACY || stream.kind == StreamKind::PER_THREAD));
+    const bool at_once =
+        operation.kind == OperationKind::LAUNCH && wait == WaitClass::AT_ONCE && before != LastKernel::nothing;
     if (at_once) {
         begin_at_once(process, thread, stream, before, placed);
     } else if (operation.kind == OperationKind::LAUNCH) {
@@ -60,8 +65,10 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     const bool body_seen = recording_ && slot.object != 0;
     if (operation.kind == OperationKind::HOST_FUNCTION && !body_seen) process.host_function = operation.sequence;
     if (operation.kind == OperationKind::STREAM_MEMORY_OP) process.value_ordered = true;
-    if (!has_body && recording_ && (operation.kind == OperationKind::HOST_FUNCTION || operation.kind == OperationKind::STREAM_MEMORY_OP)) {
-        // A body that was not seen to begin, or a value that the host may poll, tells anybody that the stream got so far.
+    if (!has_body && recording_ &&
+        (operation.kind == OperationKind::HOST_FUNCTION || operation.kind == OperationKind::STREAM_MEMORY_OP)) {
+        // A body that was not seen to begin, or a value that the host may poll, tells anybody that the stream got so
+        // far.
         own.released = true;
         tell_unseen(thread, own);
     }
@@ -80,8 +87,8 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
 }
 
 void Engine::reach_function(std::uint64_t key, Timeline& stream) {
-    // What is promised is that all before the function is done when its body begins. It ends after its body has, so whom
-    // the body tells something is not told that: a wait for the stream still has something to wait for.
+    // What is promised is that all before the function is done when its body begins. It ends after its body has, so
+    // whom the body tells something is not told that: a wait for the stream still has something to wait for.
     sync_key(key).clock.join(stream.clock, edges_.in(EdgeKind::stream_to_body, contract_edge));
     stream.released = true;
 }
@@ -94,12 +101,13 @@ void Engine::pass_function(std::uint64_t key, Timeline& stream, Epoch function) 
     stream.released = true;
 }
 
-void Engine::use(Process& process, Thread& thread, const Stream* stream, const Timeline& own, const Reference& reference, Placed placed,
-                 bool settled) {
+void Engine::use(Process& process, Thread& thread, const Stream* stream, const Timeline& own,
+                 const Reference& reference, Placed placed, bool settled) {
     const std::uint32_t index = process.allocations.containing(reference.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
-    placed.operation.flags = static_cast<std::uint8_t>((placed.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(reference.mode) | reference.flags);
+    placed.operation.flags = static_cast<std::uint8_t>((placed.operation.flags & ~(mode_bits | reference_bits)) |
+                                                       static_cast<std::uint8_t>(reference.mode) | reference.flags);
     if (reference.assumed) placed.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
     if (reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation) {
         use_stale(index, placed);
@@ -121,15 +129,18 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
                          check_after_alloc(process, allocation, *stream, own.clock, placed);
     Access access{placed.operation, reference.address, 0};
     if (exact_extent(placed.operation.kind)) access.reach(reference.size);
-    // Nearly always all that is kept is of this stream. But kernels that begin at once share a timeline, and know nothing of each other.
-    bool others = own.slot != stream->timeline || allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
+    // Nearly always all that is kept is of this stream. But kernels that begin at once share a timeline, and know
+    // nothing of each other.
+    bool others = own.slot != stream->timeline || allocation.more_uses != none || allocation.marks.baked ||
+                  allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) others |= allocation.uses[i].epoch.slot != own.slot;
     if (ordered && others) judge_conflicts(process, allocation, *stream, own.clock, access);
     if (allocation.marks.baked) note_baked_use(process, index);
     if (requirements_) {
         each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
             const bool conflict = !(placed.operation.reads_only() && earlier.operation.reads_only());
-            if (conflict && earlier.operation.sequence != placed.operation.sequence && !own.clock.knows(earlier.epoch, contract)) {
+            if (conflict && earlier.operation.sequence != placed.operation.sequence &&
+                !own.clock.knows(earlier.epoch, contract)) {
                 require(Unmet::Sort::use_use, earlier.operation.sequence, placed.operation.sequence);
             }
         });
@@ -154,7 +165,9 @@ void Engine::use_stale(std::uint32_t index, const Placed& use) {
     if (previous == nullptr || allocation.marks.use_reported) return;
     allocation.marks.use_reported = !(recording_ && use.operation.assumed());
     Fact fact(101, FactVariant::AFTER_FREE, use.operation);
-    fact.with(RelatedRole::ALLOC, previous->made).with(RelatedRole::FREE, previous->freed).with(RelatedRole::OWNER, allocation.made);
+    fact.with(RelatedRole::ALLOC, previous->made)
+        .with(RelatedRole::FREE, previous->freed)
+        .with(RelatedRole::OWNER, allocation.made);
     fact.assumed = use.operation.assumed();
     fact.rests_on = previous->freed.thread == use.operation.thread ? EdgeClass::CONTRACT : EdgeClass::RUN;
     report(fact);
@@ -173,7 +186,8 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
     const bool behind = stream != nullptr && asynchronous && timeline(*stream).clock.knows(by_stream.epoch, credited);
     if (order == Verdict::unordered && behind) order = Verdict::run;
     const StreamName& name = names_[use.operation.stream_name];
-    const bool assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed || name.assumed;
+    const bool assumed =
+        use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed || name.assumed;
     if (order == Verdict::unordered && reset) return;  // SS106 says that another thread may be using the device
     // A use that may not have happened does not speak for the next one, which has.
     allocation.marks.use_reported = !(recording_ && use.operation.assumed());
@@ -188,38 +202,46 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
         return;
     }
     Fact fact(101, asynchronous ? FactVariant::AFTER_ASYNC_FREE : FactVariant::AFTER_FREE, use.operation);
-    fact.with(RelatedRole::ALLOC, allocation.made).with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
+    fact.with(RelatedRole::ALLOC, allocation.made)
+        .with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
     fact.allocation = describe(allocation);
-    // The host's allocator may have the pages of freed pinned memory again, for memory of its own: a recording does not tell.
+    // The host's allocator may have the pages of freed pinned memory again, for memory of its own: a recording does not
+    // tell.
     const bool pageable_now = recording_ && allocation.kind == MemoryKind::PINNED;
     fact.assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed || pageable_now;
-    fact.rests_on = order == Verdict::contract ? EdgeClass::CONTRACT : order == Verdict::observed ? EdgeClass::OBSERVED : EdgeClass::RUN;
+    fact.rests_on = order == Verdict::contract   ? EdgeClass::CONTRACT
+                    : order == Verdict::observed ? EdgeClass::OBSERVED
+                                                 : EdgeClass::RUN;
     report(fact);
 }
 
 void Engine::judge_refused_use(Process& process, Thread& thread, const Operation& operation) {
     constexpr std::int16_t invalid_value = 1;
     using enum OperationKind;
-    const bool names_operands = operation.kind == COPY || operation.kind == MEMSET || operation.kind == PREFETCH || operation.kind == LAUNCH;
+    const bool names_operands =
+        operation.kind == COPY || operation.kind == MEMSET || operation.kind == PREFETCH || operation.kind == LAUNCH;
     if (operation.status != invalid_value || !names_operands) return;
     const Clock& clock = timeline(thread).clock;
     for (const Reference& reference : references_) {
         const std::uint32_t index = process.allocations.containing(reference.address);
         if (index == none) continue;
         Allocation& allocation = process.allocations[index];
-        const bool newer = reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
+        const bool newer =
+            reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
         if (newer || allocation.live() || allocation.kind == MemoryKind::GRAPH || pageable(allocation.kind)) continue;
         if (verdict(clock, allocation.uses[0].epoch) == Verdict::unordered) continue;
         Operation attempt = operation;
-        attempt.flags = static_cast<std::uint8_t>((attempt.flags & ~mode_bits) | static_cast<std::uint8_t>(reference.mode));
+        attempt.flags =
+            static_cast<std::uint8_t>((attempt.flags & ~mode_bits) | static_cast<std::uint8_t>(reference.mode));
         // The driver does not look at what a kernel is given: the launch failed for another reason.
-        if (reference.assumed || operation.kind == LAUNCH) attempt.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+        if (reference.assumed || operation.kind == LAUNCH)
+            attempt.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
         use_freed(process, thread, nullptr, index, {attempt, {}});
     }
 }
 
-bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
-                               const Placed& use) {
+bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream,
+                               const Clock& clock, const Placed& use) {
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
     const Verdict order = verdict(clock, allocation.made_at);
     if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return true;
@@ -227,8 +249,10 @@ bool Engine::check_after_alloc(const Process& process, const Allocation& allocat
     fact.with(RelatedRole::ALLOC, allocation.made);
     fact.allocation = describe(allocation);
     fact.unseen = order == Verdict::unseen;
-    fact.assumed = fact.unseen || use.operation.assumed() || stream.assumed || names_[allocation.made.stream_name].assumed;
-    fact.may_be_equal = equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made, &stream);
+    fact.assumed =
+        fact.unseen || use.operation.assumed() || stream.assumed || names_[allocation.made.stream_name].assumed;
+    fact.may_be_equal =
+        equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made, &stream);
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
     report(fact);
     return false;
@@ -268,14 +292,15 @@ void Engine::host_clock(Thread& thread, Process& process, const Operation& opera
     }
 }
 
-void Engine::judge_host_access(Process& process, const Allocation& allocation, const Reference& reference, const Clock& clock,
-                               const Operation& operation) {
+void Engine::judge_host_access(Process& process, const Allocation& allocation, const Reference& reference,
+                               const Clock& clock, const Operation& operation) {
     const bool reads = reference.mode == AccessMode::READ;
     const std::uint64_t end = end_of(reference, allocation);
     Access own{operation, reference.address, 0};
     own.operation.flags = reference.flags;
     own.reach(reference.size);
-    own.operation.flags = static_cast<std::uint8_t>((own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit);
+    own.operation.flags = static_cast<std::uint8_t>(
+        (own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit);
     const Epoch body = threads_[operation.thread].body;
     const auto judge = [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end, bool bulk) {
         if (reads && use.operation.reads_only()) return;
@@ -287,17 +312,19 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         if (!host_side(allocation.kind) || !bulk) return;
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
-        Fact fact(order == Verdict::observed ? 107 : 108, reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation);
+        Fact fact(order == Verdict::observed ? 107 : 108, reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE,
+                  operation);
         fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
         fact.allocation = describe(allocation);
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
         // An access of unknown extent surely touches its first byte, and perhaps what lies behind it.
         const bool may_not_reach = reference.size == 0 && use_end != 0 && reference.address < use_begin;
         const Access used{use.operation, use_begin, use_end};
-        const bool between_rows = (used.strided() || own.strided()) && !own.touches(use_begin) && !used.touches(own.begin);
+        const bool between_rows =
+            (used.strided() || own.strided()) && !own.touches(use_begin) && !used.touches(own.begin);
         fact.unseen = order == Verdict::unseen;
-        fact.assumed = fact.unseen || may_not_reach || between_rows || operation.assumed() || use.operation.assumed() || allocation.marks.assumed || unknown_mode ||
-                       names_[use.operation.stream_name].assumed;
+        fact.assumed = fact.unseen || may_not_reach || between_rows || operation.assumed() || use.operation.assumed() ||
+                       allocation.marks.assumed || unknown_mode || names_[use.operation.stream_name].assumed;
         fact.may_be_equal = maybe_awaited(process, use.operation);
         if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
         report(fact);

@@ -1,7 +1,7 @@
 // Where the code of a launch lies.
 #pragma once
 
-/// For the functions that every launch runs: one section for all of them, so that they share pages and follow each other. Between
-/// two launches a program has used the instruction caches for itself; spread over the library, the same code costs a third more
-/// pages and lines.
+/// For the functions that every launch runs: one section for all of them, so that they share pages and follow each
+/// other. Between two launches a program has used the instruction caches for itself; spread over the library, the same
+/// code costs a third more pages and lines.
 #define STREAMSAN_LAUNCH_PATH [[gnu::hot, gnu::section("streamsan_launch")]]

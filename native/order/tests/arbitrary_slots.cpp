@@ -20,9 +20,10 @@ public:
     explicit Generator(std::uint64_t seed) : random_(seed) {}
 
     Slot slot(std::uint64_t sequence) {
-        static constexpr std::uint8_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 32, 33, 34, 35, 36, 37,
-                                                 38, 39, 40, 41, 42, 43, 48, 48, 48, 49, 49, 49, 50, 51, 52, 64, 64, 64, 65, 65, 66,
-                                                 67, 68, 69, 90, 240, 241, 255, 80, 81, 82, 83, 83, 83, 84, 84, 85, 86, 87, 87, 87, 88, 89};
+        static constexpr std::uint8_t kinds[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 16, 17, 18, 19,  20,  21,
+                                                 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 48, 48, 48,  49,  49,
+                                                 49, 50, 51, 52, 64, 64, 64, 65, 65, 66, 67, 68, 69, 90, 240, 241, 255,
+                                                 80, 81, 82, 83, 83, 83, 84, 84, 85, 86, 87, 87, 87, 88, 89};
         Slot slot{};
         slot.sequence = rarely() ? random_() : sequence;
         slot.time = random_();
@@ -33,7 +34,9 @@ public:
         slot.site = static_cast<std::uint32_t>(below(200));
         slot.api = static_cast<std::uint16_t>(below(4));
         slot.thread = static_cast<std::uint16_t>(rarely() ? random_() : below(6));
-        slot.status = static_cast<std::int16_t>(below(12) == 0 ? static_cast<std::int64_t>(random_()) : below(12) == 0 ? status_unknown : 0);
+        slot.status = static_cast<std::int16_t>(below(12) == 0   ? static_cast<std::int64_t>(random_())
+                                                : below(12) == 0 ? status_unknown
+                                                                 : 0);
         slot.kind = kinds[below(sizeof kinds)];
         if (slot.kind == 82 || slot.kind == 85) {
             body_of_ = slot.object = 1 + below(4);
@@ -130,18 +133,21 @@ int main(int argc, char** argv) {
     enum class Mode { source, requirements, recording, later_part };
     for (const Mode mode : {Mode::source, Mode::requirements, Mode::recording, Mode::later_part}) {
         const bool recording = mode == Mode::recording || mode == Mode::later_part;
-        order::Engine engine({0, 0, 0, 1, 7}, mode == Mode::requirements, {1}, {2}, recording, mode == Mode::later_part ? count / 4 : 0);
+        order::Engine engine({0, 0, 0, 1, 7}, mode == Mode::requirements, {1}, {2}, recording,
+                             mode == Mode::later_part ? count / 4 : 0);
         const std::size_t slots = bytes.size() / sizeof(Slot);
         for (std::size_t at = 0; at < slots;) {
             // In pieces, each in a block of its own size, so that reading past its end is seen.
             const std::size_t piece = std::min<std::size_t>(slots - at, 1 + generator.below(400));
-            const std::vector<unsigned char> part(bytes.begin() + static_cast<std::ptrdiff_t>(at * sizeof(Slot)),
-                                                  bytes.begin() + static_cast<std::ptrdiff_t>((at + piece) * sizeof(Slot)));
+            const std::vector<unsigned char> part(
+                bytes.begin() + static_cast<std::ptrdiff_t>(at * sizeof(Slot)),
+                bytes.begin() + static_cast<std::ptrdiff_t>((at + piece) * sizeof(Slot)));
             engine.feed(part.data(), piece);
             at += piece;
         }
         engine.finish();
-        std::printf("%zu explanations, %zu calls that did not return\n", engine.explanations().size(), engine.inside().size());
+        std::printf("%zu explanations, %zu calls that did not return\n", engine.explanations().size(),
+                    engine.inside().size());
         std::printf("%llu operations, %llu problems, %zu facts\n", static_cast<unsigned long long>(engine.operations()),
                     static_cast<unsigned long long>(engine.problems()), engine.facts().size());
     }

@@ -1,7 +1,7 @@
-// The types of the CUDA driver and of CUPTI that the recorder looks into, declared here: names, sizes and offsets are facts
-// about the interface. So the package builds where no CUDA headers are. native/recorder/tests/cuda_abi.cpp compares them
-// with the real headers. Handles and device addresses are 64-bit words, as in the trace; on the 64-bit systems that CUDA
-// supports they are passed like pointers.
+// The types of the CUDA driver and of CUPTI that the recorder looks into, declared here: names, sizes and offsets are
+// facts about the interface. So the package builds where no CUDA headers are. native/recorder/tests/cuda_abi.cpp
+// compares them with the real headers. Handles and device addresses are 64-bit words, as in the trace; on the 64-bit
+// systems that CUDA supports they are passed like pointers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr Word per_thread_stream = 2;
 /// CUptiResult.
 using CuptiStatus = std::int32_t;
 constexpr CuptiStatus cupti_success = 0;
-constexpr CuptiStatus cupti_max_limit_reached = 12;      // before CUDA 12.x the answer when the slot is taken
+constexpr CuptiStatus cupti_max_limit_reached = 12;  // before CUDA 12.x the answer when the slot is taken
 constexpr CuptiStatus cupti_not_compatible = 14;
 constexpr CuptiStatus cupti_insufficient_privileges = 35;
 constexpr CuptiStatus cupti_multiple_subscribers = 39;

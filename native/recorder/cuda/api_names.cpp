@@ -19,7 +19,8 @@ STREAMSAN_LAUNCH_PATH std::uint16_t api_of(const ThreadState& state, const Call&
     if (named == nullptr) return 0;
     std::atomic<std::uint16_t>* const kept = state.runtime == nullptr ? call.api : nullptr;
     if (kept != nullptr) {
-        if (const std::uint16_t id = kept->load(std::memory_order_relaxed); id != 0) [[likely]] return id;
+        if (const std::uint16_t id = kept->load(std::memory_order_relaxed); id != 0) [[likely]]
+            return id;
     }
     const auto row = static_cast<std::size_t>(named - callback_table.data());
     if (row >= ids.size()) return recorder()->writer->api(named->name);  // a row of a test's own

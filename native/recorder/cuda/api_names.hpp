@@ -6,7 +6,8 @@
 
 namespace streamsan::recorder::cuda {
 
-/// The id of the name that the program called: the runtime function's where one encloses the driver call, else the driver's.
+/// The id of the name that the program called: the runtime function's where one encloses the driver call, else the
+/// driver's.
 std::uint16_t api_of(const ThreadState& state, const Call& call);
 
 /// In a forked child: ids of the parent's file mean nothing in its own.

@@ -64,7 +64,8 @@ void register_array_calls(HandlerTable& table) {
         table.on(name, {nullptr, exit_create});
     for (const std::string_view name : {"cuArrayDestroy", "cuMipmappedArrayDestroy"})
         table.on(name, {enter_destroy, exit_destroy});
-    for (const std::string_view name : {"cuMipmappedArrayGetLevel", "cuArrayGetPlane"}) table.on(name, {nullptr, exit_part});
+    for (const std::string_view name : {"cuMipmappedArrayGetLevel", "cuArrayGetPlane"})
+        table.on(name, {nullptr, exit_part});
 }
 
 }  // namespace streamsan::recorder::cuda

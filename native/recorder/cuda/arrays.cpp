@@ -24,14 +24,20 @@ std::uint64_t bytes(std::uint64_t width, std::uint64_t height, std::uint64_t dep
 
 std::uint64_t format_bytes(std::uint32_t format) {
     switch (format) {
-        case 0x01: case 0x08: return 1;
-        case 0x02: case 0x09: case 0x10: return 2;
-        case 0x03: case 0x0a: case 0x20: return 4;
+        case 0x01:
+        case 0x08: return 1;
+        case 0x02:
+        case 0x09:
+        case 0x10: return 2;
+        case 0x03:
+        case 0x0a:
+        case 0x20: return 4;
         default: return 0;
     }
 }
 
-ArrayPlace Arrays::add(abi::Word handle, const abi::ArrayDescriptor& description, unsigned levels, std::uint64_t context) {
+ArrayPlace Arrays::add(abi::Word handle, const abi::ArrayDescriptor& description, unsigned levels,
+                       std::uint64_t context) {
     ArrayPlace place;
     place.element = format_bytes(description.format) * std::min<std::uint64_t>(description.channels, 16);
     std::uint64_t width = at_least_one(description.width);

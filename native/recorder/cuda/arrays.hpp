@@ -1,6 +1,6 @@
-// CUDA arrays: memory that is named by a handle, not by an address. In the trace each has a range of addresses of its own, far
-// above those of any machine, in which its elements lie row by row: so copies to different parts of it are told apart, and
-// handles that come back are other memory.
+// CUDA arrays: memory that is named by a handle, not by an address. In the trace each has a range of addresses of its
+// own, far above those of any machine, in which its elements lie row by row: so copies to different parts of it are
+// told apart, and handles that come back are other memory.
 #pragma once
 #include <cstdint>
 #include <mutex>

@@ -27,14 +27,14 @@ struct CallbackParameter {
 
 /// One entry point of the driver or the runtime: a row of the generated table (native/generated/cuda_callbacks.hpp).
 struct Callback {
-    std::uint16_t id;             ///< CUPTI's callback id in its domain
-    bool runtime;                 ///< domain: runtime, else driver
-    bool per_thread;              ///< a `_ptsz`/`_ptds` entry point: stream 0 is the per-thread default stream
-    bool hot;                     ///< runtime rows only: called so often that its callback is not enabled
-    std::string_view name;        ///< as programs write it, without `_v2` or `_ptsz`
+    std::uint16_t id;       ///< CUPTI's callback id in its domain
+    bool runtime;           ///< domain: runtime, else driver
+    bool per_thread;        ///< a `_ptsz`/`_ptds` entry point: stream 0 is the per-thread default stream
+    bool hot;               ///< runtime rows only: called so often that its callback is not enabled
+    std::string_view name;  ///< as programs write it, without `_v2` or `_ptsz`
     effects::Effect effect;
-    std::uint8_t memory;          ///< MemoryKind of what it allocates, 0 for none
-    std::uint8_t free;            ///< FreeClass, 0 for none
+    std::uint8_t memory;  ///< MemoryKind of what it allocates, 0 for none
+    std::uint8_t free;    ///< FreeClass, 0 for none
     effects::Wait wait;
     effects::Direction direction;
     std::uint8_t count;
@@ -45,58 +45,61 @@ struct Callback {
 struct Call {
     const Callback* callback = nullptr;
     const unsigned char* parameters = nullptr;
-    std::uint64_t context = 0;       ///< CUcontext current to the thread at entry
+    std::uint64_t context = 0;                  ///< CUcontext current to the thread at entry
     std::atomic<std::uint16_t>* api = nullptr;  ///< where the id of the callback's name is kept; null: nowhere
-    const char* symbol = nullptr;    ///< kernel's mangled name; launches only (garbage in all other callbacks)
-    Slot* slot = nullptr;            ///< written at entry (flag ENTER) and completed at exit; null: nothing was written
-    std::uint64_t sequence = 0;      ///< taken at entry; 0: none taken
-    std::uint64_t entered = 0;       ///< Writer::now() at entry
+    const char* symbol = nullptr;  ///< kernel's mangled name; launches only (garbage in all other callbacks)
+    Slot* slot = nullptr;          ///< written at entry (flag ENTER) and completed at exit; null: nothing was written
+    std::uint64_t sequence = 0;    ///< taken at entry; 0: none taken
+    std::uint64_t entered = 0;     ///< Writer::now() at entry
     std::uint32_t site = 0;
-    bool captured = false;           ///< its stream is capturing: the call is recorded into a graph, not done
-    bool timed = true;               ///< its duration is of use: false for calls that leave work behind and return
-    std::int32_t status = 0;         ///< at exit
+    bool captured = false;    ///< its stream is capturing: the call is recorded into a graph, not done
+    bool timed = true;        ///< its duration is of use: false for calls that leave work behind and return
+    std::int32_t status = 0;  ///< at exit
     std::array<std::uint64_t, 4> scratch{};  ///< what a handler carries from entry to exit
 
-    [[nodiscard]] std::uint64_t word(std::size_t position) const;                 ///< parameter by position, zero-extended; 0 if there is none
+    [[nodiscard]] std::uint64_t word(
+        std::size_t position) const;  ///< parameter by position, zero-extended; 0 if there is none
     [[nodiscard]] const CallbackParameter* find(effects::Role role, std::size_t nth = 0) const;
     [[nodiscard]] const CallbackParameter* find_handle(effects::Handle handle, std::size_t nth = 0) const;
     [[nodiscard]] std::uint64_t value(const CallbackParameter* parameter) const;  ///< 0 for null
     /// What an out parameter (a pointer to 8 bytes) points to, at exit; 0 if the pointer is null.
     [[nodiscard]] std::uint64_t output(const CallbackParameter* parameter) const;
-    /// The stream argument as the trace names it: 1 legacy, 2 per-thread, else the handle; 1 or 2 when there is no argument.
+    /// The stream argument as the trace names it: 1 legacy, 2 per-thread, else the handle; 1 or 2 when there is no
+    /// argument.
     [[nodiscard]] std::uint64_t stream() const;
 };
 
-/// Of one host thread. Reached through one thread-local pointer of the initial-exec model. What every call looks at comes first,
-/// in three cache lines.
+/// Of one host thread. Reached through one thread-local pointer of the initial-exec model. What every call looks at
+/// comes first, in three cache lines.
 struct alignas(64) ThreadState {
-    Call call;                       ///< the driver call under way
+    Call call;                          ///< the driver call under way
     const Callback* runtime = nullptr;  ///< the runtime call that encloses it, where its callback is enabled
-    std::uint64_t context = 0;       ///< last CONTEXT_CURRENT written
-    std::uint32_t correlation = 0;   ///< CUPTI's number of `call`: its exit has the same (for dispatch alone)
-    bool runtime_wrote = false;      ///< an operation was written on behalf of that runtime call
-    bool inside = false;             ///< we are calling the driver ourselves: callbacks pass
-    int* error = &errno;             ///< the thread's errno: where it lies is a call of the C library
-    const void* frame = nullptr;     ///< where on the stack `call` began: one that never ended (an exception) is told by it
-    std::uint64_t written = 0;       ///< operations that this thread has written, CONTEXT_CURRENT aside
-    std::string explanation;         ///< the driver's own words, logged during this call
+    std::uint64_t context = 0;          ///< last CONTEXT_CURRENT written
+    std::uint32_t correlation = 0;      ///< CUPTI's number of `call`: its exit has the same (for dispatch alone)
+    bool runtime_wrote = false;         ///< an operation was written on behalf of that runtime call
+    bool inside = false;                ///< we are calling the driver ourselves: callbacks pass
+    int* error = &errno;                ///< the thread's errno: where it lies is a call of the C library
+    const void* frame =
+        nullptr;                ///< where on the stack `call` began: one that never ended (an exception) is told by it
+    std::uint64_t written = 0;  ///< operations that this thread has written, CONTEXT_CURRENT aside
+    std::string explanation;    ///< the driver's own words, logged during this call
     std::shared_ptr<void> kernel_references;  ///< the KernelReferences of the launch under way
 
     // For dispatch alone.
-    Slot context_slot{};             ///< of `context`: live things are restated together with it (rotation)
-    Call runtime_call;               ///< the runtime call under way, as `call`; its `slot` is what was written for itself
+    Slot context_slot{};  ///< of `context`: live things are restated together with it (rotation)
+    Call runtime_call;    ///< the runtime call under way, as `call`; its `slot` is what was written for itself
     std::uint32_t runtime_correlation = 0;
     const void* runtime_frame = nullptr;
     std::uint64_t written_before = 0;  ///< `written` when `call` began
-    bool told_early = false;         ///< `runtime_call.slot` tells of the driver calls inside, too
-    bool resetting = false;          ///< a reset of a device is under way: the ends of its contexts are part of it
+    bool told_early = false;           ///< `runtime_call.slot` tells of the driver calls inside, too
+    bool resetting = false;            ///< a reset of a device is under way: the ends of its contexts are part of it
 
     // For work.
-    std::vector<Slot*> several;      ///< what this call wrote before `call.slot`, when it is several operations
+    std::vector<Slot*> several;  ///< what this call wrote before `call.slot`, when it is several operations
 };
 
-/// The calling thread's, null before its first call. The initial-exec model costs one load; the library is loaded late, and a
-/// pointer fits into what the loader keeps for that.
+/// The calling thread's, null before its first call. The initial-exec model costs one load; the library is loaded late,
+/// and a pointer fits into what the loader keeps for that.
 inline thread_local constinit ThreadState* state_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 ThreadState& make_state_of_this_thread();
 
@@ -128,8 +131,8 @@ struct Handler {
 /// A reference to memory that an operation makes.
 struct Reference {
     std::uint64_t address;
-    std::uint64_t size;        ///< 0: not known
-    std::uint8_t mode_flags;   ///< AccessMode and SlotFlag bits of this reference
+    std::uint64_t size;       ///< 0: not known
+    std::uint8_t mode_flags;  ///< AccessMode and SlotFlag bits of this reference
 };
 
 /// Fills the continuation slots that follow `slot`, two references in each: (count + 1) / 2 slots, reserved with it.
@@ -149,23 +152,25 @@ inline void put_further_references(Slot* slot, const Reference* references, std:
     }
 }
 
-/// Writes an operation at the entry of a call: site, api, time, stream, status unknown, flag ENTER; commits it. The first
-/// reference goes into the slot's `address`, `size` and `flags` (also where these mean something else for the kind), the
-/// others to continuation slots. `call.slot` is set; null when recording has stopped. A `call.site` that is 0 is looked up.
+/// Writes an operation at the entry of a call: site, api, time, stream, status unknown, flag ENTER; commits it. The
+/// first reference goes into the slot's `address`, `size` and `flags` (also where these mean something else for the
+/// kind), the others to continuation slots. `call.slot` is set; null when recording has stopped. A `call.site` that is
+/// 0 is looked up.
 Slot* write_entered(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
                     const Reference* references, std::size_t count);
 /// Writes a whole operation at the exit of a call, numbered now, with the call's status and duration.
-Slot* write_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
-                     const Reference* references, std::size_t count);
+Slot* write_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream,
+                     std::uint64_t object, const Reference* references, std::size_t count);
 /// The usual exit of a call that was written at its entry: status and duration; `renumber` for waits.
 void complete(ThreadState&, Call&, bool renumber);
 
-/// As write_entered and write_returned, but left for `commit_prepared`: what rotation restates (live memory, live handles) is
-/// changed between the two, and fields of the slot may be. Null when recording has stopped; then there is nothing to commit.
-Slot* prepare_entered(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
-                      const Reference* references, std::size_t count);
-Slot* prepare_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
-                       const Reference* references, std::size_t count);
+/// As write_entered and write_returned, but left for `commit_prepared`: what rotation restates (live memory, live
+/// handles) is changed between the two, and fields of the slot may be. Null when recording has stopped; then there is
+/// nothing to commit.
+Slot* prepare_entered(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream,
+                      std::uint64_t object, const Reference* references, std::size_t count);
+Slot* prepare_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream,
+                       std::uint64_t object, const Reference* references, std::size_t count);
 void commit_prepared(ThreadState&);
 
 }  // namespace streamsan::recorder::cuda

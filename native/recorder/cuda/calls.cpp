@@ -39,17 +39,20 @@ std::uint16_t duration_of(const Call& call) {
     return call.timed ? Writer::duration(recorder()->writer->now() - call.entered) : std::uint16_t{0};
 }
 
-STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
-              std::uint64_t object, const Reference* references, std::size_t count) {
+STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+                                    std::uint64_t stream, std::uint64_t object, const Reference* references,
+                                    std::size_t count) {
     Recorder& all = *recorder();
     Lane* const lane = all.writer->lane();
-    if (lane == nullptr) [[unlikely]] return nullptr;
+    if (lane == nullptr) [[unlikely]]
+        return nullptr;
     // Sites and names lie in the file before what refers to them.
     if (call.site == 0 && all.settings.sites) call.site = all.sites->here(0);
     const std::uint16_t api = api_of(state, call);
     count = std::min(count, most_references);
     Slot* const slot = lane->reserve(static_cast<unsigned>(count / 2));
-    if (slot == nullptr) [[unlikely]] return nullptr;
+    if (slot == nullptr) [[unlikely]]
+        return nullptr;
     call.sequence = slot->sequence;
     slot->time = call.entered;
     slot->stream = stream;
@@ -83,9 +86,21 @@ STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKin
     if (parameter == nullptr || parameters == nullptr) return 0;
     const unsigned char* const at = parameters + parameter->offset;
     switch (parameter->size) {
-        case 8: { std::uint64_t word; std::memcpy(&word, at, 8); return word; }
-        case 4: { std::uint32_t word; std::memcpy(&word, at, 4); return word; }
-        case 2: { std::uint16_t word; std::memcpy(&word, at, 2); return word; }
+        case 8: {
+            std::uint64_t word;
+            std::memcpy(&word, at, 8);
+            return word;
+        }
+        case 4: {
+            std::uint32_t word;
+            std::memcpy(&word, at, 4);
+            return word;
+        }
+        case 2: {
+            std::uint16_t word;
+            std::memcpy(&word, at, 2);
+            return word;
+        }
         case 1: return *at;
         default: break;
     }
@@ -130,20 +145,24 @@ std::uint64_t Call::output(const CallbackParameter* parameter) const {
     return callback->per_thread ? abi::per_thread_stream : abi::legacy_stream;
 }
 
-STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
-                      std::uint64_t object, const Reference* references, std::size_t count) {
+STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+                                            std::uint64_t stream, std::uint64_t object, const Reference* references,
+                                            std::size_t count) {
     Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
     call.slot = slot;
-    if (slot == nullptr) [[unlikely]] return nullptr;
+    if (slot == nullptr) [[unlikely]]
+        return nullptr;
     slot->status = status_unknown;
     slot->flags = static_cast<std::uint8_t>(slot->flags | static_cast<std::uint8_t>(SlotFlag::ENTER));
     return slot;
 }
 
-[[gnu::hot]] Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
-                       std::uint64_t object, const Reference* references, std::size_t count) {
+[[gnu::hot]] Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+                                    std::uint64_t stream, std::uint64_t object, const Reference* references,
+                                    std::size_t count) {
     Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
-    if (slot == nullptr) [[unlikely]] return nullptr;
+    if (slot == nullptr) [[unlikely]]
+        return nullptr;
     slot->status = narrow(call.status);
     slot->duration = duration_of(call);
     return slot;
@@ -153,15 +172,17 @@ STREAMSAN_LAUNCH_PATH void commit_prepared(ThreadState&) {
     if (Lane* const lane = recorder()->writer->lane()) lane->commit();
 }
 
-STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
-                    std::uint64_t object, const Reference* references, std::size_t count) {
+STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+                                          std::uint64_t stream, std::uint64_t object, const Reference* references,
+                                          std::size_t count) {
     Slot* const slot = prepare_entered(state, call, kind, detail, stream, object, references, count);
     if (slot != nullptr) commit_prepared(state);
     return slot;
 }
 
-[[gnu::hot]] Slot* write_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
-                     std::uint64_t object, const Reference* references, std::size_t count) {
+[[gnu::hot]] Slot* write_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+                                  std::uint64_t stream, std::uint64_t object, const Reference* references,
+                                  std::size_t count) {
     Slot* const slot = prepare_returned(state, call, kind, detail, stream, object, references, count);
     if (slot != nullptr) commit_prepared(state);
     return slot;

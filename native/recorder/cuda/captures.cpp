@@ -1,9 +1,10 @@
-// What is issued to a capturing stream is not done: it becomes nodes of a graph. So it leaves nothing in the trace, except
-// memory (an allocation has its address from then on) and what fails. Where a capture begins and ends is recorded.
+// What is issued to a capturing stream is not done: it becomes nodes of a graph. So it leaves nothing in the trace,
+// except memory (an allocation has its address from then on) and what fails. Where a capture begins and ends is
+// recorded.
 //
-// Whether a stream captures the driver is asked (cuStreamIsCapturing), because streams join a capture by waiting for an event
-// of it. Asking is legal in every mode and does no harm to a capture. The legacy default stream is never asked: it cannot
-// capture (C-13), and the answer would be an error (906) while a blocking stream does.
+// Whether a stream captures the driver is asked (cuStreamIsCapturing), because streams join a capture by waiting for an
+// event of it. Asking is legal in every mode and does no harm to a capture. The legacy default stream is never asked:
+// it cannot capture (C-13), and the answer would be an error (906) while a blocking stream does.
 #include "recorder/cuda/captures.hpp"
 
 #include <algorithm>
@@ -23,11 +24,22 @@ using effects::Role;
 /// Effects that a capture swallows, or forbids because of the stream that the call names.
 bool belongs_to_stream(Effect effect) {
     switch (effect) {
-        case Effect::ALLOC: case Effect::FREE: case Effect::COPY: case Effect::MEMSET: case Effect::LAUNCH:
-        case Effect::HOST_FUNCTION: case Effect::PREFETCH: case Effect::STREAM_MEMORY_OP: case Effect::COPY_BATCH:
-        case Effect::PREFETCH_BATCH: case Effect::EVENT_RECORD: case Effect::STREAM_WAIT_EVENT:
-        case Effect::STREAM_SYNCHRONIZE: case Effect::STREAM_QUERY: case Effect::GRAPH_LAUNCH: case Effect::UNMODELLED:
-            return true;
+        case Effect::ALLOC:
+        case Effect::FREE:
+        case Effect::COPY:
+        case Effect::MEMSET:
+        case Effect::LAUNCH:
+        case Effect::HOST_FUNCTION:
+        case Effect::PREFETCH:
+        case Effect::STREAM_MEMORY_OP:
+        case Effect::COPY_BATCH:
+        case Effect::PREFETCH_BATCH:
+        case Effect::EVENT_RECORD:
+        case Effect::STREAM_WAIT_EVENT:
+        case Effect::STREAM_SYNCHRONIZE:
+        case Effect::STREAM_QUERY:
+        case Effect::GRAPH_LAUNCH:
+        case Effect::UNMODELLED: return true;
         default: return false;
     }
 }
@@ -50,8 +62,8 @@ abi::Word issues_to(const Call& call) {
 
 bool is_capturing(ThreadState& state, abi::Word stream) {
     const Driver* const driver = recorder()->driver;
-    if (stream == 0 || stream == abi::legacy_stream || driver == nullptr ||
-        driver->cuStreamIsCapturing == nullptr) return false;
+    if (stream == 0 || stream == abi::legacy_stream || driver == nullptr || driver->cuStreamIsCapturing == nullptr)
+        return false;
     const OwnCalls own(state);
     auto status = abi::CaptureStatus::none;
     return driver->cuStreamIsCapturing(stream, &status) == abi::success && status != abi::CaptureStatus::none;
@@ -78,8 +90,8 @@ void count_down(std::uint32_t ended) { recorder()->captures.fetch_sub(ended, std
 CaptureMode mode_of(const Call& call) {
     // The only argument of 4 bytes; the first version of the call has none, and was global.
     for (std::size_t position = call.callback->count; position-- > 0;) {
-        if (call.callback->parameters[position].role != Role::VALUE ||
-            call.callback->parameters[position].size != 4) continue;
+        if (call.callback->parameters[position].role != Role::VALUE || call.callback->parameters[position].size != 4)
+            continue;
         const std::uint64_t mode = call.word(position);
         return mode == 0 ? CaptureMode::GLOBAL : mode == 1 ? CaptureMode::THREAD_LOCAL : CaptureMode::RELAXED;
     }
@@ -128,8 +140,8 @@ void exit_end(ThreadState& state, Call& call) {
     write_addressed(state, call, OperationKind::CAPTURE_END, 0, stream, call.scratch[capture_id], graph, 0);
     if (graph != 0 && call.scratch[graph_is_new] != 0) {
         // Handles come back: the graph is not one of that handle that was destroyed.
-        write_returned(state, call, OperationKind::HANDLE_CREATE, static_cast<std::uint8_t>(HandleKind::GRAPH), 0, graph,
-            nullptr, 0);
+        write_returned(state, call, OperationKind::HANDLE_CREATE, static_cast<std::uint8_t>(HandleKind::GRAPH), 0,
+                       graph, nullptr, 0);
     }
     // A call that failed may have ended it (901, 904) or not (903, 908).
     if (call.scratch[capture_id] != 0 && (ended || !is_capturing(state, stream))) count_down(captures().end(stream));
@@ -145,26 +157,27 @@ void Captures::begun(const Capture& capture) {
 std::optional<Capture> Captures::begun_on(abi::Word stream) const {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(captures_.begin(), captures_.end(),
-        [stream](const Capture& each) { return each.stream == stream; });
+                                    [stream](const Capture& each) { return each.stream == stream; });
     return found == captures_.end() ? std::nullopt : std::optional(*found);
 }
 
 std::optional<Capture> Captures::of_id(std::uint64_t id) const {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(captures_.begin(), captures_.end(), [id](const Capture& each) { return each.id == id; });
+    const auto found =
+        std::find_if(captures_.begin(), captures_.end(), [id](const Capture& each) { return each.id == id; });
     return found == captures_.end() ? std::nullopt : std::optional(*found);
 }
 
 std::uint32_t Captures::end(abi::Word stream) {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::uint32_t>(std::erase_if(captures_,
-        [stream](const Capture& each) { return each.stream == stream; }));
+    return static_cast<std::uint32_t>(
+        std::erase_if(captures_, [stream](const Capture& each) { return each.stream == stream; }));
 }
 
 std::uint32_t Captures::end_context(abi::Word context) {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::uint32_t>(std::erase_if(captures_,
-        [context](const Capture& each) { return each.context == context; }));
+    return static_cast<std::uint32_t>(
+        std::erase_if(captures_, [context](const Capture& each) { return each.context == context; }));
 }
 
 std::uint64_t Captures::fresh_id() {
@@ -203,9 +216,7 @@ bool is_captured(ThreadState& state, const Call& call) {
             captures_lose_context(call.value(call.find_handle(effects::Handle::CONTEXT)));
             return false;
         case Effect::DEVICE_RESET:
-        case Effect::PRIMARY_RESET:
-            captures_lose_context(call.context);
-            return false;
+        case Effect::PRIMARY_RESET: captures_lose_context(call.context); return false;
         default: break;
     }
     const abi::Word stream = issues_to(call);
@@ -227,7 +238,8 @@ void captured_exit(ThreadState& state, Call& call) {
             return;
         }
         case Effect::ALLOC:
-            write_graph_memory(state, call, call.output(call.find(Role::OUT_POINTER)), call.value(call.find(Role::SIZE)));
+            write_graph_memory(state, call, call.output(call.find(Role::OUT_POINTER)),
+                               call.value(call.find(Role::SIZE)));
             return;
         case Effect::FREE: write_graph_free(state, call, call.value(call.find(Role::FREED))); return;
         default: return;
@@ -235,7 +247,8 @@ void captured_exit(ThreadState& state, Call& call) {
 }
 
 bool captured_failure(ThreadState& state, Call& call) {
-    // Memory from outside, say, refused in a capture that goes on (C-07). What the capture itself forbids is of the call's kind.
+    // Memory from outside, say, refused in a capture that goes on (C-07). What the capture itself forbids is of the
+    // call's kind.
     const bool forbidden = call.status >= abi::first_capture_status && call.status <= abi::last_capture_status;
     if (call.callback->effect != Effect::FREE || forbidden) return false;
     write_graph_free(state, call, call.value(call.find(Role::FREED)));

@@ -1,4 +1,5 @@
-// Captures under way: which streams began them, and which calls they swallow. handlers.hpp declares what dispatch calls.
+// Captures under way: which streams began them, and which calls they swallow. handlers.hpp declares what dispatch
+// calls.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -13,14 +14,14 @@ namespace streamsan::recorder::cuda {
 
 /// A capture that has begun and not ended.
 struct Capture {
-    std::uint64_t id;       ///< unique in the process
-    abi::Word stream;       ///< that it began on; only there it ends
-    abi::Word context;      ///< that was current
-    bool into_graph;        ///< it adds to a graph that the program had already
+    std::uint64_t id;   ///< unique in the process
+    abi::Word stream;   ///< that it began on; only there it ends
+    abi::Word context;  ///< that was current
+    bool into_graph;    ///< it adds to a graph that the program had already
 };
 
-/// The captures of this process. Any thread may use it; nothing here calls the driver. `Recorder::captures` counts these
-/// and the calls under way that begin one.
+/// The captures of this process. Any thread may use it; nothing here calls the driver. `Recorder::captures` counts
+/// these and the calls under way that begin one.
 class Captures {
 public:
     void begun(const Capture& capture);
@@ -41,7 +42,6 @@ private:
 
 /// Of this process. Never destroyed.
 Captures& captures();
-
 
 /// Lets own calls of the driver be made while a capture forbids unsafe ones: the thread's mode is relaxed for its life.
 /// Costs nothing while nothing captures. Use inside an OwnCalls.

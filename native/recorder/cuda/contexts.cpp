@@ -1,5 +1,5 @@
-// Contexts. That one begins or ends is told by the resource callbacks: the driver makes primary contexts when it wants, and
-// ends them with their last user. What is current is told with every call (CUpti_CallbackData.context).
+// Contexts. That one begins or ends is told by the resource callbacks: the driver makes primary contexts when it wants,
+// and ends them with their last user. What is current is told with every call (CUpti_CallbackData.context).
 #include "recorder/cuda/contexts.hpp"
 
 #include <optional>
@@ -44,7 +44,8 @@ void forget(abi::Word context) {
 }
 
 /// A free-standing operation about a context, numbered now, in the name of the call around it.
-Slot* prepare_about(ThreadState& state, OperationKind kind, std::uint8_t detail, abi::Word context, std::uint64_t device) {
+Slot* prepare_about(ThreadState& state, OperationKind kind, std::uint8_t detail, abi::Word context,
+                    std::uint64_t device) {
     Call& around = enclosing(state);
     Call call = around;
     call.slot = nullptr;
@@ -101,11 +102,17 @@ void exit_peer_enable(ThreadState& state, Call& call) {
     write_returned(state, call, OperationKind::PEER_ENABLE, 0, 0, peer, nullptr, 0);
 }
 
-/// They order, or use memory, in ways that nobody can see here: with other APIs and processes, or all streams of a green
-/// context. All other functions whose effect the table does not tell only make and end objects.
+/// They order, or use memory, in ways that nobody can see here: with other APIs and processes, or all streams of a
+/// green context. All other functions whose effect the table does not tell only make and end objects.
 constexpr std::string_view opaque_calls[] = {
-    "cuSignalExternalSemaphoresAsync", "cuWaitExternalSemaphoresAsync", "cuGraphicsMapResources", "cuGraphicsUnmapResources",
-    "cuCtxRecordEvent", "cuCtxWaitEvent", "cuGreenCtxRecordEvent", "cuGreenCtxWaitEvent",
+    "cuSignalExternalSemaphoresAsync",
+    "cuWaitExternalSemaphoresAsync",
+    "cuGraphicsMapResources",
+    "cuGraphicsUnmapResources",
+    "cuCtxRecordEvent",
+    "cuCtxWaitEvent",
+    "cuGreenCtxRecordEvent",
+    "cuGreenCtxWaitEvent",
 };
 
 void enter_opaque(ThreadState& state, Call& call) {
@@ -136,7 +143,8 @@ void context_created(ThreadState& state, abi::Word context) {
     const Call& around = enclosing(state);
     const Effect effect = in_a_call(state) ? around.callback->effect : Effect::CALL;
     // Any call may make a primary context; others come from cuCtxCreate, or with a green context.
-    const bool made = effect == Effect::CONTEXT_CREATE || effect == Effect::HANDLE_CREATE || effect == Effect::UNMODELLED;
+    const bool made =
+        effect == Effect::CONTEXT_CREATE || effect == Effect::HANDLE_CREATE || effect == Effect::UNMODELLED;
     const ContextKind kind = made ? ContextKind::CREATED : ContextKind::PRIMARY;
     const std::uint64_t device = in_a_call(state) ? around.value(around.find(Role::DEVICE)) : 0;
     const auto detail = static_cast<std::uint8_t>(kind);

@@ -50,8 +50,9 @@ Transfer linear_transfer(const Call& call) {
     transfer.shape.width = call.value(call.find(Role::SIZE));
     transfer.source = linear_side(call, Role::READ, source_letter, direction == Direction::HOST_TO_DEVICE,
                                   direction == Direction::DEVICE_TO_HOST || direction == Direction::DEVICE_TO_DEVICE);
-    transfer.destination = linear_side(call, Role::WRITE, destination_letter, direction == Direction::DEVICE_TO_HOST,
-                                       direction == Direction::HOST_TO_DEVICE || direction == Direction::DEVICE_TO_DEVICE);
+    transfer.destination =
+        linear_side(call, Role::WRITE, destination_letter, direction == Direction::DEVICE_TO_HOST,
+                    direction == Direction::HOST_TO_DEVICE || direction == Direction::DEVICE_TO_DEVICE);
     return transfer;
 }
 
@@ -60,7 +61,8 @@ Transfer transfer_of_call(const Call& call) {
     if (structure == nullptr || call.find(Role::WRITE) != nullptr) return linear_transfer(call);
     const auto* const address = reinterpret_cast<const void*>(call.value(structure));
     if (address == nullptr) return {};
-    if (call.callback->name.find("2D") != std::string_view::npos) return transfer_of(*static_cast<const abi::Copy2D*>(address));
+    if (call.callback->name.find("2D") != std::string_view::npos)
+        return transfer_of(*static_cast<const abi::Copy2D*>(address));
     return transfer_of(*static_cast<const abi::Copy3D*>(address));
 }
 
@@ -73,8 +75,8 @@ WaitClass wait_of(const Call& call, const Transfer& transfer) {
 
 bool waits_for_work(WaitClass wait) { return wait == WaitClass::COMPLETE || wait == WaitClass::BEFORE; }
 
-/// Where all memory is the host's and some of it pinned, the call is the host's own access: what other streams have under way
-/// there is in flight.
+/// Where all memory is the host's and some of it pinned, the call is the host's own access: what other streams have
+/// under way there is in flight.
 bool is_access(WaitClass wait, Endpoint one, Endpoint other) {
     const auto of_host = [](Endpoint end) { return end == Endpoint::PINNED || end == Endpoint::PAGEABLE; };
     return wait == WaitClass::COMPLETE && of_host(one) && of_host(other) &&
@@ -89,7 +91,8 @@ void enter_copy(ThreadState& state, Call& call) {
     call.scratch[waits] = waits_for_work(wait);
     call.scratch[by_host] = is_access(wait, transfer.source.end, transfer.destination.end);
     if (call.scratch[by_host] != 0) count = 0;
-    write_entered(state, call, OperationKind::COPY, static_cast<std::uint8_t>(wait), call.stream(), 0, references, count);
+    write_entered(state, call, OperationKind::COPY, static_cast<std::uint8_t>(wait), call.stream(), 0, references,
+                  count);
 }
 
 void exit_copy(ThreadState& state, Call& call) {
@@ -100,7 +103,8 @@ void exit_copy(ThreadState& state, Call& call) {
     if (count != 0) write_returned(state, call, OperationKind::HOST_ACCESS, 0, 0, 0, references, count);
 }
 
-// -- several copies in one call -----------------------------------------------------------------------------------------
+// -- several copies in one call
+// -----------------------------------------------------------------------------------------
 
 constexpr std::uint64_t most_copies = 1U << 16;  // of one call; what is beyond is not seen
 
@@ -147,7 +151,8 @@ void enter_batch(ThreadState& state, Call& call) {
     begin_several(state, call);
     const CallbackParameter* const list = call.find(Role::LIST);
     const bool one = list == nullptr;  // cuMemcpy3DWithAttributesAsync
-    const auto* const copies = reinterpret_cast<const abi::BatchCopy3D*>(call.value(one ? call.find(Role::STRUCTURE) : list));
+    const auto* const copies =
+        reinterpret_cast<const abi::BatchCopy3D*>(call.value(one ? call.find(Role::STRUCTURE) : list));
     if (copies == nullptr) return;
     const std::uint64_t count = one ? 1 : std::min(call.word(0), most_copies);
     for (std::uint64_t index = 0; index < count; ++index)

@@ -14,8 +14,8 @@ abi::Subscriber subscriber = nullptr;
 
 /// Those that graph_resource and dispatch read.
 constexpr std::array resources{
-    abi::Resource::context_created, abi::Resource::context_destroy_starting, abi::Resource::init_finished,
-    abi::Resource::graph_created,   abi::Resource::graph_destroy_starting,   abi::Resource::graph_cloned,
+    abi::Resource::context_created,    abi::Resource::context_destroy_starting, abi::Resource::init_finished,
+    abi::Resource::graph_created,      abi::Resource::graph_destroy_starting,   abi::Resource::graph_cloned,
     abi::Resource::graph_node_created, abi::Resource::graph_node_cloned,
 };
 
@@ -60,7 +60,8 @@ void enable_callbacks() {
             enable(callback.runtime ? abi::Domain::runtime : abi::Domain::driver, callback.id, true);
         }
     }
-    for (const abi::Resource resource : resources) enable(abi::Domain::resource, static_cast<std::uint32_t>(resource), true);
+    for (const abi::Resource resource : resources)
+        enable(abi::Domain::resource, static_cast<std::uint32_t>(resource), true);
 }
 
 void enable_hot_callbacks(bool wanted) {

@@ -8,7 +8,8 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-template <class Function> void look_up(void* library, const char* name, Function*& function) {
+template <class Function>
+void look_up(void* library, const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(dlsym(library, name));
 }
 
@@ -17,12 +18,13 @@ std::string fill(void* library, const std::string& path, Cupti& cupti) {
     look_up(library, "cuptiSubscribe_v2", cupti.subscribe_v2);
     look_up(library, "cuptiEnableCallback", cupti.enable_callback);
     look_up(library, "cuptiGetResultString", cupti.result_string);
-    if (cupti.subscribe == nullptr || cupti.enable_callback == nullptr) return path + " is too old: functions are missing";
+    if (cupti.subscribe == nullptr || cupti.enable_callback == nullptr)
+        return path + " is too old: functions are missing";
     return "";
 }
 
 bool is_file(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
@@ -47,7 +49,8 @@ std::string load_cupti(const std::string& places, Cupti& cupti) {
     const LoadedCuda loaded = loaded_cuda();
     if (!loaded.cupti.empty()) {
         // Two of them in one process do not work.
-        if (void* const library = dlopen(loaded.cupti.c_str(), RTLD_NOW | RTLD_NOLOAD)) return fill(library, loaded.cupti, cupti);
+        if (void* const library = dlopen(loaded.cupti.c_str(), RTLD_NOW | RTLD_NOLOAD))
+            return fill(library, loaded.cupti, cupti);
     }
     const std::vector<std::string> folders = folders_to_try(places, loaded);
     std::string path;

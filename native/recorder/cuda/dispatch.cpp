@@ -26,16 +26,20 @@ struct alignas(64) Row {
     std::atomic<std::uint16_t> api{0};  ///< id of the function's name, 0: not looked up
 };
 
-/// Whether the duration of a call tells anything: not of those that only leave work behind. A look at the clock costs as much as
-/// all else at the end of a launch.
+/// Whether the duration of a call tells anything: not of those that only leave work behind. A look at the clock costs
+/// as much as all else at the end of a launch.
 bool is_timed(const Callback& callback) {
     using effects::Effect;
     switch (callback.effect) {
-        case Effect::LAUNCH: case Effect::GRAPH_LAUNCH: case Effect::EVENT_RECORD: case Effect::STREAM_WAIT_EVENT:
-        case Effect::HOST_FUNCTION: case Effect::STREAM_MEMORY_OP:
-            return false;
-        case Effect::COPY: case Effect::MEMSET: case Effect::COPY_BATCH:
-            return callback.wait != effects::Wait::ASYNCHRONOUS;
+        case Effect::LAUNCH:
+        case Effect::GRAPH_LAUNCH:
+        case Effect::EVENT_RECORD:
+        case Effect::STREAM_WAIT_EVENT:
+        case Effect::HOST_FUNCTION:
+        case Effect::STREAM_MEMORY_OP: return false;
+        case Effect::COPY:
+        case Effect::MEMSET:
+        case Effect::COPY_BATCH: return callback.wait != effects::Wait::ASYNCHRONOUS;
         case Effect::ALLOC: return callback.memory != static_cast<std::uint8_t>(MemoryKind::STREAM_ORDERED);
         case Effect::FREE: return callback.free != static_cast<std::uint8_t>(FreeClass::ASYNC);
         default: return true;
@@ -45,14 +49,15 @@ bool is_timed(const Callback& callback) {
 std::array<Row, driver_ids> driver_rows{};
 std::array<const Callback*, runtime_ids> runtime_rows{};
 
-/// The program goes on after a call that never returned to us (an exception of a host callback, longjmp, a thread that was
-/// cancelled and went on in its cleanup handlers): then the stack is no deeper than where that call began. Else a call inside
-/// a call: the driver's own business.
+/// The program goes on after a call that never returned to us (an exception of a host callback, longjmp, a thread that
+/// was cancelled and went on in its cleanup handlers): then the stack is no deeper than where that call began. Else a
+/// call inside a call: the driver's own business.
 bool never_ended(const void* frame, const void* began_at) { return frame >= began_at; }
 
 /// Its exit was not seen: an exception, or the callback was disabled meanwhile.
 bool runtime_call_is_over(const ThreadState& state, const void* frame) {
-    return never_ended(frame, state.runtime_frame) || (state.runtime->hot && !hot_enabled.load(std::memory_order_relaxed));
+    return never_ended(frame, state.runtime_frame) ||
+           (state.runtime->hot && !hot_enabled.load(std::memory_order_relaxed));
 }
 
 void forget_call(ThreadState& state) {
@@ -73,7 +78,8 @@ void forget_call(ThreadState& state) {
 
 STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data, const void* frame) {
     ThreadState& state = this_thread();
-    if (state.inside) [[unlikely]] return;
+    if (state.inside) [[unlikely]]
+        return;
     Call& call = state.call;
     if (call.callback != nullptr) [[unlikely]] {
         if (!never_ended(frame, state.frame)) return;
@@ -97,8 +103,10 @@ STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data,
     call.entered = recorder()->writer->now();
     state.correlation = data.correlation;
     state.frame = frame;
-    if (!inside_main()) [[unlikely]] look_for_main(state);
-    if (data.context != state.context) [[unlikely]] context_changed(state, data.context);
+    if (!inside_main()) [[unlikely]]
+        look_for_main(state);
+    if (data.context != state.context) [[unlikely]]
+        context_changed(state, data.context);
     state.written_before = state.written;
     if (recorder()->captures.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         call.captured = is_captured(state, call);
@@ -112,7 +120,8 @@ STREAMSAN_LAUNCH_PATH void driver_exit(const Row& row, const abi::CallbackData& 
     ThreadState& state = *state_of_this_thread;
     Call& call = state.call;
     // The enter was not seen (the callback was enabled meanwhile), or it was that of a call inside a call.
-    if (state.inside || call.callback != row.callback || state.correlation != data.correlation) [[unlikely]] return;
+    if (state.inside || call.callback != row.callback || state.correlation != data.correlation) [[unlikely]]
+        return;
     call.status = data.returned != nullptr ? *data.returned : abi::success;
     const Handler& handler = row.registered.handler;
     if (call.captured && !row.registered.sees_captures) [[unlikely]] {
@@ -176,10 +185,12 @@ STREAMSAN_LAUNCH_PATH void driver_exit(const Row& row, const abi::CallbackData& 
             return;
         default: break;
     }
-    if (event.descriptor != nullptr) graph_resource(state, resource, *static_cast<const abi::GraphData*>(event.descriptor));
+    if (event.descriptor != nullptr)
+        graph_resource(state, resource, *static_cast<const abi::GraphData*>(event.descriptor));
 }
 
-STREAMSAN_LAUNCH_PATH void dispatch_or_throw(abi::Domain domain, std::uint32_t id, const void* callback_data, const void* frame) {
+STREAMSAN_LAUNCH_PATH void dispatch_or_throw(abi::Domain domain, std::uint32_t id, const void* callback_data,
+                                             const void* frame) {
     if (domain == abi::Domain::driver) [[likely]] {
         if (id >= driver_ids || callback_data == nullptr) return;
         Row& row = driver_rows[id];

@@ -9,7 +9,8 @@ const Driver* find_driver() {
     void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) return nullptr;
     static Driver driver;
-#define STREAMSAN_FIND(name, parameters) driver.name = reinterpret_cast<abi::Status(*) parameters>(dlsym(library, #name));
+#define STREAMSAN_FIND(name, parameters) \
+    driver.name = reinterpret_cast<abi::Status(*) parameters>(dlsym(library, #name));
     STREAMSAN_DRIVER_FUNCTIONS(STREAMSAN_FIND)
 #undef STREAMSAN_FIND
     return &driver;

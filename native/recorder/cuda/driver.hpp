@@ -1,5 +1,5 @@
-// The driver's functions that the recorder calls itself. They are looked up in the libcuda that is loaded already; each may
-// be missing (null) in an older driver. Call them inside an `OwnCalls` only, and not before `Recorder::ready`.
+// The driver's functions that the recorder calls itself. They are looked up in the libcuda that is loaded already; each
+// may be missing (null) in an older driver. Call them inside an `OwnCalls` only, and not before `Recorder::ready`.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -20,11 +20,11 @@ struct Ended {
 };
 
 /// Their operation names the handle and nothing that the call makes; at its end it is completed.
-constexpr std::array own_kind{Effect::STREAM_DESTROY, Effect::STREAM_SYNCHRONIZE, Effect::EVENT_DESTROY,
-                              Effect::EVENT_SYNCHRONIZE, Effect::GRAPH_DESTROY, Effect::GRAPH_EXEC_DESTROY};
+constexpr std::array own_kind{Effect::STREAM_DESTROY,    Effect::STREAM_SYNCHRONIZE, Effect::EVENT_DESTROY,
+                              Effect::EVENT_SYNCHRONIZE, Effect::GRAPH_DESTROY,      Effect::GRAPH_EXEC_DESTROY};
 /// What they tell of a handle that is alive has no meaning for one that is not.
-constexpr std::array plain_uses{Effect::STREAM_QUERY, Effect::EVENT_QUERY, Effect::EVENT_ELAPSED, Effect::HANDLE_USE,
-                                Effect::GRAPH_USE,    Effect::GRAPH_UPLOAD};
+constexpr std::array plain_uses{Effect::STREAM_QUERY, Effect::EVENT_QUERY, Effect::EVENT_ELAPSED,
+                                Effect::HANDLE_USE,   Effect::GRAPH_USE,   Effect::GRAPH_UPLOAD};
 
 std::array<Handler, effect_count> handlers{};
 
@@ -76,7 +76,8 @@ void tell_use_of_ended(ThreadState& state, Call& call) {
         state.told_early = true;
         return;
     }
-    write_entered(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(ended->kind), 0, ended->handle, nullptr, 0);
+    write_entered(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(ended->kind), 0, ended->handle,
+                  nullptr, 0);
     state.told_early = is_among(plain_uses, effect);
 }
 

@@ -1,5 +1,6 @@
-// Calls of the runtime that name a handle which is no more. The driver may crash on it before its own callback comes (a stream
-// that is destroyed twice), so the operation is written as soon as the runtime is entered: the crash leaves its trace.
+// Calls of the runtime that name a handle which is no more. The driver may crash on it before its own callback comes (a
+// stream that is destroyed twice), so the operation is written as soon as the runtime is entered: the crash leaves its
+// trace.
 #pragma once
 #include "recorder/cuda/call.hpp"
 #include "recorder/cuda/handlers.hpp"

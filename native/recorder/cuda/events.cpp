@@ -73,8 +73,8 @@ void write_stream_wait(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::STREAM_WAIT_EVENT, 0, call.stream(), event_of(call), nullptr, 0);
 }
 
-/// A wait for an event of a capture makes its stream capture too: whether it has become a dependency in a graph or a wait
-/// is known only when it returns. So while anything captures it is written then.
+/// A wait for an event of a capture makes its stream capture too: whether it has become a dependency in a graph or a
+/// wait is known only when it returns. So while anything captures it is written then.
 constexpr std::size_t deferred = 0;
 
 void enter_stream_wait(ThreadState& state, Call& call) {

@@ -45,7 +45,8 @@ void enter_fill(ThreadState& state, Call& call) {
     call.scratch[waits] = wait == WaitClass::COMPLETE;
     call.scratch[by_host] = wait == WaitClass::COMPLETE && end == Endpoint::PINNED;
     const std::size_t count = target.address != 0 && call.scratch[by_host] == 0 ? 1 : 0;
-    write_entered(state, call, OperationKind::MEMSET, static_cast<std::uint8_t>(wait), call.stream(), 0, &target, count);
+    write_entered(state, call, OperationKind::MEMSET, static_cast<std::uint8_t>(wait), call.stream(), 0, &target,
+                  count);
 }
 
 void exit_fill(ThreadState& state, Call& call) {

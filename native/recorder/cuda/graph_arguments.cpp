@@ -30,7 +30,8 @@ constexpr std::array<std::pair<std::string_view, abi::NodeType>, 13> types_in_na
 /// The structure that describes the node: the last one, since the generic calls have those of the edges before it.
 const void* structure_of(const Call& call) {
     const CallbackParameter* found = nullptr;
-    for (std::size_t nth = 0; const CallbackParameter* const next = call.find(Role::STRUCTURE, nth); ++nth) found = next;
+    for (std::size_t nth = 0; const CallbackParameter* const next = call.find(Role::STRUCTURE, nth); ++nth)
+        found = next;
     return reinterpret_cast<const void*>(call.value(found));
 }
 
@@ -38,7 +39,8 @@ GivenNode generic_node(const void* structure) {
     GivenNode given;
     const auto* const parameters = static_cast<const abi::NodeParameters*>(structure);
     if (parameters == nullptr || parameters->type < 0 ||
-        parameters->type > static_cast<std::int32_t>(abi::NodeType::conditional)) return given;
+        parameters->type > static_cast<std::int32_t>(abi::NodeType::conditional))
+        return given;
     given.known = true;
     given.type = static_cast<abi::NodeType>(parameters->type);
     given.structure = &parameters->words;
@@ -65,7 +67,8 @@ GivenNode given_node(const Call& call) {
         given.structure = structure;
         // The graph that a child node is made from comes after the one that it is added to.
         const bool adds = call.callback->effect == effects::Effect::GRAPH_ADD_NODE;
-        if (type == abi::NodeType::graph) given.child = call.value(call.find_handle(effects::Handle::GRAPH, adds ? 1 : 0));
+        if (type == abi::NodeType::graph)
+            given.child = call.value(call.find_handle(effects::Handle::GRAPH, adds ? 1 : 0));
         given.event = call.value(call.find_handle(effects::Handle::EVENT));
         if (type == abi::NodeType::mem_free) given.freed = call.value(call.find(Role::FREED));
         return given;
@@ -84,8 +87,9 @@ void describe(const GivenNode& given, NodeContent& content) {
         case memcpy: describe_copy(*static_cast<const abi::Copy3D*>(given.structure), content); return;
         case memset: describe_fill(*static_cast<const abi::MemsetNode*>(given.structure), content); return;
         case host: describe_host(*static_cast<const abi::HostNode*>(given.structure), content); return;
-        case batch_mem_op: describe_memory_operations(*static_cast<const abi::BatchMemoryNode*>(given.structure),
-            content); return;
+        case batch_mem_op:
+            describe_memory_operations(*static_cast<const abi::BatchMemoryNode*>(given.structure), content);
+            return;
         default: return;
     }
 }

@@ -28,7 +28,8 @@ struct Listed {
 
 bool list_nodes(const Driver& driver, abi::Word graph, std::vector<abi::Word>& nodes) {
     std::size_t count = 0;
-    if (driver.cuGraphGetNodes == nullptr || driver.cuGraphGetNodes(graph, nullptr, &count) != abi::success) return false;
+    if (driver.cuGraphGetNodes == nullptr || driver.cuGraphGetNodes(graph, nullptr, &count) != abi::success)
+        return false;
     if (count > most_nodes) return false;
     nodes.resize(count);
     if (count != 0 && driver.cuGraphGetNodes(graph, nodes.data(), &count) != abi::success) return false;
@@ -36,9 +37,10 @@ bool list_nodes(const Driver& driver, abi::Word graph, std::vector<abi::Word>& n
     return true;
 }
 
-/// An edge may be programmatic: the later kernel starts before the earlier one has ended. Such a kernel must wait for the
-/// earlier one (griddepcontrol.wait) before it relies on it, and whatever comes after it is after both, so it is an edge like
-/// any other; where in the kernel the wait is, nobody here sees. The first version of the call refuses graphs with such edges.
+/// An edge may be programmatic: the later kernel starts before the earlier one has ended. Such a kernel must wait for
+/// the earlier one (griddepcontrol.wait) before it relies on it, and whatever comes after it is after both, so it is an
+/// edge like any other; where in the kernel the wait is, nobody here sees. The first version of the call refuses graphs
+/// with such edges.
 bool list_edges(const Driver& driver, abi::Word graph, std::vector<abi::Word>& from, std::vector<abi::Word>& to) {
     std::size_t count = 0;
     const auto make_room = [&] {
@@ -84,12 +86,13 @@ bool list(const Driver& driver, abi::Word graph, Listed& listed) {
 class Lists {
 public:
     /// For each `second` the `first`s of these pairs.
-    Lists(std::size_t positions, const std::vector<Edge>& edges, bool of_second) : starts_(positions + 1),
-        values_(edges.size()) {
+    Lists(std::size_t positions, const std::vector<Edge>& edges, bool of_second)
+        : starts_(positions + 1), values_(edges.size()) {
         for (const auto& [first, second] : edges) ++starts_[(of_second ? second : first) + std::size_t{1}];
         for (std::size_t position = 0; position < positions; ++position) starts_[position + 1] += starts_[position];
         std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
-        for (const auto& [first, second] : edges) values_[next[of_second ? second : first]++] = of_second ? first : second;
+        for (const auto& [first, second] : edges)
+            values_[next[of_second ? second : first]++] = of_second ? first : second;
     }
     [[nodiscard]] std::pair<const std::uint32_t*, const std::uint32_t*> of(std::size_t position) const {
         return {values_.data() + starts_[position], values_.data() + starts_[position + 1]};
@@ -100,7 +103,8 @@ private:
     std::vector<std::uint32_t> values_;
 };
 
-/// Positions so that each node is after those it depends on, and else as the driver lists them. Empty: there is a cycle.
+/// Positions so that each node is after those it depends on, and else as the driver lists them. Empty: there is a
+/// cycle.
 std::vector<std::uint32_t> in_order(const Listed& listed, const Lists& before, const Lists& after) {
     std::vector<std::size_t> missing(listed.nodes.size());
     std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
@@ -127,12 +131,13 @@ class Reader {
 public:
     Reader(const Driver& driver, Body& body) : driver_(driver), body_(body) {}
 
-    /// Adds a graph's nodes after node `root` (0: none). `end` becomes the one node that is after all of them; 0: no nodes.
+    /// Adds a graph's nodes after node `root` (0: none). `end` becomes the one node that is after all of them; 0: no
+    /// nodes.
     bool add(abi::Word graph, std::uint32_t root, bool conditional, unsigned level, std::vector<std::uint32_t>& ends);
 
 private:
     bool add_inner(abi::Word node, abi::NodeType type, std::uint32_t number, bool conditional, unsigned level,
-        std::uint32_t& last);
+                   std::uint32_t& last);
     std::uint32_t add_node(abi::Word node, abi::NodeType type, bool conditional);
     bool add_edge(std::uint32_t before, std::uint32_t after) {
         if (body_.edges.size() >= most_edges) return false;
@@ -161,7 +166,8 @@ std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type, bool conditio
     return static_cast<std::uint32_t>(body_.nodes.size());
 }
 
-bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned level, std::vector<std::uint32_t>& ends) {
+bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned level,
+                 std::vector<std::uint32_t>& ends) {
     Listed listed;
     if (level > most_levels || !list(driver_, graph, listed)) return false;
     const Lists before(listed.nodes.size(), listed.edges, true), after(listed.nodes.size(), listed.edges, false);
@@ -172,7 +178,8 @@ bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned
         if (body_.nodes.size() >= most_nodes || body_.references.size() >= most_references) return false;
         const abi::Word node = listed.nodes[position];
         abi::NodeType type{};
-        if (driver_.cuGraphNodeGetType == nullptr || driver_.cuGraphNodeGetType(node, &type) != abi::success) return false;
+        if (driver_.cuGraphNodeGetType == nullptr || driver_.cuGraphNodeGetType(node, &type) != abi::success)
+            return false;
         const std::uint32_t number = add_node(node, type, conditional);
         const auto [begin, end] = before.of(position);
         for (const std::uint32_t* each = begin; each != end; ++each)
@@ -186,10 +193,10 @@ bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned
     return true;
 }
 
-/// Adds what a node holds. `last` becomes the node that is after all of it: where several are last, one that only orders is
-/// added, so that edges do not multiply.
+/// Adds what a node holds. `last` becomes the node that is after all of it: where several are last, one that only
+/// orders is added, so that edges do not multiply.
 bool Reader::add_inner(abi::Word node, abi::NodeType type, std::uint32_t number, bool conditional, unsigned level,
-    std::uint32_t& last) {
+                       std::uint32_t& last) {
     std::vector<abi::Word> graphs;
     if (type == abi::NodeType::graph) {
         abi::Word child = 0;
@@ -228,8 +235,9 @@ bool Reader::add_inner(abi::Word node, abi::NodeType type, std::uint32_t number,
 
 bool has_memory_nodes(const Driver& driver, abi::Word graph) {
     const Body body = read_body(driver, graph);
-    return std::any_of(body.nodes.begin(), body.nodes.end(),
-                       [](const BodyNode& node) { return node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE; });
+    return std::any_of(body.nodes.begin(), body.nodes.end(), [](const BodyNode& node) {
+        return node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE;
+    });
 }
 
 Body read_body(const Driver& driver, abi::Word graph) {

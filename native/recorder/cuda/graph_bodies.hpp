@@ -15,11 +15,11 @@ namespace streamsan::recorder::cuda {
 
 /// One node; its number is its index + 1.
 struct BodyNode {
-    abi::Word handle = 0;              ///< in the graph; 0: it stands for the end of the node that holds it
-    std::uint64_t object = 0;          ///< the event of an event node
-    std::uint32_t first_reference = 0; ///< in `Body::references`
+    abi::Word handle = 0;               ///< in the graph; 0: it stands for the end of the node that holds it
+    std::uint64_t object = 0;           ///< the event of an event node
+    std::uint32_t first_reference = 0;  ///< in `Body::references`
     std::uint32_t references = 0;
-    std::uint32_t inner = 0;           ///< nodes right after it that are its child's or its bodies'
+    std::uint32_t inner = 0;  ///< nodes right after it that are its child's or its bodies'
     NodeOrigin origin;
     NodeKind kind = NodeKind::OPAQUE;
     bool conditional = false;
@@ -33,16 +33,18 @@ struct Body {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< numbers, from 1
     bool known = true;  ///< false: it could not be read, and is one node of which nothing is known
 
-    [[nodiscard]] const Reference* references_of(const BodyNode& node) const { return references.data() + node.first_reference; }
+    [[nodiscard]] const Reference* references_of(const BodyNode& node) const {
+        return references.data() + node.first_reference;
+    }
     [[nodiscard]] std::size_t size_in_trace() const { return nodes.size() + edges.size(); }
 };
 
-/// Reads the body from the driver; call it inside an OwnCalls. Never fails: what cannot be read gives a body that is not
-/// `known`.
+/// Reads the body from the driver; call it inside an OwnCalls. Never fails: what cannot be read gives a body that is
+/// not `known`.
 Body read_body(const Driver& driver, abi::Word graph);
 
-/// Whether a graph, or one inside it, allocates or frees memory itself; call it inside an OwnCalls. False where the driver
-/// does not say.
+/// Whether a graph, or one inside it, allocates or frees memory itself; call it inside an OwnCalls. False where the
+/// driver does not say.
 bool has_memory_nodes(const Driver& driver, abi::Word graph);
 
 /// What a node does in the trace: one that is disabled orders only.

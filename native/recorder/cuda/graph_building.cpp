@@ -1,5 +1,6 @@
-// Bodies are read from the driver when a graph is instantiated, so what is recorded here is what the driver will not tell then:
-// the place of each node, the bodies of conditional nodes, and memory that a node allocates, which has its address from now on.
+// Bodies are read from the driver when a graph is instantiated, so what is recorded here is what the driver will not
+// tell then: the place of each node, the bodies of conditional nodes, and memory that a node allocates, which has its
+// address from now on.
 #include "recorder/cuda/graph_building.hpp"
 
 #include "recorder/cuda/api_names.hpp"
@@ -21,12 +22,12 @@ using effects::Role;
 /// A body of a switch for each case; the driver takes fewer.
 constexpr std::uint32_t most_bodies = 1024;
 
-/// A call on a graph that failed, so that the graph's own life is looked at (SS205), and restrictions of graphs with memory
-/// nodes (SS306).
+/// A call on a graph that failed, so that the graph's own life is looked at (SS205), and restrictions of graphs with
+/// memory nodes (SS306).
 void write_refused(ThreadState& state, Call& call, abi::Word graph) {
     if (graph == 0 || refused_otherwise(state, call, graph)) return;
     write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::GRAPH), 0, graph,
-        nullptr, 0);
+                   nullptr, 0);
 }
 
 void enter_node(ThreadState& state, Call& call) {
@@ -85,8 +86,12 @@ void exit_use(ThreadState& state, Call& call) {
 bool is_internal(const ThreadState& state) {
     if (state.call.callback == nullptr) return false;
     switch (state.call.callback->effect) {
-        case Effect::GRAPH_INSTANTIATE: case Effect::GRAPH_EXEC_UPDATE: case Effect::GRAPH_EXEC_DESTROY:
-        case Effect::GRAPH_EXEC_NODE_SET: case Effect::GRAPH_EXEC_NODE_ENABLE: case Effect::GRAPH_LAUNCH:
+        case Effect::GRAPH_INSTANTIATE:
+        case Effect::GRAPH_EXEC_UPDATE:
+        case Effect::GRAPH_EXEC_DESTROY:
+        case Effect::GRAPH_EXEC_NODE_SET:
+        case Effect::GRAPH_EXEC_NODE_ENABLE:
+        case Effect::GRAPH_LAUNCH:
         case Effect::GRAPH_UPLOAD: return true;
         default: return false;
     }
@@ -121,7 +126,8 @@ void graph_resource(ThreadState& state, abi::Resource resource, const abi::Graph
             // After its own creation: a copy keeps the place of the original.
             if (!is_internal(state)) node_sites().copied(data.graph, data.node, data.original_node);
             return;
-        case abi::Resource::graph_created: case abi::Resource::graph_cloned:
+        case abi::Resource::graph_created:
+        case abi::Resource::graph_cloned:
             ended_graphs().begin(data.graph);  // also where the driver makes one for itself: a handle may come back
             return;
         case abi::Resource::graph_destroy_starting: node_sites().graph_destroyed(data.graph); return;

@@ -8,10 +8,10 @@ namespace {
 
 bool same_shape(const Body& one, const Body& other) {
     if (!one.known || !other.known || one.nodes.size() != other.nodes.size()) return false;
-    return std::equal(one.nodes.begin(), one.nodes.end(), other.nodes.begin(), [](const BodyNode& left,
-        const BodyNode& right) {
-        return left.kind == right.kind && left.inner == right.inner && (left.handle == 0) == (right.handle == 0);
-    });
+    return std::equal(
+        one.nodes.begin(), one.nodes.end(), other.nodes.begin(), [](const BodyNode& left, const BodyNode& right) {
+            return left.kind == right.kind && left.inner == right.inner && (left.handle == 0) == (right.handle == 0);
+        });
 }
 
 GraphExecs*& the_execs() {
@@ -95,15 +95,15 @@ std::vector<Reference> GraphExecs::references_of(abi::Word exec, std::uint32_t n
     const std::lock_guard lock(mutex_);
     const Exec* const known = find(exec);
     if (known == nullptr || number == 0 || number > known->body->nodes.size()) return {};
-    if (const auto changed = known->changed.find(number); changed != known->changed.end()) return changed->second.references;
+    if (const auto changed = known->changed.find(number); changed != known->changed.end())
+        return changed->second.references;
     const BodyNode& node = known->body->nodes[number - 1];
     const Reference* const first = known->body->references_of(node);
     return {first, first + node.references};
 }
 
 void GraphExecs::set_node(abi::Word exec, std::uint32_t number, NodeKind kind, std::uint64_t object,
-    std::vector<Reference> references,
-                          NodeOrigin origin) {
+                          std::vector<Reference> references, NodeOrigin origin) {
     const std::lock_guard lock(mutex_);
     const auto found = execs_.find(exec);
     if (found == execs_.end() || number == 0 || number > found->second.body->nodes.size()) return;
@@ -129,14 +129,14 @@ std::vector<std::pair<Slot, Body>> GraphExecs::all() const {
             if (const auto changed = exec.changed.find(number); changed != exec.changed.end()) {
                 node.first_reference = static_cast<std::uint32_t>(body.references.size());
                 body.references.insert(body.references.end(), changed->second.references.begin(),
-                    changed->second.references.end());
+                                       changed->second.references.end());
             }
             body.nodes[number - 1] = node;
         }
         found.emplace_back(exec.header, std::move(body));
     }
-    std::sort(found.begin(), found.end(), [](const auto& left,
-        const auto& right) { return left.first.sequence < right.first.sequence; });
+    std::sort(found.begin(), found.end(),
+              [](const auto& left, const auto& right) { return left.first.sequence < right.first.sequence; });
     return found;
 }
 

@@ -1,4 +1,5 @@
-// Executable graphs that are alive: what their bodies are, so that single nodes can be told of, and all again in a new file.
+// Executable graphs that are alive: what their bodies are, so that single nodes can be told of, and all again in a new
+// file.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,9 @@ public:
     /// `header`: the slot of its GRAPH_INSTANTIATE, complete.
     void made(abi::Word exec, const Slot& header, std::shared_ptr<const Body> body);
     void destroyed(abi::Word exec);
-    /// It takes another body. Nodes are named by the handles of the graph that it was made from, and stay enabled or not;
-    /// `body` gets these where the two have the same nodes in the same order, as the driver demands. Returns what was kept.
+    /// It takes another body. Nodes are named by the handles of the graph that it was made from, and stay enabled or
+    /// not; `body` gets these where the two have the same nodes in the same order, as the driver demands. Returns what
+    /// was kept.
     std::shared_ptr<const Body> updated(abi::Word exec, Body body);
     /// The number of a node, by its handle in the graph that the executable graph was made from; 0 when not known.
     [[nodiscard]] std::uint32_t number_of(abi::Word exec, abi::Word node);
@@ -30,8 +32,7 @@ public:
     /// What the node uses now, enabled or not.
     [[nodiscard]] std::vector<Reference> references_of(abi::Word exec, std::uint32_t number) const;
     void set_node(abi::Word exec, std::uint32_t number, NodeKind kind, std::uint64_t object,
-        std::vector<Reference> references,
-                  NodeOrigin origin);
+                  std::vector<Reference> references, NodeOrigin origin);
     void set_enabled(abi::Word exec, std::uint32_t number, bool enabled);
 
     /// Slot and body of each, in the order in which they were made.

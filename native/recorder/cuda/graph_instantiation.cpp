@@ -1,5 +1,5 @@
-// A body is read at the entry of the call, so that it is what the driver makes the executable graph of, and written at its
-// return, when there is a handle that it belongs to.
+// A body is read at the entry of the call, so that it is what the driver makes the executable graph of, and written at
+// its return, when there is a handle that it belongs to.
 #include "recorder/cuda/graph_instantiation.hpp"
 
 #include <memory>
@@ -37,7 +37,8 @@ void keep(Call& call, Body&& body) {
 }
 
 std::unique_ptr<Body> take(Call& call) {
-    if (call.scratch[body_read] == 0 || call.scratch[body_read] != reinterpret_cast<std::uint64_t>(pending)) return nullptr;
+    if (call.scratch[body_read] == 0 || call.scratch[body_read] != reinterpret_cast<std::uint64_t>(pending))
+        return nullptr;
     call.scratch[body_read] = 0;
     return std::unique_ptr<Body>(std::exchange(pending, nullptr));
 }
@@ -54,15 +55,16 @@ void read(ThreadState& state, Call& call) {
 
 std::uint64_t instantiate_flags(const Call& call) {
     if (const CallbackParameter* const given = call.find(Role::FLAGS); given != nullptr) return call.value(given);
-    const auto* const parameters = reinterpret_cast<const abi::InstantiateParameters*>(call.value(call.find(Role::STRUCTURE)));
+    const auto* const parameters =
+        reinterpret_cast<const abi::InstantiateParameters*>(call.value(call.find(Role::STRUCTURE)));
     return parameters == nullptr ? 0 : parameters->flags;
 }
 
-/// The slot that a body follows. `made` is called before it is committed: what a new file restates must have it by then.
+/// The slot that a body follows. `made` is called before it is committed: what a new file restates must have it by
+/// then.
 template <class Made>
 void write_with_body(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, abi::Word exec,
-    abi::Word graph,
-                     const Body& body, Made&& made) {
+                     abi::Word graph, const Body& body, Made&& made) {
     const Reference fields{graph, body.size_in_trace(), 0};
     const Slot* const slot = prepare_returned(state, call, kind, detail, 0, exec, &fields, 1);
     if (slot == nullptr) return;
@@ -133,12 +135,12 @@ void exit_update(ThreadState& state, Call& call) {
 
 void write_refused_exec(ThreadState& state, Call& call, abi::Word exec) {
     write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC), 0, exec,
-        nullptr, 0);
+                   nullptr, 0);
 }
 
 void restate_graphs(Lane& lane) {
-    // A checker of the new file needs the bodies of what is launched from now on. Those of programs with very many nodes would
-    // fill it.
+    // A checker of the new file needs the bodies of what is launched from now on. Those of programs with very many
+    // nodes would fill it.
     constexpr std::size_t most_slots = 200'000;
     std::size_t slots = 0;
     for (const auto& [header, body] : graph_execs().all()) {

@@ -16,8 +16,8 @@ constexpr auto writes = static_cast<std::uint8_t>(AccessMode::WRITE);
 
 bool is_memory(abi::Word address) { return recorder()->memory.maybe(address); }
 
-/// CUfunction, or CUkernel where there is none: only the second version has that member, and the first is never without a
-/// function.
+/// CUfunction, or CUkernel where there is none: only the second version has that member, and the first is never without
+/// a function.
 abi::Word function_of(const abi::KernelNode& node) { return node.function != 0 ? node.function : node.kernel; }
 
 template <class Parameters, class Ask>
@@ -34,13 +34,16 @@ NodeKind kind_of(abi::NodeType type) {
         case memcpy: return NodeKind::COPY;
         case memset: return NodeKind::MEMSET;
         case host: return NodeKind::HOST;
-        case graph: case empty: case conditional: return NodeKind::EMPTY;
+        case graph:
+        case empty:
+        case conditional: return NodeKind::EMPTY;
         case wait_event: return NodeKind::EVENT_WAIT;
         case event_record: return NodeKind::EVENT_RECORD;
         case mem_alloc: return NodeKind::ALLOC;
         case mem_free: return NodeKind::FREE;
         case batch_mem_op: return NodeKind::STREAM_MEMORY_OP;
-        case semaphores_signal: case semaphores_wait: break;
+        case semaphores_signal:
+        case semaphores_wait: break;
     }
     return NodeKind::OPAQUE;
 }
@@ -71,7 +74,8 @@ void describe_fill(const abi::MemsetNode& node, NodeContent& content) {
     TransferSide side;
     side.address = node.destination;
     side.pitch = node.pitch;  // not used where there is one row
-    const Reference filled = reference_to(side, {product(node.width, node.element_size), node.height}, AccessMode::WRITE);
+    const Reference filled =
+        reference_to(side, {product(node.width, node.element_size), node.height}, AccessMode::WRITE);
     if (filled.address != 0) content.references.push_back(filled);
 }
 
@@ -91,7 +95,8 @@ void describe_memory_operations(const abi::BatchMemoryNode& node, NodeContent& c
         const bool waits = each.operation == wait_value_32 || each.operation == wait_value_64;
         const bool sets = each.operation == write_value_32 || each.operation == write_value_64;
         // Barriers and flushes touch no memory.
-        if ((waits || sets) && each.address != 0) content.references.push_back({each.address, 0, waits ? reads : writes});
+        if ((waits || sets) && each.address != 0)
+            content.references.push_back({each.address, 0, waits ? reads : writes});
     }
 }
 
@@ -101,8 +106,9 @@ bool read_node(const Driver& driver, abi::Word node, abi::NodeType type, NodeCon
         case kernel: {
             abi::KernelNode found{};
             // The first version knows nothing of kernels that have no function in the current context.
-            if (!ask(driver.cuGraphKernelNodeGetParams_v2, node, found) && !ask(driver.cuGraphKernelNodeGetParams, node,
-                found)) return false;
+            if (!ask(driver.cuGraphKernelNodeGetParams_v2, node, found) &&
+                !ask(driver.cuGraphKernelNodeGetParams, node, found))
+                return false;
             describe_kernel(found, content);
             return true;
         }
@@ -125,12 +131,12 @@ bool read_node(const Driver& driver, abi::Word node, abi::NodeType type, NodeCon
             return true;
         }
         case wait_event:
-            content.kind = ask(driver.cuGraphEventWaitNodeGetEvent, node,
-                content.object) ? NodeKind::EVENT_WAIT : NodeKind::OPAQUE;
+            content.kind = ask(driver.cuGraphEventWaitNodeGetEvent, node, content.object) ? NodeKind::EVENT_WAIT
+                                                                                          : NodeKind::OPAQUE;
             return content.kind == NodeKind::EVENT_WAIT;
         case event_record:
-            content.kind = ask(driver.cuGraphEventRecordNodeGetEvent, node,
-                content.object) ? NodeKind::EVENT_RECORD : NodeKind::OPAQUE;
+            content.kind = ask(driver.cuGraphEventRecordNodeGetEvent, node, content.object) ? NodeKind::EVENT_RECORD
+                                                                                            : NodeKind::OPAQUE;
             return content.kind == NodeKind::EVENT_RECORD;
         case mem_alloc: {
             abi::MemoryAllocNode found{};
@@ -152,8 +158,11 @@ bool read_node(const Driver& driver, abi::Word node, abi::NodeType type, NodeCon
             describe_memory_operations(found, content);
             return true;
         }
-        case graph: case empty: case conditional: content.kind = NodeKind::EMPTY; return true;
-        case semaphores_signal: case semaphores_wait: break;
+        case graph:
+        case empty:
+        case conditional: content.kind = NodeKind::EMPTY; return true;
+        case semaphores_signal:
+        case semaphores_wait: break;
     }
     return type == semaphores_signal || type == semaphores_wait;
 }

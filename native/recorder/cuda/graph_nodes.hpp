@@ -23,7 +23,8 @@ struct NodeContent {
     }
 };
 
-/// The kind of a node of this type. Child graphs and conditional nodes order only; what they hold are nodes of their own.
+/// The kind of a node of this type. Child graphs and conditional nodes order only; what they hold are nodes of their
+/// own.
 NodeKind kind_of(abi::NodeType type);
 
 void describe_kernel(const abi::KernelNode& node, NodeContent& content);
@@ -33,8 +34,8 @@ void describe_fill(const abi::MemsetNode& node, NodeContent& content);
 void describe_host(const abi::HostNode& node, NodeContent& content);
 void describe_memory_operations(const abi::BatchMemoryNode& node, NodeContent& content);
 
-/// Asks the driver what a node of a graph does; call it inside an OwnCalls. Where the driver does not say, the content is
-/// OPAQUE and the answer false.
+/// Asks the driver what a node of a graph does; call it inside an OwnCalls. Where the driver does not say, the content
+/// is OPAQUE and the answer false.
 bool read_node(const Driver& driver, abi::Word node, abi::NodeType type, NodeContent& content);
 
 /// The function that a kernel node runs, as a label: string id of its demangled name, 0 when not known.

@@ -71,13 +71,13 @@ void write_graph_free(ThreadState& state, Call& call, std::uint64_t address) {
     write_returned(state, call, OperationKind::FREE, static_cast<std::uint8_t>(FreeClass::GRAPH_NODE), 0, 0, &freed, 1);
 }
 
-void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind, bool conditional,
-                       const Reference* references, std::size_t count) {
+void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind,
+                       bool conditional, const Reference* references, std::size_t count) {
     count = std::min(count, most_references);
     std::vector<Reference> fields{{number, 0, flags_of(conditional)}};
     fields.insert(fields.end(), references, references + count);
     write_returned(state, call, OperationKind::GRAPH_NODE_UPDATE, static_cast<std::uint8_t>(kind), 0, exec,
-        fields.data(), fields.size());
+                   fields.data(), fields.size());
 }
 
 void append_body(Lane& lane, const Slot& header, const Body& body) {

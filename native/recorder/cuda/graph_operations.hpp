@@ -20,17 +20,17 @@ void write_graph_memory(ThreadState& state, Call& call, std::uint64_t address, s
 void write_graph_free(ThreadState& state, Call& call, std::uint64_t address);
 
 /// GRAPH_NODE_UPDATE: node `number` of `exec` does this from now on.
-void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind, bool conditional,
-                       const Reference* references, std::size_t count);
+void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind,
+                       bool conditional, const Reference* references, std::size_t count);
 
-/// The nodes and edges of a body, right after the slot `header` of its GRAPH_INSTANTIATE or GRAPH_UPDATE. Ends early when a
-/// new file is begun meanwhile: whatever is restated there has them.
+/// The nodes and edges of a body, right after the slot `header` of its GRAPH_INSTANTIATE or GRAPH_UPDATE. Ends early
+/// when a new file is begun meanwhile: whatever is restated there has them.
 void append_body(Lane& lane, const Slot& header, const Body& body);
 /// The same where a rotation asks what is alive: with the sequence and the thread of `header`.
 void restate_body(Lane& lane, const Slot& header, const Body& body);
 
-/// Whether a call was refused (801) for another reason than the memory nodes of a graph: then it is a call with a status, no
-/// breach of their restrictions (SS306).
+/// Whether a call was refused (801) for another reason than the memory nodes of a graph: then it is a call with a
+/// status, no breach of their restrictions (SS306).
 bool refused_otherwise(ThreadState& state, const Call& call, abi::Word graph);
 
 /// An operation that stands for code that is not seen.

@@ -38,9 +38,10 @@ void say_unknown(ThreadState& state, Call& call) {
 }
 
 /// Kept before it is written: a new file that is begun in between then has it, and the operation says it once more.
-void write_node(ThreadState& state, Call& call, const Place& place, const BodyNode& before, const NodeContent& content) {
-    graph_execs().set_node(place.exec, place.number, content.kind, content.object, content.references, {call.site,
-        api_of(state, call)});
+void write_node(ThreadState& state, Call& call, const Place& place, const BodyNode& before,
+                const NodeContent& content) {
+    graph_execs().set_node(place.exec, place.number, content.kind, content.object, content.references,
+                           {call.site, api_of(state, call)});
     const NodeKind shown = before.enabled ? content.kind : NodeKind::EMPTY;
     write_node_update(state, call, place.exec, place.number, shown, before.conditional, content.references.data(),
                       before.enabled ? content.references.size() : 0);
@@ -118,8 +119,8 @@ void exit_enable(ThreadState& state, Call& call) {
         return;
     }
     const bool enabled = call.value(call.find(Role::VALUE)) != 0;
-    const std::vector<Reference> references = enabled ? graph_execs().references_of(place.exec,
-        place.number) : std::vector<Reference>{};
+    const std::vector<Reference> references =
+        enabled ? graph_execs().references_of(place.exec, place.number) : std::vector<Reference>{};
     // The place stays that of the node: its kernel's name is part of it.
     if (enabled && node->origin.site != 0) call.site = node->origin.site;
     graph_execs().set_enabled(place.exec, place.number, enabled);

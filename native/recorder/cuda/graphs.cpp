@@ -42,7 +42,7 @@ void exit_clone(ThreadState& state, Call& call) {
 /// The hot path of programs that replay: one slot, and nothing is looked up but the place.
 [[gnu::hot]] void enter_launch(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::GRAPH_LAUNCH, 0, call.stream(),
-        call.value(call.find_handle(Handle::GRAPH_EXEC)), nullptr, 0);
+                  call.value(call.find_handle(Handle::GRAPH_EXEC)), nullptr, 0);
 }
 
 void exit_upload(ThreadState& state, Call& call) {

@@ -1,14 +1,14 @@
-// Which handler a callback has: by effect, or by name where an API's handler differs from that of its effect. Each family of
-// calls registers its own, once, before the first callback; dispatch then goes by callback id.
+// Which handler a callback has: by effect, or by name where an API's handler differs from that of its effect. Each
+// family of calls registers its own, once, before the first callback; dispatch then goes by callback id.
 //
-// What dispatch has done before a handler's `enter`: `call` is filled (callback, parameters, context, symbol, entered), and
-// CONTEXT_CURRENT is written if the thread's context changed. `sequence` and `site` are taken by write_entered and
+// What dispatch has done before a handler's `enter`: `call` is filled (callback, parameters, context, symbol, entered),
+// and CONTEXT_CURRENT is written if the thread's context changed. `sequence` and `site` are taken by write_entered and
 // write_returned. A handler that writes nothing at entry leaves `call.slot` null. `exit` sees `call.status`; if a call
 // failed and its handlers wrote no operation, dispatch writes a CALL with the status.
 //
-// Captured calls (`call.captured`): while a stream of the call is capturing, neither `enter` nor `exit` runs at the usual
-// time. When the call succeeds, `captured_exit` runs instead. When it fails, `enter` and then `exit` run at exit. Handlers
-// need not look at `call.captured`, unless they are registered with `sees_captures`.
+// Captured calls (`call.captured`): while a stream of the call is capturing, neither `enter` nor `exit` runs at the
+// usual time. When the call succeeds, `captured_exit` runs instead. When it fails, `enter` and then `exit` run at exit.
+// Handlers need not look at `call.captured`, unless they are registered with `sees_captures`.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -53,19 +53,20 @@ private:
 };
 
 // One for each family; called once each by the injection.
-void register_contexts(HandlerTable& table);       // contexts.cpp
-void register_streams(HandlerTable& table);        // streams.cpp
-void register_events(HandlerTable& table);         // events.cpp
-void register_memory(HandlerTable& table);         // memory_calls.cpp: allocations, frees, registration, VMM, pools, IPC
-void register_work(HandlerTable& table);           // launches.cpp and copies.cpp: launches, copies, fills, prefetches, ...
-void register_graphs(HandlerTable& table);         // captures.cpp, graphs.cpp, host_functions.cpp
+void register_contexts(HandlerTable& table);  // contexts.cpp
+void register_streams(HandlerTable& table);   // streams.cpp
+void register_events(HandlerTable& table);    // events.cpp
+void register_memory(HandlerTable& table);    // memory_calls.cpp: allocations, frees, registration, VMM, pools, IPC
+void register_work(HandlerTable& table);      // launches.cpp and copies.cpp: launches, copies, fills, prefetches, ...
+void register_graphs(HandlerTable& table);    // captures.cpp, graphs.cpp, host_functions.cpp
 
 // captures.cpp
 /// Whether the stream of this call is capturing. Asked only while `Recorder::captures` is not 0. Calls the driver.
 bool is_captured(ThreadState& state, const Call& call);
 /// At the exit of a captured call that succeeded: writes memory nodes, nothing for all others.
 void captured_exit(ThreadState& state, Call& call);
-/// At the exit of a captured call that failed: true where it has written what there is to tell, and no handler need run.
+/// At the exit of a captured call that failed: true where it has written what there is to tell, and no handler need
+/// run.
 bool captured_failure(ThreadState& state, Call& call);
 /// A context is about to go, and the captures of its streams with it: from the resource callback.
 void captures_lose_context(abi::Word context);
@@ -74,16 +75,17 @@ void captures_lose_context(abi::Word context);
 /// A graph resource callback: Resource::graph_*. Comes inside the driver call that `state.call` describes.
 void graph_resource(ThreadState& state, abi::Resource resource, const abi::GraphData& data);
 
-// When a new file is begun, what is alive is written again: the slot that told of each thing, with its sequence and thread.
-// Each family writes its own into `lane`; called while no other thread writes. Locks: see trace_writer/writer.hpp.
+// When a new file is begun, what is alive is written again: the slot that told of each thing, with its sequence and
+// thread. Each family writes its own into `lane`; called while no other thread writes. Locks: see
+// trace_writer/writer.hpp.
 void restate_handles(Lane& lane);  // live_handles.cpp: contexts, streams, events
 void restate_memory(Lane& lane);   // memory_calls.cpp
 void restate_graphs(Lane& lane);   // graphs.cpp
 
 // In a forked child: what the parent had alive is not the child's.
 void handles_after_fork();
-void memory_after_fork();          // memory_calls.cpp
-void graphs_after_fork();          // graphs.cpp
+void memory_after_fork();  // memory_calls.cpp
+void graphs_after_fork();  // graphs.cpp
 
 /// All rows of the callback table.
 std::span<const Callback> callbacks();

@@ -12,7 +12,8 @@ namespace {
 
 using effects::Role;
 
-/// How often each IPC handle's memory is open: opening it again gives the same address, and only the last close ends it.
+/// How often each IPC handle's memory is open: opening it again gives the same address, and only the last close ends
+/// it.
 class Opened {
 public:
     /// Whether this is the first.
@@ -71,11 +72,13 @@ void exit_close(ThreadState& state, Call& call) {
     opened().open(call.scratch[base]);
 }
 
-/// A buffer of external memory: released by the usual free, or with the external memory; who else uses it nobody here sees.
+/// A buffer of external memory: released by the usual free, or with the external memory; who else uses it nobody here
+/// sees.
 void exit_external_buffer(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
     const std::uint64_t address = call.output(call.find(Role::OUT_POINTER));
-    const auto* const description = reinterpret_cast<const abi::ExternalBuffer*>(call.value(call.find(Role::STRUCTURE)));
+    const auto* const description =
+        reinterpret_cast<const abi::ExternalBuffer*>(call.value(call.find(Role::STRUCTURE)));
     if (address != 0 && description != nullptr)
         write_allocation(state, call, MemoryKind::UNKNOWN, 0, address, description->size);
 }
@@ -87,8 +90,9 @@ void register_imports(HandlerTable& table) {
     table.on("cuIpcCloseMemHandle", {enter_close, exit_close});
     table.on("cuExternalMemoryGetMappedBuffer", {nullptr, exit_external_buffer});
     // Importing and giving up orders nothing; the semaphores do, and stay unseen code.
-    for (const std::string_view name : {"cuImportExternalMemory", "cuDestroyExternalMemory", "cuImportExternalSemaphore",
-                                        "cuDestroyExternalSemaphore", "cuExternalMemoryGetMappedMipmappedArray"}) {
+    for (const std::string_view name :
+         {"cuImportExternalMemory", "cuDestroyExternalMemory", "cuImportExternalSemaphore",
+          "cuDestroyExternalSemaphore", "cuExternalMemoryGetMappedMipmappedArray"}) {
         table.on(name, {});
     }
 }

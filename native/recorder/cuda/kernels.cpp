@@ -59,7 +59,8 @@ bool layout_of(std::uint64_t function, std::vector<ParameterPlace>& places) {
 std::string name_of(std::uint64_t function, const char* symbol) {
     if (symbol != nullptr && *symbol != '\0') return symbol;
     const Recorder* const here = recorder();
-    if (here == nullptr || here->driver == nullptr || !here->ready.load(std::memory_order_relaxed) || function == 0) return "";
+    if (here == nullptr || here->driver == nullptr || !here->ready.load(std::memory_order_relaxed) || function == 0)
+        return "";
     const OwnCalls own;
     for (const auto ask_name : {here->driver->cuKernelGetName, here->driver->cuFuncGetName}) {
         const char* name = nullptr;
@@ -263,7 +264,8 @@ inline void KernelReferences::add(std::uint64_t address, std::uint8_t mode_flags
         index_all(mask_ == 0 ? buckets_at_first : buckets_at_most);
 }
 
-[[gnu::hot]] inline void KernelReferences::take(const unsigned char* words, std::size_t count, std::uint8_t mode_flags) {
+[[gnu::hot]] inline void KernelReferences::take(const unsigned char* words, std::size_t count,
+                                                std::uint8_t mode_flags) {
     const AddressMap& memory = recorder()->memory;
     const AddressMap::Window window = memory.window().within(lowest_address, highest_address);
     for (std::size_t at = 0; at < count; ++at) {

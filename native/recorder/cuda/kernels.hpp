@@ -1,5 +1,5 @@
-// Kernels: what their arguments may lead to. The parameter layout of a function is asked from the driver once and kept; from
-// then on a launch only reads words.
+// Kernels: what their arguments may lead to. The parameter layout of a function is asked from the driver once and kept;
+// from then on a launch only reads words.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -34,15 +34,16 @@ struct ArgumentWords {
     std::uint8_t mode_flags;  ///< AccessMode, and CONDITIONAL where the words may be leftovers of the stack
 };
 
-/// What is known of one kernel. Lives until the process ends. What a launch of most kernels looks at lies in one cache line.
+/// What is known of one kernel. Lives until the process ends. What a launch of most kernels looks at lies in one cache
+/// line.
 struct alignas(64) Kernel {
     /// Ids in the writer's tables, with the writer's generation in the upper half.
     mutable std::atomic<std::uint64_t> label_id{0};
     mutable std::atomic<std::uint64_t> bare_site{0};
     std::array<ArgumentWords, 3> few_words{};  ///< as `words`, where these are no more
-    std::uint8_t few = 0;                ///< how many of them; 0: look at `words`
-    bool layout_known = false;           ///< else the arguments were not looked at, or only those that the name tells of
-    std::vector<ArgumentWords> words;    ///< those that are sure first; set by `set_words` alone
+    std::uint8_t few = 0;                      ///< how many of them; 0: look at `words`
+    bool layout_known = false;         ///< else the arguments were not looked at, or only those that the name tells of
+    std::vector<ArgumentWords> words;  ///< those that are sure first; set by `set_words` alone
     std::string symbol;
 
     void set_words(std::vector<ArgumentWords> found) {
@@ -89,7 +90,8 @@ private:
         std::size_t mask;
         std::unique_ptr<Cell[]> cells;
     };
-    static bool put(Table& table, std::uint64_t function, const char* symbol, const Kernel* kernel, std::uint64_t epoch);
+    static bool put(Table& table, std::uint64_t function, const char* symbol, const Kernel* kernel,
+                    std::uint64_t epoch);
     const Kernel* same(const Kernel& kernel) const;
 
     std::atomic<Table*> table_;

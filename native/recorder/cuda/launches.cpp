@@ -1,5 +1,5 @@
-// Launches of kernels. This is the path that must cost next to nothing: no lock, no allocation, no system call once a kernel
-// is known.
+// Launches of kernels. This is the path that must cost next to nothing: no lock, no allocation, no system call once a
+// kernel is known.
 #include <algorithm>
 #include <memory>
 
@@ -28,7 +28,8 @@ std::uint64_t stream_named(const Call& call, abi::Word handle) {
 
 /// The references of the launch under way: too many for the stack of a small thread.
 STREAMSAN_LAUNCH_PATH KernelReferences& references_here(ThreadState& state) {
-    if (state.kernel_references == nullptr) [[unlikely]] state.kernel_references = std::make_shared<KernelReferences>();
+    if (state.kernel_references == nullptr) [[unlikely]]
+        state.kernel_references = std::make_shared<KernelReferences>();
     auto& found = *static_cast<KernelReferences*>(state.kernel_references.get());
     found.clear();
     return found;
@@ -39,27 +40,31 @@ STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
     return all.settings.sites ? all.sites->here(label_id(kernel, *all.writer)) : bare_site(kernel, *all.writer);
 }
 
-[[gnu::noinline]] void say_gaps(ThreadState& state, const Call& call, const Kernel& kernel, const KernelReferences& found) {
+[[gnu::noinline]] void say_gaps(ThreadState& state, const Call& call, const Kernel& kernel,
+                                const KernelReferences& found) {
     if (!kernel.layout_known && found.size() == 0) say_not_understood(state, call, unknown_layout);
     if (found.left_out() != 0) say_not_understood(state, call, too_many);
 }
 
-STREAMSAN_LAUNCH_PATH const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function, const char* symbol, void* const* arguments,
-                             void* const* extra, KernelReferences& found) {
+STREAMSAN_LAUNCH_PATH const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function,
+                                                   const char* symbol, void* const* arguments, void* const* extra,
+                                                   KernelReferences& found) {
     const Kernel& kernel = kernel_of(function, symbol);
     found.collect(kernel, arguments, extra);
     call.site = site_of(kernel);
-    if (!kernel.layout_known || found.left_out() != 0) [[unlikely]] say_gaps(state, call, kernel, found);
+    if (!kernel.layout_known || found.left_out() != 0) [[unlikely]]
+        say_gaps(state, call, kernel, found);
     return kernel;
 }
 
 /// What is sure comes first; if nothing is, the slot's own reference stays empty: its flags are the launch's, too.
-STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait, const KernelReferences& found,
-                  bool several) {
+STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait,
+                                        const KernelReferences& found, bool several) {
     const auto write = several ? write_one_of_several : write_entered;
     const auto detail = static_cast<std::uint8_t>(wait);
     const Reference* const first = found.data();
-    const bool nothing_sure = found.size() != 0 && (first->mode_flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
+    const bool nothing_sure =
+        found.size() != 0 && (first->mode_flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
     if (!nothing_sure) [[likely]] {
         write(state, call, OperationKind::LAUNCH, detail, stream, 0, first, found.size());
         return;

@@ -51,7 +51,8 @@ LiveHandles& current_contexts() {
 void restate_handles(Lane& lane) {
     // A stream belongs to the context that was current when it was made, so that is said again too, once.
     std::map<std::uint64_t, Slot> slots;
-    const LiveHandles* const sorts[] = {&live_contexts(), &live_streams(), &live_events(), &event_records(), &current_contexts()};
+    const LiveHandles* const sorts[] = {&live_contexts(), &live_streams(), &live_events(), &event_records(),
+                                        &current_contexts()};
     for (const LiveHandles* const sort : sorts) {
         sort->each([&](std::uint64_t, const LiveHandle& live) {
             slots.insert_or_assign(live.slot.sequence, live.slot);

@@ -15,7 +15,8 @@ namespace streamsan::recorder::cuda {
 /// One handle.
 struct LiveHandle {
     Slot slot;     ///< the operation that told of it
-    Slot current;  ///< CONTEXT_CURRENT as it stood for the thread then; its `object` is the context that the handle belongs to
+    Slot current;  ///< CONTEXT_CURRENT as it stood for the thread then; its `object` is the context that the handle
+                   ///< belongs to
 };
 
 /// Handles of one sort that are no more, until the driver gives them out again. Any thread may use it.
@@ -75,7 +76,8 @@ public:
         const auto found = state_->handles.find(handle);
         return found == state_->handles.end() ? std::nullopt : std::optional(found->second);
     }
-    template <class Visit> void each(Visit&& visit) const {
+    template <class Visit>
+    void each(Visit&& visit) const {
         const std::lock_guard lock(state_->mutex);
         for (const auto& [handle, live] : state_->handles) visit(handle, live);
     }

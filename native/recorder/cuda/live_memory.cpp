@@ -23,8 +23,12 @@ bool rotates() { return recorder()->settings.max_bytes != 0; }
 /// what comes from a pool outlives the context, mappings and what other processes own have none.
 bool dies_with_context(std::uint8_t kind) {
     switch (static_cast<MemoryKind>(kind)) {
-        case MemoryKind::PLAIN: case MemoryKind::MANAGED: case MemoryKind::PINNED: case MemoryKind::REGISTERED:
-        case MemoryKind::DEVICE_SYMBOL: case MemoryKind::ARRAY: return true;
+        case MemoryKind::PLAIN:
+        case MemoryKind::MANAGED:
+        case MemoryKind::PINNED:
+        case MemoryKind::REGISTERED:
+        case MemoryKind::DEVICE_SYMBOL:
+        case MemoryKind::ARRAY: return true;
         default: return false;
     }
 }
@@ -88,8 +92,8 @@ std::uint64_t size_by_driver(std::uint64_t address) {
     return size - (address - base);
 }
 
-[[gnu::hot]] void write_allocation(ThreadState& state, Call& call, MemoryKind kind, std::uint64_t stream, std::uint64_t address,
-                      std::uint64_t size) {
+[[gnu::hot]] void write_allocation(ThreadState& state, Call& call, MemoryKind kind, std::uint64_t stream,
+                                   std::uint64_t address, std::uint64_t size) {
     const Reference memory{address, size, 0};
     Slot* const slot =
         prepare_returned(state, call, OperationKind::ALLOC, static_cast<std::uint8_t>(kind), stream, 0, &memory, 1);

@@ -12,7 +12,8 @@ namespace streamsan::recorder::cuda {
 void memory_begins(const ThreadState& state, const Slot& slot);
 
 /// The memory that begins at `address` is given back, before the driver does so: afterwards the address may be another
-/// thread's at any moment. Between prepare_entered and commit_prepared of the FREE. Returns what it was, if it was known.
+/// thread's at any moment. Between prepare_entered and commit_prepared of the FREE. Returns what it was, if it was
+/// known.
 std::optional<Range> memory_ends(std::uint64_t address);
 /// The free failed, and nobody else got the address.
 void memory_goes_on(const Range& range);

@@ -50,7 +50,8 @@ bool blames_pool(const Call& call, abi::Word pool) {
 void exit_register(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
     const std::uint64_t address = call.value(call.find(Role::MAPPED));
-    if (address != 0) write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(call.find(Role::SIZE)));
+    if (address != 0)
+        write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(call.find(Role::SIZE)));
 }
 
 enum FreeScratch : std::size_t { base, size, kind, sequence };

@@ -50,7 +50,8 @@ void enter_advice(ThreadState& state, Call& call) {
 void register_migrations(HandlerTable& table) {
     table.on(Effect::PREFETCH, {enter_prefetch, exit_plain});
     table.on(Effect::PREFETCH_BATCH, {enter_batch, complete_several});
-    // Other calls that only look at a pointer are asked of any pointer, to learn what it is: their failure is an answer.
+    // Other calls that only look at a pointer are asked of any pointer, to learn what it is: their failure is an
+    // answer.
     table.on("cuMemAdvise", {enter_advice, exit_plain});
 }
 

@@ -63,7 +63,8 @@ void exit_unload(ThreadState&, Call& call) {
 void register_modules(HandlerTable& table) {
     for (const std::string_view name : {"cuModuleGetGlobal", "cuLibraryGetGlobal", "cuLibraryGetManaged"})
         table.on(name, {nullptr, exit_get_variable});
-    for (const std::string_view name : {"cuModuleUnload", "cuLibraryUnload"}) table.on(name, {enter_unload, exit_unload});
+    for (const std::string_view name : {"cuModuleUnload", "cuLibraryUnload"})
+        table.on(name, {enter_unload, exit_unload});
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -16,8 +16,8 @@ struct NodeOrigin {
     std::uint16_t api = 0;
 };
 
-/// Nodes of the program's own graphs, by handle. Handles come back for other nodes: the latest creation counts. Any thread
-/// may use it; nothing here calls the driver.
+/// Nodes of the program's own graphs, by handle. Handles come back for other nodes: the latest creation counts. Any
+/// thread may use it; nothing here calls the driver.
 class NodeSites {
 public:
     void made(abi::Word graph, abi::Word node, NodeOrigin origin);

@@ -9,9 +9,9 @@ namespace streamsan::recorder::cuda {
 namespace {
 
 constexpr std::size_t longest_label = 160;
-constexpr std::size_t longest_whole_label = 72;   // up to here template arguments stay as they are
-constexpr std::size_t longest_argument = 24;      // of a template whose list is shortened
-constexpr std::size_t most_parameters = 4096;     // as many as fit in the argument buffer, no more
+constexpr std::size_t longest_whole_label = 72;  // up to here template arguments stay as they are
+constexpr std::size_t longest_argument = 24;     // of a template whose list is shortened
+constexpr std::size_t most_parameters = 4096;    // as many as fit in the argument buffer, no more
 
 constexpr std::array<std::string_view, 5> qualifiers{"const", "volatile", "restrict", "__restrict", "__restrict__"};
 
@@ -30,7 +30,8 @@ bool take_qualifiers(std::string_view& type) {
         again = false;
         type = trimmed(type);
         for (const std::string_view word : qualifiers) {
-            if (!type.ends_with(word) || (type.size() > word.size() && is_word(type[type.size() - word.size() - 1]))) continue;
+            if (!type.ends_with(word) || (type.size() > word.size() && is_word(type[type.size() - word.size() - 1])))
+                continue;
             type.remove_suffix(word.size());
             constant |= word == "const";
             again = true;
@@ -39,7 +40,8 @@ bool take_qualifiers(std::string_view& type) {
     return constant;
 }
 
-/// Steps over `operator<`, `operator->`, ... at `at`: what looks like brackets there is none. Returns how many characters.
+/// Steps over `operator<`, `operator->`, ... at `at`: what looks like brackets there is none. Returns how many
+/// characters.
 std::size_t operator_name(std::string_view text, std::size_t at) {
     constexpr std::string_view word = "operator";
     if (!text.substr(at).starts_with(word) || (at > 0 && is_word(text[at - 1]))) return 0;

@@ -12,14 +12,14 @@ namespace streamsan::recorder::cuda {
 
 /// What the type of one parameter tells.
 struct ParameterType {
-    bool pointer = false;                     ///< a pointer or reference to data: eight bytes, an address
-    AccessMode mode = AccessMode::OPAQUE;     ///< READ for a pointer to const data
+    bool pointer = false;                  ///< a pointer or reference to data: eight bytes, an address
+    AccessMode mode = AccessMode::OPAQUE;  ///< READ for a pointer to const data
 };
 
 /// A kernel's signature, as far as its name has it.
 struct KernelSignature {
-    std::string label;                        ///< the name as a programmer would write it, without parameters
-    bool typed = false;                       ///< the name has the parameters' types: `parameters` counts
+    std::string label;   ///< the name as a programmer would write it, without parameters
+    bool typed = false;  ///< the name has the parameters' types: `parameters` counts
     std::vector<ParameterType> parameters;
 };
 

@@ -18,14 +18,15 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-/// The FORK operation of the fork under way on this thread. The child writes its process id there, through the mapping that
-/// it shares with its parent: nobody else knows it in time.
+/// The FORK operation of the fork under way on this thread. The child writes its process id there, through the mapping
+/// that it shares with its parent: nobody else knows it in time.
 thread_local Slot* fork_slot = nullptr;
 
 /// Where a forked child was in its life when its parent forked, or is now: after_main once it has begun to exit.
 std::atomic<Phase> phase_of_child{Phase::main};
 
-/// A forked child has its own file from its first call on: most children never use CUDA, and become another program or end.
+/// A forked child has its own file from its first call on: most children never use CUDA, and become another program or
+/// end.
 [[gnu::noinline]] void begin_child() {
     Phase before = Phase::forked;
     if (!phase.compare_exchange_strong(before, Phase::beginning, std::memory_order_acq_rel)) {
@@ -56,7 +57,8 @@ void before_fork() noexcept {
     try {
         // Of a child that forks in its turn the file must tell.
         if (phase.load(std::memory_order_relaxed) >= Phase::forked) begin_child();
-        // Enabled here and not in the child: CUPTI may take a lock that another thread of the parent holds there for ever.
+        // Enabled here and not in the child: CUPTI may take a lock that another thread of the parent holds there for
+        // ever.
         enable_hot_callbacks(true);
         Lane* const lane = recorder()->writer->lane();
         Slot* const slot = lane != nullptr ? lane->reserve(0) : nullptr;
@@ -108,14 +110,16 @@ void at_exit() noexcept {
     if (phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     const Phase before = phase.exchange(Phase::after_main, std::memory_order_relaxed);
     try {
-        // CUPTI is not called here: another thread may hold its lock inside a call that never returns (a reset, say), and the
-        // program's exit would wait for it. Calls of the hot functions are seen as far as the driver still answers them.
+        // CUPTI is not called here: another thread may hold its lock inside a call that never returns (a reset, say),
+        // and the program's exit would wait for it. Calls of the hot functions are seen as far as the driver still
+        // answers them.
         if (before == Phase::main) write_event(OperationKind::MAIN_END, 0, 0);
     } catch (...) {
     }
 }
 
-/// The library is unloaded with the process, after all exit handlers and destructors of the program: the last moment we see.
+/// The library is unloaded with the process, after all exit handlers and destructors of the program: the last moment we
+/// see.
 __attribute__((destructor)) void at_the_very_end() noexcept {
     if (recorder() == nullptr || phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     try {

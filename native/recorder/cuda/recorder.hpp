@@ -13,16 +13,17 @@ namespace streamsan::recorder::cuda {
 
 struct Driver;  // driver.hpp: the driver's functions that we call ourselves, found by dlsym
 
-/// What `streamsan run` passes in STREAMSAN_RECORD, parsed by settings.cpp: `key=value` pairs, one a line, values escaped.
+/// What `streamsan run` passes in STREAMSAN_RECORD, parsed by settings.cpp: `key=value` pairs, one a line, values
+/// escaped.
 struct Settings {
-    bool sites = true;             ///< record call sites
-    std::string output;            ///< F.sst of the run; other processes write F.<pid>.sst beside it
-    std::string counter;           ///< the shared sequence counter
-    std::string run;               ///< random id that the files of a run share
-    std::string cupti;             ///< folders and files to look for libcupti in, ':' separated, before the usual ones
+    bool sites = true;    ///< record call sites
+    std::string output;   ///< F.sst of the run; other processes write F.<pid>.sst beside it
+    std::string counter;  ///< the shared sequence counter
+    std::string run;      ///< random id that the files of a run share
+    std::string cupti;    ///< folders and files to look for libcupti in, ':' separated, before the usual ones
     std::uint64_t max_bytes = 0;
-    int root_pid = 0;              ///< of the first process (the one that `streamsan run` started)
-    std::string said;              ///< file to which what cannot be recorded is appended, one line each
+    int root_pid = 0;  ///< of the first process (the one that `streamsan run` started)
+    std::string said;  ///< file to which what cannot be recorded is appended, one line each
 };
 
 /// What every call looks at comes first, in two cache lines.
@@ -36,7 +37,8 @@ struct alignas(64) Recorder {
     Settings settings;
 };
 
-/// Null until injection has succeeded, and in a process that does not record. Lives until the process ends: never destroyed.
+/// Null until injection has succeeded, and in a process that does not record. Lives until the process ends: never
+/// destroyed.
 Recorder* recorder();
 
 /// Opens the process's file and makes the recorder. False with the reason, one line, where that is impossible.

@@ -48,8 +48,11 @@ std::string as_json(std::string_view text) {
 bool is_utf8(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
         const auto first = static_cast<unsigned char>(text[at]);
-        const std::size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3
-                                   : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+        const std::size_t length = first < 0x80                    ? 1
+                                   : first >= 0xc2 && first < 0xe0 ? 2
+                                   : first >= 0xe0 && first < 0xf0 ? 3
+                                   : first >= 0xf0 && first < 0xf5 ? 4
+                                                                   : 0;
         if (length == 0 || at + length > text.size()) return false;
         for (std::size_t next = 1; next < length; ++next) {
             if ((static_cast<unsigned char>(text[at + next]) & 0xc0) != 0x80) return false;
@@ -91,7 +94,8 @@ std::string metadata(const Settings& settings, pid_t parent) {
     const std::string process = std::to_string(getpid());
     std::string json = R"({"platform": "cuda", "origin": "recording", "tool": )";
     json += as_json(std::string("streamsan") + (*STREAMSAN_VERSION != '\0' ? " " STREAMSAN_VERSION : ""));
-    if (const std::string version = driver_version(); !version.empty()) json += ", \"driver\": " + as_json(text_of(version));
+    if (const std::string version = driver_version(); !version.empty())
+        json += ", \"driver\": " + as_json(text_of(version));
     if (!settings.run.empty()) json += ", \"run\": " + as_json(text_of(settings.run));
     json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
     return json + ", \"command\": " + command() + "}";

@@ -8,8 +8,8 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-/// What a failed call is in the trace when the driver never saw it: a free keeps its kind, since the attempt is judged (SS201,
-/// SS202); all else is a call with a status.
+/// What a failed call is in the trace when the driver never saw it: a free keeps its kind, since the attempt is judged
+/// (SS201, SS202); all else is a call with a status.
 void write_failure(ThreadState& state, Call& call) {
     if (call.callback->effect == effects::Effect::FREE && call.callback->free != 0) {
         const Reference freed{call.value(call.find(effects::Role::FREED)), 0, 0};

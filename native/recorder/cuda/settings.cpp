@@ -20,7 +20,8 @@ std::string unescaped(std::string_view text) {
 }
 
 /// The number, or `otherwise` where the text is none.
-template <class Number> Number number_or(const std::string& text, Number otherwise) {
+template <class Number>
+Number number_or(const std::string& text, Number otherwise) {
     Number number{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     return error == std::errc{} && end == text.data() + text.size() ? number : otherwise;

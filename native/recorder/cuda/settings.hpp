@@ -9,8 +9,8 @@ namespace streamsan::recorder::cuda {
 /// The variable of the environment that holds the settings.
 constexpr const char* settings_variable = "STREAMSAN_RECORD";
 
-/// Reads `key=value` lines, with `\\` for a backslash and `\n` for the end of a line in a value. What is not understood is
-/// passed over: the environment is anyone's.
+/// Reads `key=value` lines, with `\\` for a backslash and `\n` for the end of a line in a value. What is not understood
+/// is passed over: the environment is anyone's.
 Settings parse_settings(std::string_view text);
 
 }  // namespace streamsan::recorder::cuda

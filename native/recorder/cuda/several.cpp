@@ -8,8 +8,9 @@ STREAMSAN_LAUNCH_PATH void begin_several(ThreadState& state, Call& call) {
     call.slot = nullptr;
 }
 
-STREAMSAN_LAUNCH_PATH Slot* write_one_of_several(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
-                           std::uint64_t object, const Reference* references, std::size_t count) {
+STREAMSAN_LAUNCH_PATH Slot* write_one_of_several(ThreadState& state, Call& call, OperationKind kind,
+                                                 std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
+                                                 const Reference* references, std::size_t count) {
     if (call.slot != nullptr) state.several.push_back(call.slot);
     return write_entered(state, call, kind, detail, stream, object, references, count);
 }

@@ -1,5 +1,5 @@
-// Calls that are several operations: batches of copies, an unmap of several mappings, a launch on several devices. All are
-// written when the call is entered, and completed when it returns.
+// Calls that are several operations: batches of copies, an unmap of several mappings, a launch on several devices. All
+// are written when the call is entered, and completed when it returns.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace streamsan::recorder::cuda {
 
 /// As write_entered, for each operation of the call. The first of them begins anew: `begin_several` before it.
 void begin_several(ThreadState& state, Call& call);
-Slot* write_one_of_several(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
-                           std::uint64_t object, const Reference* references, std::size_t count);
+Slot* write_one_of_several(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+                           std::uint64_t stream, std::uint64_t object, const Reference* references, std::size_t count);
 /// Status and duration of the call, for all of them.
 void complete_several(ThreadState& state, Call& call);
 

@@ -1,4 +1,5 @@
-// Stream memory operations: waits for, and writes of, values in memory, and transfers that are given as lists of structures.
+// Stream memory operations: waits for, and writes of, values in memory, and transfers that are given as lists of
+// structures.
 #include <algorithm>
 
 #include "recorder/cuda/abi_memory.hpp"

@@ -62,7 +62,8 @@ TransferSide side_of(const abi::Side2D& side, const TransferShape& shape) {
 }
 
 TransferSide side_of(const abi::Side3D& side, const TransferShape& shape) {
-    return side_of(side.type, side.host, side.device, side.array, {side.x, side.y, side.z, side.pitch, side.height}, shape);
+    return side_of(side.type, side.host, side.device, side.array, {side.x, side.y, side.z, side.pitch, side.height},
+                   shape);
 }
 
 /// Bytes of an element where an operand is an array: then extents count elements, else bytes.

@@ -1,4 +1,5 @@
-// Copies and fills of every shape, brought to one form: the memory that is written and read, and what the host waits for.
+// Copies and fills of every shape, brought to one form: the memory that is written and read, and what the host waits
+// for.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +23,9 @@ struct TransferShape {
 /// One side of a copy, or the target of a fill. `address` is that of its first byte; 0: not known.
 struct TransferSide {
     std::uint64_t address = 0;
-    std::uint64_t pitch = 0;        ///< bytes from row to row
-    std::uint64_t slice = 0;        ///< bytes from slice to slice
-    bool extent_known = true;       ///< false: how much of it is touched nobody can say
+    std::uint64_t pitch = 0;   ///< bytes from row to row
+    std::uint64_t slice = 0;   ///< bytes from slice to slice
+    bool extent_known = true;  ///< false: how much of it is touched nobody can say
     effects::Endpoint end = effects::Endpoint::UNKNOWN;
 };
 
@@ -34,7 +35,8 @@ struct Transfer {
     TransferShape shape;
 };
 
-/// What a side touches, from its first to its last byte. STRIDED where rows leave gaps. Address 0 where there is nothing.
+/// What a side touches, from its first to its last byte. STRIDED where rows leave gaps. Address 0 where there is
+/// nothing.
 Reference reference_to(const TransferSide& side, const TransferShape& shape, AccessMode mode);
 
 /// Which side of a copy the memory at an address is; memory that CUDA does not know is pageable.

@@ -20,7 +20,8 @@ void exit_map(ThreadState& state, Call& call) {
 }
 
 /// Visits the mappings of a range, one after the other. They may be of any sizes, and none is cut by its ends.
-template <class Visit> void each_mapping(std::uint64_t begin, std::uint64_t size, Visit&& visit) {
+template <class Visit>
+void each_mapping(std::uint64_t begin, std::uint64_t size, Visit&& visit) {
     const AddressMap& memory = recorder()->memory;
     std::uint64_t at = begin;
     for (std::size_t count = 0; count < most_mappings && at - begin < size; ++count) {

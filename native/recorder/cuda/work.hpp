@@ -5,7 +5,7 @@ namespace streamsan::recorder::cuda {
 
 class HandlerTable;
 
-void register_launches(HandlerTable& table);           // launches.cpp
+void register_launches(HandlerTable& table);  // launches.cpp
 void register_parameter_calls(
     HandlerTable& table);  // parameter_calls.cpp: the calls that launches before CUDA 4 took their arguments from
 void register_copies(HandlerTable& table);             // copies.cpp

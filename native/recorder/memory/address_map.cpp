@@ -9,7 +9,8 @@
 namespace streamsan::recorder {
 
 AddressMap::AddressMap() : live_(new Live) {
-    void* bits = mmap(nullptr, granules / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* bits =
+        mmap(nullptr, granules / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bits == MAP_FAILED) throw std::bad_alloc();
     words_ = static_cast<std::atomic<std::uint64_t>*>(bits);
 }
@@ -25,9 +26,13 @@ AddressMap::~AddressMap() {
     // Whole granules, as the bits tell them.
     constexpr std::uint64_t in_granule = (std::uint64_t{1} << granule_bits) - 1;
     std::uint64_t known = lowest_.load(std::memory_order_relaxed);
-    while ((base & ~in_granule) < known && !lowest_.compare_exchange_weak(known, base & ~in_granule, std::memory_order_relaxed)) {}
+    while ((base & ~in_granule) < known &&
+           !lowest_.compare_exchange_weak(known, base & ~in_granule, std::memory_order_relaxed)) {
+    }
     known = highest_.load(std::memory_order_relaxed);
-    while ((last | in_granule) > known && !highest_.compare_exchange_weak(known, last | in_granule, std::memory_order_relaxed)) {}
+    while ((last | in_granule) > known &&
+           !highest_.compare_exchange_weak(known, last | in_granule, std::memory_order_relaxed)) {
+    }
     if (end >= granules) beyond_.store(true, std::memory_order_relaxed);
     for (std::uint64_t granule = base >> granule_bits; granule <= std::min(end, granules - 1);) {
         const std::uint64_t in_word = granule & 63, count = std::min<std::uint64_t>(64 - in_word, end - granule + 1);
@@ -47,7 +52,8 @@ AddressMap::~AddressMap() {
         const auto before = std::prev(at);
         if (range.base - before->first < before->second.size) at = ranges.erase(before);
     }
-    while (at != ranges.end() && (at->first == range.base || at->first - range.base < range.size)) at = ranges.erase(at);
+    while (at != ranges.end() && (at->first == range.base || at->first - range.base < range.size))
+        at = ranges.erase(at);
     if (live_->spare.empty()) {
         ranges.emplace_hint(at, range.base, range);
         return;

@@ -27,11 +27,13 @@ public:
     AddressMap(const AddressMap&) = delete;
     AddressMap& operator=(const AddressMap&) = delete;
 
-    /// Whether `address` may lie in memory that is or was allocated: one bit for every 2 MiB, read without a lock, never cleared.
-    /// True for some addresses that never were; a checker resolves exactly.
-    [[nodiscard]] bool maybe(std::uint64_t address) const noexcept { return window().holds(address) && marked(address); }
-    /// The lowest and the highest address of all that was ever allocated: most words of structures lie outside, and need not be
-    /// looked up.
+    /// Whether `address` may lie in memory that is or was allocated: one bit for every 2 MiB, read without a lock,
+    /// never cleared. True for some addresses that never were; a checker resolves exactly.
+    [[nodiscard]] bool maybe(std::uint64_t address) const noexcept {
+        return window().holds(address) && marked(address);
+    }
+    /// The lowest and the highest address of all that was ever allocated: most words of structures lie outside, and
+    /// need not be looked up.
     struct Window {
         std::uint64_t lowest;
         std::uint64_t extent;
@@ -43,13 +45,15 @@ public:
         }
     };
     [[nodiscard]] Window window() const noexcept {
-        const std::uint64_t lowest = lowest_.load(std::memory_order_relaxed), highest = highest_.load(std::memory_order_relaxed);
+        const std::uint64_t lowest = lowest_.load(std::memory_order_relaxed),
+                            highest = highest_.load(std::memory_order_relaxed);
         return lowest <= highest ? Window{lowest, highest - lowest} : Window{~std::uint64_t{0}, 0};
     }
     /// As `maybe`, of an address that the window holds.
     [[nodiscard]] bool marked(std::uint64_t address) const noexcept {
         const std::uint64_t granule = address >> granule_bits;
-        if (granule >= granules) [[unlikely]] return beyond_.load(std::memory_order_relaxed);
+        if (granule >= granules) [[unlikely]]
+            return beyond_.load(std::memory_order_relaxed);
         return (words_[granule >> 6].load(std::memory_order_relaxed) >> (granule & 63) & 1) != 0;
     }
     /// Live ranges that it overlaps are gone: their frees were not seen.
@@ -60,11 +64,13 @@ public:
     /// The live range that holds `address`; takes a lock.
     [[nodiscard]] std::optional<Range> find(std::uint64_t address) const;
     /// Calls `visit` for every live range (rotation), in the order of addresses, under the lock.
-    template <class Visit> void each(Visit&& visit) const {
+    template <class Visit>
+    void each(Visit&& visit) const {
         const std::lock_guard lock(live_->lock);
         for (const auto& [base, range] : live_->ranges) visit(range);
     }
-    /// In a forked child: begins without live ranges, and with a lock that no thread of the parent holds. `maybe` stays as it is.
+    /// In a forked child: begins without live ranges, and with a lock that no thread of the parent holds. `maybe` stays
+    /// as it is.
     void forget_after_fork();
 
 private:
@@ -77,7 +83,8 @@ private:
     };
 
     static constexpr unsigned granule_bits = 21;
-    /// 2^49 bytes: what today's devices and hosts use. A bit each makes 32 MiB of addresses, of which a few pages are touched.
+    /// 2^49 bytes: what today's devices and hosts use. A bit each makes 32 MiB of addresses, of which a few pages are
+    /// touched.
     static constexpr std::uint64_t granules = std::uint64_t{1} << (49 - granule_bits);
 
     void mark(std::uint64_t base, std::uint64_t size) noexcept;

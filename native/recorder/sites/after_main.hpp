@@ -4,8 +4,8 @@
 
 namespace streamsan::recorder::call_sites {
 
-/// Whether one of the native frames `addresses` (return addresses) is the C library's exit() or quick_exit(): the thread runs
-/// what the end of the process runs. For stacks not seen before only.
+/// Whether one of the native frames `addresses` (return addresses) is the C library's exit() or quick_exit(): the
+/// thread runs what the end of the process runs. For stacks not seen before only.
 bool is_after_main(const std::uint64_t* addresses, unsigned count);
 
 }  // namespace streamsan::recorder::call_sites

@@ -31,7 +31,7 @@ std::uint64_t main_given_by_start_code(const Module& program) {
         if (three == 0xc7c748)
             return static_cast<std::uint64_t>(
                 static_cast<std::int64_t>(load<std::int32_t>(at + 3)));  // mov $main, %rdi
-        if (three == 0x3d8b48) {  // mov main@GOTPCREL(%rip), %rdi
+        if (three == 0x3d8b48) {                                         // mov main@GOTPCREL(%rip), %rdi
             const std::uint64_t entry = displaced(at + 7, at + 3);
             return program.readable_until(entry) >= entry + 8 ? load<std::uint64_t>(entry) : 0;
         }

@@ -96,7 +96,8 @@ std::optional<FrameDescription> description_at(const Module& module, std::uint64
 
 }  // namespace
 
-template <class T> T BoundedReader::value() noexcept {
+template <class T>
+T BoundedReader::value() noexcept {
     if (failed_ || end_ - at_ < sizeof(T)) {
         failed_ = true;
         return T{};
@@ -144,7 +145,9 @@ std::uint64_t BoundedReader::pointer(std::uint8_t encoding, std::uint64_t data) 
     const std::uint64_t here = at_;
     std::uint64_t result = 0;
     switch (encoding & 0x0f) {
-        case 0x00: case 0x04: case 0x0c: result = value<std::uint64_t>(); break;
+        case 0x00:
+        case 0x04:
+        case 0x0c: result = value<std::uint64_t>(); break;
         case 0x01: result = unsigned_leb(); break;
         case 0x02: result = value<std::uint16_t>(); break;
         case 0x03: result = value<std::uint32_t>(); break;
@@ -163,10 +166,8 @@ std::uint64_t BoundedReader::pointer(std::uint8_t encoding, std::uint64_t data) 
 }
 
 void BoundedReader::skip(std::uint64_t bytes) noexcept {
-    if (failed_ || bytes > end_ - at_)
-        failed_ = true;
-    else
-        at_ += bytes;
+    if (failed_ || bytes > end_ - at_) failed_ = true;
+    else at_ += bytes;
 }
 
 std::optional<FrameDescription> frame_description(const Module& module, std::uint64_t address) {

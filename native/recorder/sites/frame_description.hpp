@@ -12,7 +12,8 @@ namespace streamsan::recorder::call_sites {
 class BoundedReader {
 public:
     BoundedReader(std::uint64_t at, std::uint64_t end) noexcept : at_(at), end_(end) {}
-    template <class T> T value() noexcept;
+    template <class T>
+    T value() noexcept;
     std::uint64_t unsigned_leb() noexcept;
     std::int64_t signed_leb() noexcept;
     /// A pointer in one of DWARF's encodings (DW_EH_PE_*); `data` is what data-relative ones are relative to.

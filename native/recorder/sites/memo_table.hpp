@@ -14,8 +14,9 @@
 
 namespace streamsan::recorder::call_sites {
 
-/// A program's calls come back to each stack only after it has used the caches for itself. So a look-up touches little: one line
-/// for the keys of a set, then the lines of one record; and few pages, for records are as long as they need to be.
+/// A program's calls come back to each stack only after it has used the caches for itself. So a look-up touches little:
+/// one line for the keys of a set, then the lines of one record; and few pages, for records are as long as they need to
+/// be.
 class MemoTable {
 public:
     struct Key {
@@ -45,7 +46,8 @@ public:
 #endif
     }
     /// The record of the first of the candidates.
-    template <class Record> [[nodiscard]] const Record& record(Key key, std::uint32_t candidates) const noexcept {
+    template <class Record>
+    [[nodiscard]] const Record& record(Key key, std::uint32_t candidates) const noexcept {
         Table* const table = table_.get();
         const std::uint32_t line = table->sets[key.set].lines[static_cast<unsigned>(std::countr_zero(candidates))];
         return *reinterpret_cast<const Record*>(table->lines[line].bytes);

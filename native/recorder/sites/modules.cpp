@@ -16,10 +16,12 @@
 namespace streamsan::recorder::call_sites {
 namespace {
 
-// By file name: the driver, CUPTI and what they load. Libraries built upon the runtime (cuBLAS, cuDNN, NCCL) are not among
-// them: a user may want to know which of them made a call. Nor is the runtime: its frames tell which function was called.
-constexpr std::array<std::string_view, 8> api_libraries{"libcuda.so",      "libcupti",  "libnvperf",        "libcudadebugger",
-                                                        "libnvidia-",      "libnvcuda", "libcheckpoint.so", "libpcsamplingutil"};
+// By file name: the driver, CUPTI and what they load. Libraries built upon the runtime (cuBLAS, cuDNN, NCCL) are not
+// among them: a user may want to know which of them made a call. Nor is the runtime: its frames tell which function was
+// called.
+constexpr std::array<std::string_view, 8> api_libraries{"libcuda.so",       "libcupti",         "libnvperf",
+                                                        "libcudadebugger",  "libnvidia-",       "libnvcuda",
+                                                        "libcheckpoint.so", "libpcsamplingutil"};
 
 std::string_view file_name(std::string_view path) {
     const auto slash = path.rfind('/');
@@ -134,8 +136,9 @@ void Modules::refresh() {
         std::uint64_t removals = 0;
         std::vector<const Module*> loaded;
 
-        /// The module, where nothing was unloaded since the last listing and it has its place in this one. A framework loads
-        /// hundreds of libraries, one by one: to look at each again at every change, its notes too, took milliseconds.
+        /// The module, where nothing was unloaded since the last listing and it has its place in this one. A framework
+        /// loads hundreds of libraries, one by one: to look at each again at every change, its notes too, took
+        /// milliseconds.
         [[nodiscard]] const Module* as_before(const dl_phdr_info& image) const {
             const std::size_t place = loaded.size();
             if (removals != modules->removals_ || place >= modules->loaded_.size()) return nullptr;

@@ -18,9 +18,9 @@ struct AddressRange {
 
 /// A loaded image. Never freed, so that a pointer to one stays good when the library is unloaded.
 struct Module {
-    std::string path;  ///< of the file, resolved
+    std::string path;         ///< of the file, resolved
     std::string loader_name;  ///< as the dynamic loader calls it, empty for the program itself
-    std::string build_id;  ///< lower-case hexadecimal, empty when the image has none
+    std::string build_id;     ///< lower-case hexadecimal, empty when the image has none
     std::uint64_t base =
         0;  ///< what is added to the file's virtual addresses: address - base is an address as in the file
     bool of_the_api = false;  ///< the driver, CUPTI and our library: their frames are left out of call sites
@@ -46,7 +46,8 @@ public:
     /// The program itself; null when the loader does not say.
     const Module* program();
     /// Calls `visit(const Module&)` for every module that is loaded now, under the lock.
-    template <class Visit> void each(Visit&& visit) {
+    template <class Visit>
+    void each(Visit&& visit) {
         std::scoped_lock lock(mutex_);
         refresh();
         for (const Module* module : loaded_) visit(*module);

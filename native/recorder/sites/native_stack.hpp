@@ -44,9 +44,9 @@ public:
     NativeStack& operator=(const NativeStack&) = delete;
 
     /// Writes the addresses after the calls (return addresses; for what a signal interrupted, the instruction's address
-    /// + 1) of the calling thread's frames, innermost first, without those in the driver's libraries and in ours: at most
-    /// `limit`. Reads nothing but this thread's stack, and unwind tables for code not seen before. The function that
-    /// gave `start` must still run.
+    /// + 1) of the calling thread's frames, innermost first, without those in the driver's libraries and in ours: at
+    /// most `limit`. Reads nothing but this thread's stack, and unwind tables for code not seen before. The function
+    /// that gave `start` must still run.
     unsigned callers(const StackStart& start, std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept;
 
     /// Changes when it was noticed that libraries were unloaded: other code may lie at addresses seen before.

@@ -23,7 +23,7 @@
 namespace streamsan::recorder::call_sites {
 namespace {
 
-constexpr unsigned frames_at_most = 256;         // of all kinds, in one walk
+constexpr unsigned frames_at_most = 256;          // of all kinds, in one walk
 constexpr std::uint64_t scanned_at_most = 65536;  // bytes of stack looked through for a return address
 constexpr unsigned failed_scans_at_most = 64;     // in one thread: a scan can cost a millisecond
 constexpr std::size_t page = 4096;
@@ -78,7 +78,7 @@ struct Registers {
     std::uint64_t pc = 0;  // one past the call, or one past the interrupted instruction
     std::uint64_t rsp = 0;
     std::uint64_t rbp = 0;
-    std::uint64_t pc_at = 0;   // where it was read from, 0 for a register
+    std::uint64_t pc_at = 0;  // where it was read from, 0 for a register
     std::uint64_t rbp_at = 0;
 };
 
@@ -87,7 +87,8 @@ struct Registers {
     std::uint64_t address = 0;
     const auto offset = static_cast<std::uint64_t>(static_cast<std::int64_t>(rule.offset));
     switch (rule.frame_address) {
-        case FrameAddress::from_rsp: case FrameAddress::guessed: address = registers.rsp + offset; break;
+        case FrameAddress::from_rsp:
+        case FrameAddress::guessed: address = registers.rsp + offset; break;
         case FrameAddress::from_rbp: address = registers.rbp + offset; break;
         case FrameAddress::from_memory_at_rbp:
             if (!stack.holds(registers.rbp + offset)) return false;
@@ -147,7 +148,7 @@ struct NativeStack::Parts {
 
     RuleCache rules;
     StackMemo& memo;
-    std::uint64_t low = 0;   // of the thread's stack, as the thread library knows it
+    std::uint64_t low = 0;  // of the thread's stack, as the thread library knows it
     std::uint64_t high = 0;
     std::uint64_t removals = 0;
     unsigned failed_scans = 0;
@@ -180,7 +181,8 @@ struct NativeStack::Parts {
     }
 
     const UnwindRule* rule(std::uint64_t pc) noexcept {
-        if (const UnwindRule* known = rules.find(pc); known != nullptr) [[likely]] return known;
+        if (const UnwindRule* known = rules.find(pc); known != nullptr) [[likely]]
+            return known;
         return learn(pc);
     }
 
@@ -340,8 +342,7 @@ unsigned NativeStack::Parts::by_runtime(const StackMemory& stack, std::uint64_t*
             const std::uint64_t slot = _Unwind_GetCFA(context) - 8;
             if (state.own_stack && state.stack.holds(slot) && state.stack.word(slot) == pc)
                 state.parts->memo.depends_on(slot, pc, tells_apart(known));
-            else if (state.depth != 0)
-                state.parts->memo.give_up();
+            else if (state.depth != 0) state.parts->memo.give_up();
             if (!known.of_the_api) {
                 if (state.count == state.limit) return _URC_NORMAL_STOP;
                 state.addresses[state.count++] = pc;

@@ -178,7 +178,8 @@ std::optional<PythonLayout> python_layout(std::uint32_t version, std::uint64_t r
         case 0x030a: return layout_3_10();
         case 0x030b: return layout_3_11();
         case 0x030c: return layout_3_12();
-        case 0x030d: case 0x030e: return runtime == 0 ? std::nullopt : PublishedOffsets(runtime, version).layout();
+        case 0x030d:
+        case 0x030e: return runtime == 0 ? std::nullopt : PublishedOffsets(runtime, version).layout();
         default: return std::nullopt;
     }
 }

@@ -23,22 +23,22 @@ struct PythonLayout {
     std::uint64_t text_type = 0;
     std::uint64_t bytes_type = 0;
 
-    std::uint16_t state_frame = 0;       ///< thread state: frame, or C frame
+    std::uint16_t state_frame = 0;         ///< thread state: frame, or C frame
     std::uint16_t c_frame_frame = absent;  ///< C frame: frame
     std::uint16_t frame_previous = 0;
     std::uint16_t frame_code = 0;
     std::uint16_t frame_instruction = 0;  ///< pointer (3.11 and later), or int
     std::uint16_t frame_owner = absent;
-    std::uint8_t foreign_owner = 3;       ///< owners from here on are no Python function's
+    std::uint8_t foreign_owner = 3;               ///< owners from here on are no Python function's
     std::uint64_t code_mask = ~std::uint64_t{0};  ///< of the frame's reference to its code
 
     std::uint16_t code_file = 0;
     std::uint16_t code_name = 0;  ///< qualified where there is one
     std::uint16_t code_first_line = 0;
     std::uint16_t code_lines = 0;
-    std::uint16_t code_instructions = absent;      ///< 3.11 and later: the instructions lie in the code object
-    std::uint16_t code_first_traceable = absent;   ///< instructions before it are the frame's own preparation
-    std::uint8_t instruction_scale = 1;            ///< bytes for each unit of an int instruction
+    std::uint16_t code_instructions = absent;     ///< 3.11 and later: the instructions lie in the code object
+    std::uint16_t code_first_traceable = absent;  ///< instructions before it are the frame's own preparation
+    std::uint8_t instruction_scale = 1;           ///< bytes for each unit of an int instruction
     LineTable line_table = LineTable::locations;
 
     std::uint16_t bytes_size = 16;
@@ -46,8 +46,8 @@ struct PythonLayout {
     std::uint16_t text_length = 16;
     std::uint16_t text_hash = 24;
     std::uint16_t text_state = 32;
-    std::uint8_t text_kind_bit = 2;  ///< in the state word: 3 bits of kind, then compact, then ASCII
-    std::uint16_t ascii_size = 48;   ///< characters begin here in ASCII strings
+    std::uint8_t text_kind_bit = 2;   ///< in the state word: 3 bits of kind, then compact, then ASCII
+    std::uint16_t ascii_size = 48;    ///< characters begin here in ASCII strings
     std::uint16_t compact_size = 72;  ///< and here in others
 };
 

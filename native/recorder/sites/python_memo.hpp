@@ -12,8 +12,8 @@
 
 namespace streamsan::recorder::call_sites {
 
-/// Stacks of one thread and their sites. A code object is read only after all frames were found as they were: frames that are
-/// still being made, or are no function's, have none.
+/// Stacks of one thread and their sites. A code object is read only after all frames were found as they were: frames
+/// that are still being made, or are no function's, have none.
 class PythonMemo {
 public:
     static constexpr std::uint32_t no_site = 0xffffffff;
@@ -82,9 +82,9 @@ private:
         std::uint64_t identities;  ///< of their code objects
         std::uint32_t label;
         std::uint32_t site;
-        std::uint32_t functions;   ///< which frames are functions', as bits: those have an identity
+        std::uint32_t functions;  ///< which frames are functions', as bits: those have an identity
         std::uint16_t count;
-        bool whole;                ///< there are no frames beyond these
+        bool whole;  ///< there are no frames beyond these
     };
     static_assert(frames_at_most <= 32);
 

@@ -13,8 +13,8 @@ struct PythonFrame {
     std::uint64_t code_word;         ///< the frame's reference to its code, as it is there
     std::uint64_t instruction_word;  ///< and its place in the code
     std::uint64_t code;  ///< address of the code object; 0 for a frame that is no function's, or is still being made
-    std::uint64_t identity;          ///< of the code object, beyond the address: see below
-    std::int64_t offset;             ///< of the instruction, in bytes
+    std::uint64_t identity;  ///< of the code object, beyond the address: see below
+    std::int64_t offset;     ///< of the instruction, in bytes
 };
 
 /// What tells a code object from one that had its address before. A code object is freed with its function, and a new

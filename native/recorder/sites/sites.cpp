@@ -103,21 +103,24 @@ STREAMSAN_LAUNCH_PATH std::uint32_t Sites::here(std::uint32_t label) {
     try {
         ThreadSites& thread = current_thread != nullptr ? *current_thread : new_thread();
         const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-        if (thread.generation != generation) [[unlikely]] learn(thread, generation);
+        if (thread.generation != generation) [[unlikely]]
+            learn(thread, generation);
         // Python's frames belong to this thread while it is in a call. When the interpreter ends it frees other
         // threads' frames.
         if (const PythonLayout* python = thread.python;
             python != nullptr && (thread.first_thread || python->finalizing() == 0)) {
             if (const std::uint64_t innermost = innermost_python_frame(*python); innermost != 0) {
                 std::uint32_t site = thread.python_memo.find(*python, innermost, label);
-                if (site != PythonMemo::no_site) [[likely]] return site;
+                if (site != PythonMemo::no_site) [[likely]]
+                    return site;
                 site = python_site(thread, innermost, label);
                 if (site != 0) return site;
             }
         }
         const StackStart start = stack_start();
         const std::uint32_t site = thread.memo.find(start.stack_pointer, start.frame_pointer, label);
-        if (site != StackMemo::no_site) [[likely]] return site;
+        if (site != StackMemo::no_site) [[likely]]
+            return site;
         return walked(thread, start, label);
     } catch (const std::exception&) {
         return 0;  // no memory: the call is recorded without a site
@@ -214,7 +217,8 @@ std::uint32_t Sites::native_site(const std::uint64_t* addresses, unsigned count,
     }
     if (caller != 0 && call_sites::is_after_main(addresses, count) && !is_after_main(caller)) {
         auto* const listed = new AfterMain{caller, after_main_.load(std::memory_order_relaxed)};
-        while (!after_main_.compare_exchange_weak(listed->next, listed, std::memory_order_release)) {}
+        while (!after_main_.compare_exchange_weak(listed->next, listed, std::memory_order_release)) {
+        }
     }
     return caller;
 }

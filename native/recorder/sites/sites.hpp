@@ -25,8 +25,8 @@ public:
     /// and a function is that the loader runs before main. True as soon as it was true once on that thread, on other
     /// threads, and when in doubt.
     bool main_has_begun();
-    /// Whether a site of this file is of a call that the end of the process made: exit() is on its native stack. Costs one
-    /// load until the first such call.
+    /// Whether a site of this file is of a call that the end of the process made: exit() is on its native stack. Costs
+    /// one load until the first such call.
     [[nodiscard]] bool is_after_main(std::uint32_t site) const {
         for (const AfterMain* each = after_main_.load(std::memory_order_acquire); each != nullptr; each = each->next)
             if (each->site == site) return true;

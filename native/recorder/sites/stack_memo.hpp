@@ -14,11 +14,11 @@
 namespace streamsan::recorder::call_sites {
 
 /// The words of a thread's stack that a walk depended on: return addresses, and saved rbp where a frame is found by it.
-/// When all of them hold what they held then, and rsp at the start is the same (rbp too, where a frame was found by it), the
-/// walk would go the same way: each frame's rule depends on its return address, and where the next one lies on the rule and
-/// these words only. Reading them is many times faster than the walk, for no load waits for another. What they held is kept as
-/// a hash: the record of a deep stack is then a few lines, where the words themselves would push a dozen of the program's lines
-/// out of the cache.
+/// When all of them hold what they held then, and rsp at the start is the same (rbp too, where a frame was found by
+/// it), the walk would go the same way: each frame's rule depends on its return address, and where the next one lies on
+/// the rule and these words only. Reading them is many times faster than the walk, for no load waits for another. What
+/// they held is kept as a hash: the record of a deep stack is then a few lines, where the words themselves would push a
+/// dozen of the program's lines out of the cache.
 class StackMemo {
 public:
     static constexpr std::uint32_t no_site = 0xffffffff;
@@ -51,7 +51,8 @@ public:
         if (!complete_ || count_ == 0) return;
         complete_ = false;
         std::uint64_t furthest = 0;
-        for (std::size_t index = 0; index < count_; ++index) furthest = std::max(furthest, walked_[index].address - rsp);
+        for (std::size_t index = 0; index < count_; ++index)
+            furthest = std::max(furthest, walked_[index].address - rsp);
         if (furthest > furthest_at_all) return;
         if (first_visible_ < count_) std::swap(walked_[0], walked_[first_visible_]);
         const bool wide = furthest / word > std::numeric_limits<std::uint16_t>::max();
@@ -112,7 +113,8 @@ private:
         bool needs_rbp;
         bool wide;
 
-        template <class Distance> [[nodiscard]] Distance* distances() noexcept {
+        template <class Distance>
+        [[nodiscard]] Distance* distances() noexcept {
             return reinterpret_cast<Distance*>(this + 1);
         }
         template <class Distance>

@@ -146,7 +146,8 @@ private:
                 row_.base_offset = reader.signed_leb() * description_.data_alignment;
                 return true;
             case 0x13: row_.base_offset = reader.signed_leb() * description_.data_alignment; return true;
-            case 0x14: case 0x15: {  // val_offset, val_offset_sf
+            case 0x14:
+            case 0x15: {  // val_offset, val_offset_sf
                 const auto number = reader.unsigned_leb();
                 reader.unsigned_leb();
                 save(number, {Saved::Place::unusual, 0});
@@ -211,7 +212,8 @@ bool is_signal_return(const Module& module, std::uint64_t address) {
     return end >= address + 9 && load<std::uint64_t>(address) == start && load<std::uint8_t>(address + 8) == 0x05;
 }
 
-template <class T> bool fits(std::int64_t value) {
+template <class T>
+bool fits(std::int64_t value) {
     return value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
 }
 
@@ -258,8 +260,7 @@ UnwindRule unwind_rule(const Module* module, std::uint64_t address) {
         if (description->signal_frame || description->return_register != return_address ||
             !Interpreter(*description, address).run(row))
             rule.frame_address = FrameAddress::unusual;
-        else
-            rule = rule_of(row);
+        else rule = rule_of(row);
     } else if (module->loader) {
         // The loader's start code, which runs the libraries' constructors, has no unwind information and no caller.
         rule.frame_address = FrameAddress::bottom;

@@ -7,8 +7,8 @@
 
 namespace streamsan::recorder::call_sites {
 
-/// Four chains side by side, for a multiplication takes longer than a load. Two lists of words that a program makes agree by
-/// chance once in 2^64.
+/// Four chains side by side, for a multiplication takes longer than a load. Two lists of words that a program makes
+/// agree by chance once in 2^64.
 class WordsHash {
 public:
     /// The word at `index` of the list: 0, 1, 2, ...

@@ -10,7 +10,8 @@
 namespace streamsan::recorder::call_sites {
 
 /// An array whose elements are all zero bytes at first. The system gives its pages as they are touched.
-template <class T> class ZeroedArray {
+template <class T>
+class ZeroedArray {
 public:
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 

@@ -1,5 +1,6 @@
-// What the callbacks of a call cost: `cuda_callback_bench F.sst`. Warm: the same call again and again. Cold: between any two
-// callbacks the program, here a walk through memory, has thrown the recorder's code and data out of the near caches.
+// What the callbacks of a call cost: `cuda_callback_bench F.sst`. Warm: the same call again and again. Cold: between
+// any two callbacks the program, here a walk through memory, has thrown the recorder's code and data out of the near
+// caches.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -152,8 +153,10 @@ int main(int count, char** arguments) {
     Layout two{{8, 8, 4}}, big{{3504}};
     void* two_arguments[]{&a, &b, &number};
     const auto launch = [](Layout& layout, const char* symbol, void** given) {
-        return Prepared("cuLaunchKernel", {reinterpret_cast<std::uint64_t>(&layout), 1, 1, 1, 32, 1, 1, 0, 0x51,
-                                           reinterpret_cast<std::uint64_t>(given), 0}, symbol);
+        return Prepared("cuLaunchKernel",
+                        {reinterpret_cast<std::uint64_t>(&layout), 1, 1, 1, 32, 1, 1, 0, 0x51,
+                         reinterpret_cast<std::uint64_t>(given), 0},
+                        symbol);
     };
     Prepared small = launch(two, "_Z5scalePfPKfi", two_arguments);
     measure("launch, two pointers", small);
@@ -181,7 +184,8 @@ int main(int count, char** arguments) {
         release.enter();
         release.exit();
     }
-    std::printf("%-40s warm %5.1f ns\n", "allocation and free, a pair", static_cast<double>(nanoseconds() - begin) / pairs);
+    std::printf("%-40s warm %5.1f ns\n", "allocation and free, a pair",
+                static_cast<double>(nanoseconds() - begin) / pairs);
     std::vector<std::uint64_t> times[4];
     const std::uint64_t clock = clock_cost();
     std::uint64_t sum = 0;

@@ -1,6 +1,6 @@
-// What the callbacks of a training step cost where the program has a use of its own for the caches: a library, called by
-// cold_callbacks.py from within Python. Before each callback so many megabytes are walked through, and a megabyte of other code
-// is run: what the recorder had in the caches and in the branch predictors is gone.
+// What the callbacks of a training step cost where the program has a use of its own for the caches: a library, called
+// by cold_callbacks.py from within Python. Before each callback so many megabytes are walked through, and a megabyte of
+// other code is run: what the recorder had in the caches and in the branch predictors is gone.
 #include <sys/mman.h>
 #include <x86intrin.h>
 
@@ -47,7 +47,8 @@ class Others {
 public:
     explicit Others(std::uint64_t megabytes) : data_(megabytes * megabyte / 8) {
         constexpr std::size_t size = megabyte;
-        code_ = static_cast<unsigned char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        code_ = static_cast<unsigned char*>(
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         if (code_ == MAP_FAILED) std::abort();
         // A jump in each line, to the next one.
         for (std::size_t at = 0; at + 128 <= size; at += 64) {
@@ -174,14 +175,16 @@ private:
             std::memcpy(work.parameters.data() + parameter.offset, &argument, std::min<std::size_t>(parameter.size, 8));
         }
     }
-    void kernel(Kind& kind, const char* api, std::vector<std::vector<std::uint64_t>> values, std::vector<std::size_t> sizes) {
+    void kernel(Kind& kind, const char* api, std::vector<std::vector<std::uint64_t>> values,
+                std::vector<std::size_t> sizes) {
         Work& made = add(kind, api);
         made.layout.sizes = std::move(sizes);
         made.values = std::move(values);
         for (auto& each : made.values) made.arguments.push_back(each.data());
         made.name = "_Z6kernel" + std::to_string(all_.size()) + "v";
         made.symbol = made.name.c_str();
-        const auto layout = reinterpret_cast<std::uint64_t>(&made.layout), arguments = reinterpret_cast<std::uint64_t>(made.arguments.data());
+        const auto layout = reinterpret_cast<std::uint64_t>(&made.layout),
+                   arguments = reinterpret_cast<std::uint64_t>(made.arguments.data());
         if (std::strcmp(api, "cuLaunchKernelEx") == 0) {
             made.configuration.stream = stream;
             const abi::LaunchKernelExCall call{&made.configuration, layout, made.arguments.data(), nullptr};
@@ -191,7 +194,8 @@ private:
         }
     }
     /// As deep in calls as the driver and CUPTI are.
-    template <int deep> [[gnu::noinline]] static void through(const Work& work, const abi::CallbackData& data) {
+    template <int deep>
+    [[gnu::noinline]] static void through(const Work& work, const abi::CallbackData& data) {
         if constexpr (deep == 0) dispatch(nullptr, abi::Domain::driver, work.row->id, &data);
         else through<deep - 1>(work, data);
         asm volatile("" ::: "memory");
@@ -217,7 +221,8 @@ private:
     std::uint32_t number_ = 0;
 };
 
-template <int deep, class Body> [[gnu::noinline]] void at_depth(Body& body) {
+template <int deep, class Body>
+[[gnu::noinline]] void at_depth(Body& body) {
     if constexpr (deep == 0) body();
     else at_depth<deep - 1>(body);
     asm volatile("" ::: "memory");
@@ -230,15 +235,18 @@ double ticks_of_nanosecond() {
     double passed = 0;
     while (passed < 2e7) {
         clock_gettime(CLOCK_MONOTONIC, &now);
-        passed = static_cast<double>(now.tv_sec - begin.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec - begin.tv_nsec);
+        passed =
+            static_cast<double>(now.tv_sec - begin.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec - begin.tv_nsec);
     }
     return static_cast<double>(__rdtsc() - first) / passed;
 }
 
 }  // namespace
 
-/// Prints nanoseconds of enter and exit by kind of call: on the calling thread, inside its Python frames, and on a thread without.
-extern "C" [[gnu::visibility("default")]] int cold_callbacks(const char* path, int sites, unsigned megabytes, unsigned steps) {
+/// Prints nanoseconds of enter and exit by kind of call: on the calling thread, inside its Python frames, and on a
+/// thread without.
+extern "C" [[gnu::visibility("default")]] int cold_callbacks(const char* path, int sites, unsigned megabytes,
+                                                             unsigned steps) {
     Settings settings;
     settings.output = path;
     settings.root_pid = getpid();

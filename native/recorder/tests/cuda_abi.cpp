@@ -12,8 +12,8 @@ namespace abi = streamsan::recorder::cuda::abi;
 
 #define SAME_SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(theirs))
 #define SIZE_OF_BEGINNING(ours, theirs) static_assert(sizeof(ours) <= sizeof(theirs))  // later versions append members
-#define SAME_PLACE(ours, own_member, theirs, member)                          \
-    static_assert(offsetof(ours, own_member) == offsetof(theirs, member));    \
+#define SAME_PLACE(ours, own_member, theirs, member)                       \
+    static_assert(offsetof(ours, own_member) == offsetof(theirs, member)); \
     static_assert(sizeof(((ours*)nullptr)->own_member) == sizeof(((theirs*)nullptr)->member))
 #define SAME_VALUE(ours, theirs) static_assert(static_cast<long long>(ours) == static_cast<long long>(theirs))
 

@@ -1,4 +1,5 @@
-// Fires synthetic callbacks at the recorder: `cuda_core SCENARIO F.sst [...]`. tests/recorder/test_cuda_core.py reads the file.
+// Fires synthetic callbacks at the recorder: `cuda_core SCENARIO F.sst [...]`. tests/recorder/test_cuda_core.py reads
+// the file.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -25,8 +26,8 @@ extern std::atomic<std::uint64_t> capturing_stream;
 namespace {
 
 using namespace streamsan::recorder::cuda;
-using streamsan::OperationKind;
 using fired::Call;
+using streamsan::OperationKind;
 
 constexpr abi::Word primary = 0xc0;
 constexpr abi::Word created = 0xc1;
@@ -175,7 +176,8 @@ void failures() {
     // An operation that fails, in the driver's words.
     Call bad("cuLaunchKernel");
     bad.symbol("_Z4fillPf").enter();
-    log("[10:00:00.000][1][CUDA][E] One or more of block dimensions of (4096,1,1) exceeds the limits of (1024,1024,64): "
+    log("[10:00:00.000][1][CUDA][E] One or more of block dimensions of (4096,1,1) exceeds the limits of "
+        "(1024,1024,64): "
         "no kernel can be launched so");
     log("Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel");
     bad.exit(1);
@@ -343,9 +345,17 @@ struct Scenario {
     void (*run)();
 };
 constexpr Scenario scenarios[] = {
-    {"streams_and_events", streams_and_events}, {"waits", waits},       {"contexts", contexts}, {"resets", resets},
-    {"failures", failures},                     {"nesting", nesting},   {"exceptions", exceptions},
-    {"captures", captures},                     {"threads", threads},   {"forks", forks},       {"ends", ends},
+    {"streams_and_events", streams_and_events},
+    {"waits", waits},
+    {"contexts", contexts},
+    {"resets", resets},
+    {"failures", failures},
+    {"nesting", nesting},
+    {"exceptions", exceptions},
+    {"captures", captures},
+    {"threads", threads},
+    {"forks", forks},
+    {"ends", ends},
     {"spoken", spoken},
 };
 

@@ -34,7 +34,8 @@ class Call {
 public:
     explicit Call(std::string_view name, bool per_thread = false) : row_(row(name, per_thread)) {}
 
-    template <class Value> Call& with(std::size_t position, Value value) {
+    template <class Value>
+    Call& with(std::size_t position, Value value) {
         const auto& parameter = row_.parameters[position];
         if (position >= row_.count || sizeof value > parameter.size) __builtin_trap();
         std::memcpy(parameters_.data() + parameter.offset, &value, sizeof value);
@@ -58,8 +59,10 @@ private:
     void say(abi::CallbackSite site, const abi::Status* returned) {
         // What is no launch has any pointer for its symbol.
         const char* const symbol = symbol_ != nullptr ? symbol_ : reinterpret_cast<const char*>(0x10);
-        const abi::CallbackData data{site, "", parameters_.data(), returned, symbol, context, 1, &correlation_data_, number_};
-        streamsan::recorder::cuda::dispatch(nullptr, row_.runtime ? abi::Domain::runtime : abi::Domain::driver, row_.id, &data);
+        const abi::CallbackData data{site,    "", parameters_.data(), returned, symbol,
+                                     context, 1,  &correlation_data_, number_};
+        streamsan::recorder::cuda::dispatch(nullptr, row_.runtime ? abi::Domain::runtime : abi::Domain::driver, row_.id,
+                                            &data);
     }
 
     const Callback& row_;
@@ -70,7 +73,8 @@ private:
 };
 
 /// What happens inside a call that was entered lies deeper on the stack.
-template <class Body> [[gnu::noinline]] void inside(Body&& body) {
+template <class Body>
+[[gnu::noinline]] void inside(Body&& body) {
     volatile char frame[256];
     frame[0] = 0;
     body();

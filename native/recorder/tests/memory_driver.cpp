@@ -14,12 +14,12 @@ namespace {
 using namespace streamsan;
 using namespace streamsan::recorder;
 
-#define CHECK(condition)                                                   \
-    do {                                                                   \
-        if (!(condition)) {                                                \
-            std::fprintf(stderr, "does not hold: %s\n", #condition);       \
-            std::_Exit(1);                                                 \
-        }                                                                  \
+#define CHECK(condition)                                             \
+    do {                                                             \
+        if (!(condition)) {                                          \
+            std::fprintf(stderr, "does not hold: %s\n", #condition); \
+            std::_Exit(1);                                           \
+        }                                                            \
     } while (false)
 
 constexpr std::uint64_t granule = std::uint64_t{2} << 20;
@@ -28,7 +28,8 @@ void limits() {
     AddressMap map;
     CHECK(!map.maybe(0) && !map.maybe(~std::uint64_t{0}) && !map.maybe(0x7f00'0000'0000) && !map.find(0));
     map.add({0x7f00'0000'0000, 4096, MemoryKind::PLAIN, 5});
-    CHECK(map.maybe(0x7f00'0000'0000) && map.maybe(0x7f00'0000'0000 + granule - 1) && !map.maybe(0x7f00'0000'0000 + granule));
+    CHECK(map.maybe(0x7f00'0000'0000) && map.maybe(0x7f00'0000'0000 + granule - 1) &&
+          !map.maybe(0x7f00'0000'0000 + granule));
     CHECK(!map.maybe(0x7f00'0000'0000 - 1));
     CHECK(map.find(0x7f00'0000'0fff) && map.find(0x7f00'0000'0fff)->sequence == 5 && !map.find(0x7f00'0000'1000));
     map.remove(0x7f00'0000'0001);

@@ -1,5 +1,6 @@
-// What a slot costs: `trace_writer_bench FILE THREADS SLOTS PAUSE`. Prints nanoseconds for each slot of a thread, by parts.
-// PAUSE: nanoseconds of other work between two slots, which are taken off; 0 shows what the file system can do at most.
+// What a slot costs: `trace_writer_bench FILE THREADS SLOTS PAUSE`. Prints nanoseconds for each slot of a thread, by
+// parts. PAUSE: nanoseconds of other work between two slots, which are taken off; 0 shows what the file system can do
+// at most.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -69,7 +70,8 @@ int main(int count, char** arguments) {
                     append(*writer, *writer->lane(), api, site, slot);
                     const std::uint64_t after = writer->now();
                     busy += after - before;
-                    for (next = after + pause; writer->now() < next;) {}
+                    for (next = after + pause; writer->now() < next;) {
+                    }
                 } else {
                     append(*writer, *writer->lane(), api, site, slot);
                 }

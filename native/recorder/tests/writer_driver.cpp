@@ -1,5 +1,5 @@
-// Drives the trace writer for tests/recorder/test_trace_writer*.py: `writer_driver MODE FILE ARGUMENT...`. Exit status 0: all
-// that the mode itself checks holds. What is in the file is the tests' business.
+// Drives the trace writer for tests/recorder/test_trace_writer*.py: `writer_driver MODE FILE ARGUMENT...`. Exit status
+// 0: all that the mode itself checks holds. What is in the file is the tests' business.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -75,10 +75,12 @@ void everything(const char* path, const std::vector<std::uint64_t>&) {
     const auto writer = opened(path);
     CHECK(writer->string("") == 0 && writer->string("a.py") == 1 && writer->string("a.py") == 1);
     const std::uint32_t module = writer->module("/usr/lib/libx.so", "00ff");
-    CHECK(module == 1 && writer->module("/usr/lib/libx.so", "00ff") == 1 && writer->module("/usr/lib/libx.so", "") == 2);
+    CHECK(module == 1 && writer->module("/usr/lib/libx.so", "00ff") == 1 &&
+          writer->module("/usr/lib/libx.so", "") == 2);
     const std::uint32_t outer = writer->site({writer->string("a.py"), writer->string("main"), 0, 0, 7, 3, 0, 0, 0});
     const std::uint32_t inner = writer->site({0, 0, 0, writer->string("scale"), 0, 0, outer, module, 0x1234});
-    CHECK(outer == 1 && inner == 2 && writer->site({0, 0, 0, writer->string("scale"), 0, 0, outer, module, 0x1234}) == 2);
+    CHECK(outer == 1 && inner == 2 &&
+          writer->site({0, 0, 0, writer->string("scale"), 0, 0, outer, module, 0x1234}) == 2);
     // Ids that are none: 0 instead of a file that nobody can read.
     CHECK(writer->site({999, 0, 0, 0, 1, 0, 999, 999, 5}) == 3);
     const std::uint16_t api = writer->api("cuMemcpyAsync");
@@ -132,13 +134,16 @@ void everything(const char* path, const std::vector<std::uint64_t>&) {
     lane->commit();
     append(*writer, 1);
     Slot* again = lane->renumber(outer_wait);
-    CHECK(again != outer_wait && outer_wait->kind == static_cast<std::uint8_t>(OperationKind::CALL) && outer_wait->flags == 0);
+    CHECK(again != outer_wait && outer_wait->kind == static_cast<std::uint8_t>(OperationKind::CALL) &&
+          outer_wait->flags == 0);
     Lane::complete(again, 0, 0);
     CHECK(lane->reserve(256) == nullptr && lane->renumber(nullptr) == nullptr);
     Lane::complete(nullptr, 0, 0);
     append(*writer, 2, 255);
-    CHECK(Writer::duration(2047) == 2047 && Writer::duration(2048) == (1 << 11 | 1024) && Writer::duration(2049) == (1 << 11 | 1025));
-    CHECK(Writer::duration(4095) == (2 << 11 | 1024) && Writer::duration(~std::uint64_t{0}) == 0xffff && Writer::duration(0) == 0);
+    CHECK(Writer::duration(2047) == 2047 && Writer::duration(2048) == (1 << 11 | 1024) &&
+          Writer::duration(2049) == (1 << 11 | 1025));
+    CHECK(Writer::duration(4095) == (2 << 11 | 1024) && Writer::duration(~std::uint64_t{0}) == 0xffff &&
+          Writer::duration(0) == 0);
     CHECK(writer->now() < 60'000'000'000 && writer->generation() == 1 && !writer->stopped());
     writer->close();
     writer->close();
@@ -150,7 +155,8 @@ void threads(const char* path, const std::vector<std::uint64_t>& numbers) {
     const auto writer = opened(path);
     in_threads(static_cast<unsigned>(numbers[0]), [&](unsigned index) {
         for (std::uint64_t count = 0; count < numbers[1]; ++count) {
-            if (count % 64 == 0) writer->site({writer->string("f" + std::to_string(count)), index, 0, 0, 1, 1, 0, 0, 0});
+            if (count % 64 == 0)
+                writer->site({writer->string("f" + std::to_string(count)), index, 0, 0, 1, 1, 0, 0, 0});
             if (!append(*writer, count, count % 16 == 0 ? 3 : 0)) fail("stopped");
         }
     });
@@ -173,14 +179,16 @@ void one_by_one(const char* path, const std::vector<std::uint64_t>& numbers) {
 /// THREADS threads write until the process is killed, after MICROSECONDS from its beginning. Says "open" when it is.
 void killed(const char* path, const std::vector<std::uint64_t>& numbers) {
     std::thread([until = std::chrono::steady_clock::now() + std::chrono::microseconds(numbers[1])] {
-        while (std::chrono::steady_clock::now() < until) {}
+        while (std::chrono::steady_clock::now() < until) {
+        }
         kill(getpid(), SIGKILL);
     }).detach();
     const auto writer = opened(path);
     check(write(STDOUT_FILENO, "open\n", 5) == 5, "output");
     in_threads(static_cast<unsigned>(numbers[0]), [&](unsigned index) {
         for (std::uint64_t count = 0;; ++count) {
-            if (count % 256 == 0) writer->site({writer->string("f" + std::to_string(count)), index, 0, 0, 1, 1, 0, 0, 0});
+            if (count % 256 == 0)
+                writer->site({writer->string("f" + std::to_string(count)), index, 0, 0, 1, 1, 0, 0, 0});
             append(*writer, count, count % 16 == 0 ? 3 : 0);
         }
     });
@@ -199,7 +207,8 @@ void full(const char* path, const std::vector<std::uint64_t>& numbers) {
         ++said;
     });
     in_threads(static_cast<unsigned>(numbers[1]), [&](unsigned) {
-        for (std::uint64_t count = 0; count < 10'000'000 && append(*writer, count); ++count) {}
+        for (std::uint64_t count = 0; count < 10'000'000 && append(*writer, count); ++count) {
+        }
         for (std::uint64_t count = 0; count < 1000; ++count) CHECK(!append(*writer, count));
         errno = 0;
         ++done;
@@ -283,10 +292,12 @@ void rotated(const char* path, const std::vector<std::uint64_t>& numbers) {
                 waiting->object = count;
                 waiting->flags = static_cast<std::uint8_t>(SlotFlag::ENTER);
                 lane->commit();
-                for (unsigned before = rotations, tries = 0; index == 0 && rotations < before + 3 && tries < 20'000; ++tries)
+                for (unsigned before = rotations, tries = 0; index == 0 && rotations < before + 3 && tries < 20'000;
+                     ++tries)
                     std::this_thread::yield();
                 waiting = lane->renumber(waiting);
-                CHECK(waiting->object == count && waiting->kind == static_cast<std::uint8_t>(OperationKind::CONTEXT_SYNCHRONIZE));
+                CHECK(waiting->object == count &&
+                      waiting->kind == static_cast<std::uint8_t>(OperationKind::CONTEXT_SYNCHRONIZE));
                 Lane::complete(waiting, 0, 1);
             }
         }
@@ -295,8 +306,8 @@ void rotated(const char* path, const std::vector<std::uint64_t>& numbers) {
     writer->close();
 }
 
-/// Forks while THREADS threads append and intern. Every second child begins a file of its own and writes OPERATIONS to it, and
-/// one in each of THREADS threads; the others do nothing. One child more comes by vfork.
+/// Forks while THREADS threads append and intern. Every second child begins a file of its own and writes OPERATIONS to
+/// it, and one in each of THREADS threads; the others do nothing. One child more comes by vfork.
 void forked(const char* path, const std::vector<std::uint64_t>& numbers) {
     const auto writer = opened(path);
     std::atomic<bool> enough{false};
@@ -380,7 +391,9 @@ unsigned segments_in(const char* path) {
     CHECK(std::fread(&head, sizeof head, 1, file) == 1);
     SegmentHeader segment{};
     for (auto at = static_cast<long>(head.header_size);;) {
-        if (std::fseek(file, at, SEEK_SET) != 0 || std::fread(&segment, sizeof segment, 1, file) != 1 || segment.type == 0) break;
+        if (std::fseek(file, at, SEEK_SET) != 0 || std::fread(&segment, sizeof segment, 1, file) != 1 ||
+            segment.type == 0)
+            break;
         found += segment.type == static_cast<std::uint16_t>(SegmentType::operations) ? 1 : 0;
         at += static_cast<long>(sizeof segment + segment.capacity);
     }
@@ -388,7 +401,8 @@ unsigned segments_in(const char* path) {
     return found;
 }
 
-/// With half of its segment used, a lane's next one comes without its doing. Arguments: operations then, whether to close.
+/// With half of its segment used, a lane's next one comes without its doing. Arguments: operations then, whether to
+/// close.
 void ahead(const char* path, const std::vector<std::uint64_t>& arguments) {
     auto writer = opened(path);
     constexpr std::uint64_t more_than_half = 600;
@@ -403,9 +417,10 @@ void ahead(const char* path, const std::vector<std::uint64_t>& arguments) {
 
 int main(int count, char** arguments) {
     const std::map<std::string, void (*)(const char*, const std::vector<std::uint64_t>&)> modes{
-        {"everything", everything}, {"threads", threads}, {"one_by_one", one_by_one}, {"killed", killed}, {"full", full},
-        {"closed_early", closed_early}, {"rotated", rotated}, {"forked", forked}, {"counted", counted}, {"late_calls", late_calls},
-        {"ahead", ahead}};
+        {"everything", everything}, {"threads", threads}, {"one_by_one", one_by_one},
+        {"killed", killed},         {"full", full},       {"closed_early", closed_early},
+        {"rotated", rotated},       {"forked", forked},   {"counted", counted},
+        {"late_calls", late_calls}, {"ahead", ahead}};
     const auto mode = count < 3 ? modes.end() : modes.find(arguments[1]);
     if (mode == modes.end()) return 2;
     std::vector<std::uint64_t> numbers;

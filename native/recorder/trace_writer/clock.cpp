@@ -54,9 +54,11 @@ struct ClockMeasurement {
         return __get_cpuid(power_leaf, &a, &b, &c, &d) != 0 && (d & invariant_bit) != 0;
     }
 
-    /// What the kernel has found out, for instance that the counters of the processors differ. Where it does not say: true.
+    /// What the kernel has found out, for instance that the counters of the processors differ. Where it does not say:
+    /// true.
     static bool is_trusted_by_kernel() noexcept {
-        const int file = ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+        const int file =
+            ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
         if (file < 0) return true;
         std::array<char, 64> text{};
         const ssize_t size = ::read(file, text.data(), text.size());
@@ -72,8 +74,8 @@ struct ClockMeasurement {
     }
 
     static void publish(const Clock::Rate& rate) noexcept {
-        // Readers may be in the one before: by the time a place comes again, a hundred milliseconds times their number on, they
-        // are long out of it (one that was stopped there mixes two rates, which differ by parts in a million).
+        // Readers may be in the one before: by the time a place comes again, a hundred milliseconds times their number
+        // on, they are long out of it (one that was stopped there mixes two rates, which differ by parts in a million).
         rates[next % rates.size()] = rate;
         Clock::rate_.store(&rates[next++ % rates.size()], std::memory_order_release);
     }
@@ -94,7 +96,8 @@ void Clock::start() {
         errno = before;
         if (!usable) return false;
         M::began = M::pair();
-        while (asked() - M::began.nanoseconds < window) {}
+        while (asked() - M::began.nanoseconds < window) {
+        }
         const M::Pair end = M::pair();
         const std::uint64_t multiplier = M::rate_between(M::began, end);
         if (!M::is_plausible(multiplier)) return false;
@@ -115,7 +118,8 @@ void Clock::adjust() {
     int holder = M::busy.load(std::memory_order_relaxed);
     if (holder == self || !M::busy.compare_exchange_strong(holder, self, std::memory_order_acquire)) return;
     const M::Pair here = M::pair();
-    const std::uint64_t said = rate->nanoseconds + static_cast<std::uint64_t>(M::Wide{here.ticks - rate->ticks} * rate->multiplier >> 32);
+    const std::uint64_t said =
+        rate->nanoseconds + static_cast<std::uint64_t>(M::Wide{here.ticks - rate->ticks} * rate->multiplier >> 32);
     const std::uint64_t measured = M::rate_between(M::began, here);
     const std::uint64_t since = here.nanoseconds - rate->nanoseconds;
     constexpr std::uint64_t most_off = 10'000'000;
@@ -126,7 +130,8 @@ void Clock::adjust() {
         rate_.store(nullptr, std::memory_order_release);
     } else {
         // The difference goes within as much time as it took to come, at a thousandth of the rate at most.
-        const std::uint64_t correction = std::min(static_cast<std::uint64_t>(M::Wide{measured} * off / std::max(since, pause)), measured / 1000);
+        const std::uint64_t correction =
+            std::min(static_cast<std::uint64_t>(M::Wide{measured} * off / std::max(since, pause)), measured / 1000);
         M::adjusted.store(here.nanoseconds, std::memory_order_relaxed);
         M::publish({here.ticks, said, ahead ? measured - correction : measured + correction});
     }

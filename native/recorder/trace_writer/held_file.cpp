@@ -11,7 +11,7 @@ int HeldFile::open(std::string path, int flags) {
     close();
     const int descriptor = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor < 0) return errno;
-    struct stat status {};
+    struct stat status{};
     if (fstat(descriptor, &status) != 0) {
         const int error = errno;
         ::close(descriptor);
@@ -25,7 +25,7 @@ int HeldFile::open(std::string path, int flags) {
 }
 
 bool HeldFile::ours(int descriptor) const {
-    struct stat status {};
+    struct stat status{};
     return descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 

@@ -6,9 +6,9 @@
 
 namespace streamsan::recorder {
 
-/// An open file. The program may close descriptors it never opened (daemons close them all) and get our number for a file
-/// of its own: writing there would destroy its data. So the descriptor is checked against the inode before each use, and
-/// opened again by name when it is no longer ours.
+/// An open file. The program may close descriptors it never opened (daemons close them all) and get our number for a
+/// file of its own: writing there would destroy its data. So the descriptor is checked against the inode before each
+/// use, and opened again by name when it is no longer ours.
 class HeldFile {
 public:
     HeldFile() = default;

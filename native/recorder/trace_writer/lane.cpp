@@ -38,7 +38,8 @@ inline Slot* Lane::try_reserve(unsigned need) {
 STREAMSAN_LAUNCH_PATH Slot* Lane::reserve(unsigned more) {
     const unsigned need = more + 1;
     if (need <= limit_ - used_ && pending_ == 0 && need <= 256) [[likely]]
-        if (Slot* slot = try_reserve(need)) [[likely]] return slot;
+        if (Slot* slot = try_reserve(need)) [[likely]]
+            return slot;
     return reserve_slowly(need);
 }
 
@@ -65,9 +66,12 @@ STREAMSAN_LAUNCH_PATH void Lane::commit() {
         return;
     }
     Slot& slot = base_[used_];
-    if (slot.sequence <= last_) [[unlikely]] slot.sequence = counter_->fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (slot.site >= live_->sites.load(std::memory_order_relaxed)) [[unlikely]] slot.site = 0;
-    if (slot.api >= live_->apis.load(std::memory_order_relaxed)) [[unlikely]] slot.api = 0;
+    if (slot.sequence <= last_) [[unlikely]]
+        slot.sequence = counter_->fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (slot.site >= live_->sites.load(std::memory_order_relaxed)) [[unlikely]]
+        slot.site = 0;
+    if (slot.api >= live_->apis.load(std::memory_order_relaxed)) [[unlikely]]
+        slot.api = 0;
     last_ = slot.sequence;
     latest_ = &slot;
     slot.more = static_cast<std::uint8_t>(pending_ - 1);
@@ -77,7 +81,8 @@ STREAMSAN_LAUNCH_PATH void Lane::commit() {
     pending_ = 0;
     std::atomic_ref(*commit_).store(commit_mark(std::uint64_t{used_} * sizeof(Slot)), std::memory_order_release);
     busy_.store(false, std::memory_order_release);
-    // The next operation's lines, which the page fetcher or the kernel zeroed on another core: they come until it is there.
+    // The next operation's lines, which the page fetcher or the kernel zeroed on another core: they come until it is
+    // there.
     __builtin_prefetch(base_ + used_, 1);
     __builtin_prefetch(base_ + used_ + 1, 1);
 }
@@ -128,7 +133,8 @@ Slot* Lane::write_again(Slot* slot) {
     if (superseded) {
         // The first telling stays where it is, as a call without effect: it is no longer a wait that never returned.
         const std::uint64_t word = std::atomic_ref(last_word_of(*slot)).load(std::memory_order_relaxed);
-        const std::uint64_t kind = std::uint64_t{0xff} << 16, flags = std::uint64_t{static_cast<std::uint8_t>(SlotFlag::ENTER)} << 32;
+        const std::uint64_t kind = std::uint64_t{0xff} << 16,
+                            flags = std::uint64_t{static_cast<std::uint8_t>(SlotFlag::ENTER)} << 32;
         const auto call = static_cast<std::uint64_t>(OperationKind::CALL) << 16;
         std::atomic_ref(last_word_of(*slot)).store((word & ~(kind | flags)) | call, std::memory_order_release);
     }

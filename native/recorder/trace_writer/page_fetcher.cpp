@@ -24,7 +24,9 @@ void PageFetcher::end() {
     if (thread_.joinable()) thread_.join();
 }
 
-void PageFetcher::ask(std::byte* begin, std::byte* end, std::atomic<std::byte*>& ready) { enqueue({begin, end, &ready, {}}); }
+void PageFetcher::ask(std::byte* begin, std::byte* end, std::atomic<std::byte*>& ready) {
+    enqueue({begin, end, &ready, {}});
+}
 
 void PageFetcher::let_go(std::byte* begin, std::byte* end) { enqueue({begin, end, nullptr, {}}); }
 
@@ -54,7 +56,8 @@ void PageFetcher::serve(const Request& request) {
         request.work();
         return;
     }
-    if (request.ready == nullptr) madvise(request.begin, static_cast<std::size_t>(request.end - request.begin), MADV_DONTNEED);
+    if (request.ready == nullptr)
+        madvise(request.begin, static_cast<std::size_t>(request.end - request.begin), MADV_DONTNEED);
     for (std::byte* at = request.begin; request.ready != nullptr && at < request.end;) {
         const std::ptrdiff_t size = std::min(portion_bytes, request.end - at);
         // The file may be closed or full by now: who appends finds out.

@@ -10,8 +10,8 @@
 
 namespace streamsan::recorder {
 
-/// A thread of our own. A page of a mapped file costs the one who touches it first a microsecond and more (the file system's
-/// journal, zeroing): shared by the 64 slots in it that is as much as all else that an append does.
+/// A thread of our own. A page of a mapped file costs the one who touches it first a microsecond and more (the file
+/// system's journal, zeroing): shared by the 64 slots in it that is as much as all else that an append does.
 class PageFetcher {
 public:
     PageFetcher() = default;
@@ -19,11 +19,12 @@ public:
     PageFetcher(const PageFetcher&) = delete;
     PageFetcher& operator=(const PageFetcher&) = delete;
 
-    /// Asks for the pages of [begin, end), page-aligned; `ready` is moved up as they come. Starts the thread if there is none.
-    /// To be called with signals blocked: the thread inherits that. Where no thread can be made, nothing happens.
+    /// Asks for the pages of [begin, end), page-aligned; `ready` is moved up as they come. Starts the thread if there
+    /// is none. To be called with signals blocked: the thread inherits that. Where no thread can be made, nothing
+    /// happens.
     void ask(std::byte* begin, std::byte* end, std::atomic<std::byte*>& ready);
-    /// Lets go of the pages of [begin, end), which are written: they stay in the file, and mapped, but count no longer as
-    /// this process's memory.
+    /// Lets go of the pages of [begin, end), which are written: they stay in the file, and mapped, but count no longer
+    /// as this process's memory.
     void let_go(std::byte* begin, std::byte* end);
     /// Does `work` after all that was asked before. It must not throw. Where no thread can be made, it is not done.
     bool later(std::function<void()> work);

@@ -121,7 +121,8 @@ std::uint32_t Recording::guarded(const std::function<std::uint32_t()>& work) {
 void Recording::ids_below(std::uint32_t sites, std::uint32_t apis) {
     const auto raise = [](std::atomic<std::uint32_t>& word, std::uint32_t value) {
         std::uint32_t found = word.load(std::memory_order_relaxed);
-        while (found < value && !word.compare_exchange_weak(found, value, std::memory_order_release)) {}
+        while (found < value && !word.compare_exchange_weak(found, value, std::memory_order_release)) {
+        }
     };
     raise(live_->sites, sites);
     raise(live_->apis, apis);
@@ -142,7 +143,8 @@ bool Recording::enroll(State& state, Lane& lane) {
     lane.counter_ = &counter_.sequence();
     lane.number_ = static_cast<std::uint32_t>(state.lanes.size()) + 1;  // 0 is the snapshot's
     lane.generation_ = 0;
-    lane.next_state_.store(NextSegment::none, std::memory_order_relaxed);  // nobody brings a child what its parent asked for
+    lane.next_state_.store(NextSegment::none,
+                           std::memory_order_relaxed);  // nobody brings a child what its parent asked for
     lane.next_bytes_ = state.lanes.size() < many_lanes ? first_bytes : least_segment_bytes;
     if (half_ != 0) lane.next_bytes_ = std::min(lane.next_bytes_, least_segment_bytes);
     state.lanes.push_back(&lane);
@@ -173,7 +175,8 @@ void Recording::release(Lane& lane) {
     const Undisturbed undisturbed;
     const std::lock_guard lock(state_->rotation);
     lane.drop();
-    // The next thread goes on in its segment. The lane's sequences still increase: the new thread begins after this moment.
+    // The next thread goes on in its segment. The lane's sequences still increase: the new thread begins after this
+    // moment.
     if (lane.state_ == state_) state_->released.push_back(&lane);
 }
 

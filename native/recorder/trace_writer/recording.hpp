@@ -1,7 +1,8 @@
 // What the lanes and the writer of one process share, and how a file is changed under running threads.
 //
-// The cut. A rotation must divide the operations of all threads at one moment: those before it, with their effect on what is
-// alive, belong to the old file and to the snapshot; those after it to the new file. No thread takes a lock for that:
+// The cut. A rotation must divide the operations of all threads at one moment: those before it, with their effect on
+// what is alive, belong to the old file and to the snapshot; those after it to the new file. No thread takes a lock for
+// that:
 //
 //   lane (reserve)                              rotation (holding `rotation` lock)
 //   1. busy = true                              1. generation = g + 1
@@ -9,28 +10,30 @@
 //   3. generation still mine? else busy = false 3. wait until no lane is busy
 //      and wait for the lock
 //
-// Both additions are atomic read-modify-writes (acquire and release) of one word, so one of them comes first. If the lane's
-// does, the rotation sees that it is busy, and waits until it has committed: its sequence is below the floor, it belongs to the
-// old file. If the rotation's does, the lane sees the new generation and writes nothing to the old file; it tries again when
-// the new file is there, and gets a sequence above the floor. `close` and `stop` are the same cut without a new file.
+// Both additions are atomic read-modify-writes (acquire and release) of one word, so one of them comes first. If the
+// lane's does, the rotation sees that it is busy, and waits until it has committed: its sequence is below the floor, it
+// belongs to the old file. If the rotation's does, the lane sees the new generation and writes nothing to the old file;
+// it tries again when the new file is there, and gets a sequence above the floor. `close` and `stop` are the same cut
+// without a new file.
 //
-// The wait for busy lanes is bounded (a thread may be stopped by a debugger in the wrong instant): after two seconds the
-// rotation goes on, and the old file goes without its end mark.
+// The wait for busy lanes is bounded (a thread may be stopped by a debugger in the wrong instant): after two seconds
+// the rotation goes on, and the old file goes without its end mark.
 //
-// Late stores. `complete` may come long after its operation was written. The file before the current one stays mapped for it;
-// of the ones before that, the mappings are replaced by memory that leads nowhere. The operation a thread waits in is kept as a
-// copy in its lane when that happens, so that `renumber` can tell it again in the current file.
+// Late stores. `complete` may come long after its operation was written. The file before the current one stays mapped
+// for it; of the ones before that, the mappings are replaced by memory that leads nowhere. The operation a thread waits
+// in is kept as a copy in its lane when that happens, so that `renumber` can tell it again in the current file.
 //
-// Segments come before they are needed. When a lane has used half of its segment, the page fetcher's thread reserves the next one
-// (its header lies in the file then, with nothing committed), and gets its first pages; the lane's thread only takes it over.
-// `Lane::next_state_` says whose it is: the lane's thread asks, the fetcher makes it ready, and whoever takes it out of that state
-// has it: the lane to write to it, `close` and rotation to give it back to the file. A lane that cannot wait abandons it, and the
-// fetcher gives it back: it lies before the one that the lane has made itself. So a lane's segments are in the order of the file.
-// A segment that nobody took stays in a killed program's file as an empty one.
+// Segments come before they are needed. When a lane has used half of its segment, the page fetcher's thread reserves
+// the next one (its header lies in the file then, with nothing committed), and gets its first pages; the lane's thread
+// only takes it over. `Lane::next_state_` says whose it is: the lane's thread asks, the fetcher makes it ready, and
+// whoever takes it out of that state has it: the lane to write to it, `close` and rotation to give it back to the file.
+// A lane that cannot wait abandons it, and the fetcher gives it back: it lies before the one that the lane has made
+// itself. So a lane's segments are in the order of the file. A segment that nobody took stays in a killed program's
+// file as an empty one.
 //
-// Locks, in this order: `rotation` (lanes, segments of lanes, change of file), then the tables' lock, then the tail lock of a
-// file. The fetcher looks for the current file under `rotation`, and adds to it without; a file that has its end mark takes no
-// more. Interning needs only the last two, so a thread may intern while a rotation waits for it.
+// Locks, in this order: `rotation` (lanes, segments of lanes, change of file), then the tables' lock, then the tail
+// lock of a file. The fetcher looks for the current file under `rotation`, and adds to it without; a file that has its
+// end mark takes no more. Interning needs only the last two, so a thread may intern while a rotation waits for it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -71,7 +74,8 @@ public:
     bool make_room(Lane& lane, unsigned need);
 
     /// Lets `intern` look up or add something in the tables and returns its id, 0 while nobody may write.
-    template <class Intern> std::uint32_t interned(const Intern& intern) {
+    template <class Intern>
+    std::uint32_t interned(const Intern& intern) {
         if (stopped()) return 0;
         return guarded([&] { return intern(*state_->tables); });
     }
@@ -93,19 +97,21 @@ private:
         std::uint64_t slots = 0;
     };
 
-    /// All that locks guard. A forked child begins a new one and never looks at the parent's, which may be locked or half changed.
+    /// All that locks guard. A forked child begins a new one and never looks at the parent's, which may be locked or
+    /// half changed.
     struct State {
         std::mutex rotation;
-        std::shared_ptr<TraceFile> file;      ///< shared with what the page fetcher is doing
+        std::shared_ptr<TraceFile> file;  ///< shared with what the page fetcher is doing
         std::shared_ptr<TraceFile> previous;
-        std::shared_ptr<TraceFile> unfinished;  ///< a new file that could not be completed; the tables may point into it
+        std::shared_ptr<TraceFile>
+            unfinished;  ///< a new file that could not be completed; the tables may point into it
         std::unique_ptr<SideTables> tables;
         PageFetcher pages;
         std::vector<Lane*> lanes;
         std::vector<Lane*> released;
         std::uint64_t generation = 0;
-        std::uint64_t floor = 0;                ///< sequences of the current file's own operations are greater
-        Counts restated;                        ///< of the current file's snapshot
+        std::uint64_t floor = 0;  ///< sequences of the current file's own operations are greater
+        Counts restated;          ///< of the current file's snapshot
         State* parent = nullptr;
 
         std::mutex stop_lock;
@@ -150,7 +156,7 @@ private:
     static constexpr std::uint64_t least_segment_bytes = std::uint64_t{16} << 10;
     std::string path_;
     std::string metadata_;
-    std::uint64_t half_ = 0;            ///< most bytes of one file, 0: no limit
+    std::uint64_t half_ = 0;  ///< most bytes of one file, 0: no limit
     std::uint64_t last_generation_ = 0;
     std::uint64_t ids_generation_ = 0;
     std::uint64_t monotonic_origin_ = 0;

@@ -71,8 +71,9 @@ std::string Recording::write_snapshot(State& state, TraceFile& next) {
 
     std::vector<std::size_t> starts;
     for (std::size_t at = 0; at < slots.size(); at += slots[at].more + std::size_t{1}) starts.push_back(at);
-    std::stable_sort(starts.begin(), starts.end(),
-                     [&slots](std::size_t one, std::size_t other) { return slots[one].sequence < slots[other].sequence; });
+    std::stable_sort(starts.begin(), starts.end(), [&slots](std::size_t one, std::size_t other) {
+        return slots[one].sequence < slots[other].sequence;
+    });
     const std::uint32_t threads = state.tables->threads(), sites = live_->sites.load(), apis = live_->apis.load();
     Segment segment;
     std::uint64_t used = 0, last = 0;
@@ -88,8 +89,9 @@ std::string Recording::write_snapshot(State& state, TraceFile& next) {
         if (used + bytes > segment.capacity) {
             const std::uint64_t rest = (slots.size() - state.restated.slots) * sizeof(Slot);
             std::string reason;
-            const auto added = next.add(SegmentType::operations, segment_flag_snapshot, 0, slot.sequence, bytes,
-                                        std::min<std::uint64_t>(rest, std::uint64_t{4} << 20), half_ / 8, segment, reason);
+            const auto added =
+                next.add(SegmentType::operations, segment_flag_snapshot, 0, slot.sequence, bytes,
+                         std::min<std::uint64_t>(rest, std::uint64_t{4} << 20), half_ / 8, segment, reason);
             if (added == TraceFile::Added::full) return path_ + ": the size limit is too small for what is alive";
             if (added == TraceFile::Added::failed) return reason;
             used = 0;

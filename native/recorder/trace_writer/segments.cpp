@@ -20,13 +20,13 @@ constexpr std::uint64_t whole_size(const Segment& segment) { return sizeof(Segme
 bool Recording::make_room(Lane& lane, unsigned need) {
     if (stopped()) return false;
     return guarded([&]() -> std::uint32_t {
-        if (lane.generation_ == live_->generation.load(std::memory_order_acquire)) {
-            if (lane.capacity_ - lane.used_ >= need) return more_pages(lane, need);
-            if (take_next(lane, need)) return more_pages(lane, need);
-        }
-        const std::lock_guard lock(state_->rotation);
-        return !stopped() && new_segment(*state_, lane, need);
-    }) != 0;
+               if (lane.generation_ == live_->generation.load(std::memory_order_acquire)) {
+                   if (lane.capacity_ - lane.used_ >= need) return more_pages(lane, need);
+                   if (take_next(lane, need)) return more_pages(lane, need);
+               }
+               const std::lock_guard lock(state_->rotation);
+               return !stopped() && new_segment(*state_, lane, need);
+           }) != 0;
 }
 
 void Lane::set_limit() {
@@ -39,7 +39,8 @@ bool Recording::take_fetched(Lane& lane, unsigned need) {
     const std::byte* header = reinterpret_cast<std::byte*>(lane.base_) - sizeof(SegmentHeader);
     const std::byte* ready = lane.ready_.load(std::memory_order_acquire);
     // What was fetched for an earlier segment of this lane lies elsewhere.
-    if (ready <= header + lane.populated_ || ready > reinterpret_cast<std::byte*>(lane.base_ + lane.capacity_)) return false;
+    if (ready <= header + lane.populated_ || ready > reinterpret_cast<std::byte*>(lane.base_ + lane.capacity_))
+        return false;
     lane.populated_ = static_cast<std::uint64_t>(ready - header);
     lane.set_limit();
     return lane.limit_ - lane.used_ >= need;
@@ -79,9 +80,10 @@ void Recording::ask_for_next(Lane& lane) {
     if (lane.next_state_.load(std::memory_order_acquire) != NextSegment::none) return;
     lane.next_state_.store(NextSegment::asked, std::memory_order_relaxed);
     State& state = *state_;
-    const bool will_come = state.pages.later([this, &state, &lane, generation = lane.generation_, wanted = lane.next_bytes_] {
-        bring_next(state, lane, generation, wanted);
-    });
+    const bool will_come =
+        state.pages.later([this, &state, &lane, generation = lane.generation_, wanted = lane.next_bytes_] {
+            bring_next(state, lane, generation, wanted);
+        });
     if (!will_come) lane.next_state_.store(NextSegment::none, std::memory_order_relaxed);
 }
 
@@ -96,8 +98,9 @@ void Recording::bring_next(State& state, Lane& lane, std::uint64_t generation, s
             if (!state.closed && !stopped() && state.generation == generation) file = state.file;
         }
         std::string reason;
-        there = file != nullptr && file->add(SegmentType::operations, 0, lane.number_, 0, sizeof(Slot), wanted - sizeof(SegmentHeader),
-                                             half_ / 8, segment, reason) == TraceFile::Added::yes;
+        there = file != nullptr &&
+                file->add(SegmentType::operations, 0, lane.number_, 0, sizeof(Slot), wanted - sizeof(SegmentHeader),
+                          half_ / 8, segment, reason) == TraceFile::Added::yes;
     } catch (const std::exception&) {
         there = false;  // no memory: the lane's thread will find out
     }
@@ -122,9 +125,10 @@ void Recording::bring_next(State& state, Lane& lane, std::uint64_t generation, s
 /// Without a lock: the lane goes on in the segment that was made for it. False when there is none, or not a good one.
 bool Recording::take_next(Lane& lane, unsigned need) {
     if (lane.next_state_.load(std::memory_order_acquire) != NextSegment::ready) return false;
-    if (lane.next_generation_ != lane.generation_ || lane.next_bytes_there_ < (std::uint64_t{need} + 1) * sizeof(Slot)) return false;
-    const Segment segment{reinterpret_cast<SegmentHeader*>(lane.next_header_), lane.next_header_ + sizeof(SegmentHeader),
-                          lane.next_bytes_there_ - sizeof(SegmentHeader)};
+    if (lane.next_generation_ != lane.generation_ || lane.next_bytes_there_ < (std::uint64_t{need} + 1) * sizeof(Slot))
+        return false;
+    const Segment segment{reinterpret_cast<SegmentHeader*>(lane.next_header_),
+                          lane.next_header_ + sizeof(SegmentHeader), lane.next_bytes_there_ - sizeof(SegmentHeader)};
     const std::uint64_t populated = lane.next_populated_;
     auto ready = NextSegment::ready;
     if (!lane.next_state_.compare_exchange_strong(ready, NextSegment::none, std::memory_order_acq_rel)) return false;
@@ -142,19 +146,22 @@ void Recording::abandon_next(State& state, Lane& lane) {
 }
 
 void Recording::give_back(TraceFile& file, Lane& lane) {
-    const Segment segment{reinterpret_cast<SegmentHeader*>(lane.next_header_), lane.next_header_ + sizeof(SegmentHeader),
-                          lane.next_bytes_there_ - sizeof(SegmentHeader)};
+    const Segment segment{reinterpret_cast<SegmentHeader*>(lane.next_header_),
+                          lane.next_header_ + sizeof(SegmentHeader), lane.next_bytes_there_ - sizeof(SegmentHeader)};
     auto ready = NextSegment::ready;
-    if (lane.next_state_.compare_exchange_strong(ready, NextSegment::none, std::memory_order_acq_rel)) file.take_back(segment);
+    if (lane.next_state_.compare_exchange_strong(ready, NextSegment::none, std::memory_order_acq_rel))
+        file.take_back(segment);
 }
 
 void Recording::give_back_all(const State& state, TraceFile& file, std::uint64_t generation) {
     std::vector<Lane*> ready;
     for (Lane* lane : state.lanes)
-        if (lane->next_state_.load(std::memory_order_acquire) == NextSegment::ready && lane->next_generation_ == generation)
+        if (lane->next_state_.load(std::memory_order_acquire) == NextSegment::ready &&
+            lane->next_generation_ == generation)
             ready.push_back(lane);
     // From the end of the file.
-    std::sort(ready.begin(), ready.end(), [](const Lane* one, const Lane* other) { return one->next_header_ > other->next_header_; });
+    std::sort(ready.begin(), ready.end(),
+              [](const Lane* one, const Lane* other) { return one->next_header_ > other->next_header_; });
     for (Lane* lane : ready) give_back(file, *lane);
 }
 
@@ -165,7 +172,8 @@ void Recording::adopt(State& state, Lane& lane, const Segment& segment, std::uin
         lane.filled_ = reinterpret_cast<std::byte*>(lane.base_) - sizeof(SegmentHeader);
         lane.filled_bytes_ = sizeof(SegmentHeader) + std::uint64_t{lane.capacity_} * sizeof(Slot);
     }
-    lane.next_bytes_ = std::min(4 * lane.next_bytes_, half_ == 0 ? most_bytes : std::clamp(half_ / 32, least_segment_bytes, most_bytes));
+    lane.next_bytes_ = std::min(4 * lane.next_bytes_,
+                                half_ == 0 ? most_bytes : std::clamp(half_ / 32, least_segment_bytes, most_bytes));
     lane.base_ = reinterpret_cast<Slot*>(segment.payload);
     lane.commit_ = &segment.header->commit;
     lane.capacity_ = static_cast<std::uint32_t>(segment.capacity / sizeof(Slot));
@@ -194,9 +202,7 @@ bool Recording::new_segment(State& state, Lane& lane, unsigned need) {
         const std::uint64_t wanted = lane.next_bytes_ - sizeof(SegmentHeader);
         switch (state.file->add(SegmentType::operations, 0, lane.number_, 0, std::uint64_t{need} * sizeof(Slot), wanted,
                                 half_ / 8, segment, reason)) {
-            case TraceFile::Added::failed:
-                stop(std::move(reason));
-                return false;
+            case TraceFile::Added::failed: stop(std::move(reason)); return false;
             case TraceFile::Added::full:
                 if (attempt == 0 && rotate(state)) continue;
                 if (!stopped()) stop(path_ + ": the size limit is too small for what is alive");

@@ -39,13 +39,15 @@ std::string SharedCounter::open(const std::string& path) {
         int error = fallocate(descriptor, 0, 0, page_bytes) == 0 ? 0 : errno;
         // Without reservation: a byte that nobody counts in takes the block. Another process may count already.
         const char zero = 0;
-        if (error == EOPNOTSUPP || error == ENOSYS) error = pwrite(descriptor, &zero, 1, page_bytes - 1) == 1 ? 0 : errno;
+        if (error == EOPNOTSUPP || error == ENOSYS)
+            error = pwrite(descriptor, &zero, 1, page_bytes - 1) == 1 ? 0 : errno;
         if (error != 0) {
             ::close(descriptor);
             return failed(error);
         }
     }
-    void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (descriptor < 0 ? MAP_ANONYMOUS : 0), descriptor, 0);
+    void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (descriptor < 0 ? MAP_ANONYMOUS : 0),
+                      descriptor, 0);
     const int error = errno;
     if (descriptor >= 0) ::close(descriptor);
     if (page == MAP_FAILED) return failed(error);

@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint64_t first_capacity = 4000;
 constexpr std::uint64_t most_capacity = std::uint64_t{4} << 20;
 
-template <class Record> std::string_view bytes_of(const Record& record) {
+template <class Record>
+std::string_view bytes_of(const Record& record) {
     return {reinterpret_cast<const char*>(&record), sizeof record};
 }
 
@@ -29,7 +30,8 @@ bool Table::append(TraceFile& file, std::string_view bytes, std::uint32_t record
         const std::uint64_t before = parts_.empty() ? 0 : parts_.back().segment.capacity;
         const std::uint64_t wanted = std::max({std::min(2 * before, most_capacity), first_capacity, least_capacity_});
         Part part;
-        if (file.add(type_, 0, 0, next(), bytes.size(), wanted, 0, part.segment, reason) != TraceFile::Added::yes) return false;
+        if (file.add(type_, 0, 0, next(), bytes.size(), wanted, 0, part.segment, reason) != TraceFile::Added::yes)
+            return false;
         parts_.push_back(part);
     }
     Part& part = parts_.back();
@@ -49,7 +51,8 @@ bool Table::move_to(TraceFile& file, std::string& reason) {
     records_ = 0;
     bytes_ = 0;
     for (const Part& part : parts)
-        if (!append(file, {reinterpret_cast<const char*>(part.segment.payload), part.used}, part.records, reason)) return false;
+        if (!append(file, {reinterpret_cast<const char*>(part.segment.payload), part.used}, part.records, reason))
+            return false;
     least_capacity_ = 0;
     return true;
 }
@@ -120,7 +123,8 @@ std::uint32_t SideTables::module(std::string_view path, std::string_view build_i
 std::uint16_t SideTables::api(std::string_view name) {
     if (name.empty()) return 0;
     const std::lock_guard lock(lock_);
-    if (const auto found = api_ids_.find(name); found != api_ids_.end()) return static_cast<std::uint16_t>(found->second);
+    if (const auto found = api_ids_.find(name); found != api_ids_.end())
+        return static_cast<std::uint16_t>(found->second);
     const std::uint32_t id = apis_.next();
     const std::uint32_t text = string_locked(name);
     if (text == 0 || id >= most_apis || !append(apis_, bytes_of(text))) return 0;

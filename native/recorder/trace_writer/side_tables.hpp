@@ -20,8 +20,8 @@ class Table {
 public:
     Table(SegmentType type, std::uint32_t first_id) : type_(type), first_id_(first_id) {}
 
-    /// Appends `records` whole records and commits them. False when there is no room for them (`reason` tells more when the
-    /// file itself failed).
+    /// Appends `records` whole records and commits them. False when there is no room for them (`reason` tells more when
+    /// the file itself failed).
     bool append(TraceFile& file, std::string_view bytes, std::uint32_t records, std::string& reason);
     /// Appends everything to another file, under the same ids.
     bool move_to(TraceFile& file, std::string& reason);
@@ -44,9 +44,10 @@ private:
     std::vector<Part> parts_;
 };
 
-/// Interns what slots refer to. Every function may be called from any thread. An id, once given, means the same in every file
-/// that this process writes: a new file begins with all that was interned before, so a thread that holds an id across a
-/// rotation never has a stale one. What finds no room (limits of the format, of the file) gets id 0: not known.
+/// Interns what slots refer to. Every function may be called from any thread. An id, once given, means the same in
+/// every file that this process writes: a new file begins with all that was interned before, so a thread that holds an
+/// id across a rotation never has a stale one. What finds no room (limits of the format, of the file) gets id 0: not
+/// known.
 class SideTables {
 public:
     /// `most_bytes`: what all tables may take together.

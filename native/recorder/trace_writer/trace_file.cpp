@@ -244,7 +244,8 @@ void TraceFile::detach() {
     const std::lock_guard lock(tail_lock_);
     for (std::byte*& window : windows_)
         // When even this fails the old mapping stays: as safe, only the blocks are freed later.
-        mmap(window, window_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap(window, window_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
     windows_.clear();
     file_.close();
 }

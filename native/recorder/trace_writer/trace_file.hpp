@@ -23,13 +23,14 @@ struct Segment {
     void commit(std::uint64_t bytes) const noexcept;
 };
 
-/// Asks for memory behind [begin, begin + size) now, so that no store there has to wait for a page. False when there is none
-/// (then a store would be answered with SIGBUS).
+/// Asks for memory behind [begin, begin + size) now, so that no store there has to wait for a page. False when there is
+/// none (then a store would be answered with SIGBUS).
 bool populate(std::byte* begin, std::uint64_t size);
 
-/// The file is mapped in windows of 64 MiB, each mapped once, beyond the file's end too: as the file grows its pages become
-/// valid, and consecutive segments cost no further mappings (their number is limited for a process). Nobody touches a byte
-/// of a window before the file system has reserved it, so a full disk shows as an error of the reservation.
+/// The file is mapped in windows of 64 MiB, each mapped once, beyond the file's end too: as the file grows its pages
+/// become valid, and consecutive segments cost no further mappings (their number is limited for a process). Nobody
+/// touches a byte of a window before the file system has reserved it, so a full disk shows as an error of the
+/// reservation.
 class TraceFile {
 public:
     enum class Added { yes, full, failed };
@@ -42,11 +43,12 @@ public:
     /// Makes `path` (absolute) with a header that holds `metadata`. `limit`: bytes that it may grow to, 0 for no limit.
     /// Returns "" or the reason why not.
     std::string create(const std::string& path, std::string_view metadata, std::uint64_t limit);
-    /// Appends a segment with room for at least `least` and, where that fits, `wanted` bytes of payload. `keep` bytes of the
-    /// limit are left for others. `failed` tells why in `reason`.
+    /// Appends a segment with room for at least `least` and, where that fits, `wanted` bytes of payload. `keep` bytes
+    /// of the limit are left for others. `failed` tells why in `reason`.
     Added add(SegmentType type, std::uint16_t flags, std::uint32_t lane, std::uint64_t first, std::uint64_t least,
               std::uint64_t wanted, std::uint64_t keep, Segment& segment, std::string& reason);
-    /// Takes back a segment that was added and that nobody will write to: its place where it is the last one, else its blocks.
+    /// Takes back a segment that was added and that nobody will write to: its place where it is the last one, else its
+    /// blocks.
     void take_back(const Segment& segment);
     /// Gives it another name, by which it is found from now on. Returns 0 or errno.
     int rename(const std::string& path);

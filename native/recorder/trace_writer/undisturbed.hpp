@@ -28,7 +28,8 @@ public:
             sigemptyset(&limit);
             sigaddset(&limit, SIGXFSZ);
             const timespec at_once{0, 0};
-            while (sigtimedwait(&limit, nullptr, &at_once) == -1 && errno == EINTR) {}
+            while (sigtimedwait(&limit, nullptr, &at_once) == -1 && errno == EINTR) {
+            }
         }
         pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
         int unused = 0;

@@ -22,7 +22,8 @@ struct ThreadLanes {
     int rounds = 0;
 };
 
-// A plain word: a call from a destructor of the program's own thread-local objects, which may run after all others, finds it.
+// A plain word: a call from a destructor of the program's own thread-local objects, which may run after all others,
+// finds it.
 thread_local ThreadLanes* lanes_of_this_thread = nullptr;
 
 pthread_key_t key;

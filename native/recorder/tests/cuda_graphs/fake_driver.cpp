@@ -38,7 +38,8 @@ bool has_memory(Word graph) {
     const std::vector<Word>& nodes = world().graphs[graph].nodes;
     return std::any_of(nodes.begin(), nodes.end(), [](Word node) {
         const abi::NodeType type = world().nodes[node].type;
-        return type == abi::NodeType::mem_alloc || type == abi::NodeType::mem_free || type == abi::NodeType::conditional;
+        return type == abi::NodeType::mem_alloc || type == abi::NodeType::mem_free ||
+               type == abi::NodeType::conditional;
     });
 }
 
@@ -124,7 +125,8 @@ Word World::add(Word graph, Node node) {
     return made;
 }
 
-// -- questions of the recorder ------------------------------------------------------------------------------------------
+// -- questions of the recorder
+// ------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -224,30 +226,39 @@ const cuda::Driver& driver() {
         };
         made.cuGraphGetNodes = get_nodes;
         made.cuGraphGetEdges_v2 = get_edges;
-        made.cuGraphGetEdges = [](Word graph, Word* from, Word* to, std::size_t* count) { return get_edges(graph, from,
-            to, nullptr, count); };
-        made.cuGraphNodeGetType = [](Word node, abi::NodeType* type) { return ask(node,
-            [type](Node& of) { *type = of.type; }); };
+        made.cuGraphGetEdges = [](Word graph, Word* from, Word* to, std::size_t* count) {
+            return get_edges(graph, from, to, nullptr, count);
+        };
+        made.cuGraphNodeGetType = [](Word node, abi::NodeType* type) {
+            return ask(node, [type](Node& of) { *type = of.type; });
+        };
         made.cuGraphKernelNodeGetParams_v2 = get_kernel;
         made.cuGraphKernelNodeGetParams = get_kernel;
-        made.cuGraphMemcpyNodeGetParams = [](Word node, abi::Copy3D* to) { return ask(node,
-            [to](Node& of) { *to = of.copy; }); };
-        made.cuGraphMemsetNodeGetParams = [](Word node, abi::MemsetNode* to) { return ask(node,
-            [to](Node& of) { *to = of.fill; }); };
-        made.cuGraphHostNodeGetParams = [](Word node, abi::HostNode* to) { return ask(node,
-            [to](Node& of) { *to = of.host; }); };
-        made.cuGraphChildGraphNodeGetGraph = [](Word node, Word* to) { return ask(node, [to](Node& of) { *to = of.child;
-            }); };
-        made.cuGraphEventRecordNodeGetEvent = [](Word node, Word* to) { return ask(node, [to](Node& of) { *to = of.event;
-            }); };
+        made.cuGraphMemcpyNodeGetParams = [](Word node, abi::Copy3D* to) {
+            return ask(node, [to](Node& of) { *to = of.copy; });
+        };
+        made.cuGraphMemsetNodeGetParams = [](Word node, abi::MemsetNode* to) {
+            return ask(node, [to](Node& of) { *to = of.fill; });
+        };
+        made.cuGraphHostNodeGetParams = [](Word node, abi::HostNode* to) {
+            return ask(node, [to](Node& of) { *to = of.host; });
+        };
+        made.cuGraphChildGraphNodeGetGraph = [](Word node, Word* to) {
+            return ask(node, [to](Node& of) { *to = of.child; });
+        };
+        made.cuGraphEventRecordNodeGetEvent = [](Word node, Word* to) {
+            return ask(node, [to](Node& of) { *to = of.event; });
+        };
         made.cuGraphEventWaitNodeGetEvent = made.cuGraphEventRecordNodeGetEvent;
         made.cuGraphMemAllocNodeGetParams = [](Word node, abi::MemoryAllocNode* to) {
             return ask(node, [to](Node& of) { *to = {}, to->address = of.address, to->bytes = of.bytes; });
         };
-        made.cuGraphMemFreeNodeGetParams = [](Word node, Word* to) { return ask(node, [to](Node& of) { *to = of.address;
-            }); };
-        made.cuGraphBatchMemOpNodeGetParams = [](Word node, abi::BatchMemoryNode* to) { return ask(node,
-            [to](Node& of) { *to = of.operations; }); };
+        made.cuGraphMemFreeNodeGetParams = [](Word node, Word* to) {
+            return ask(node, [to](Node& of) { *to = of.address; });
+        };
+        made.cuGraphBatchMemOpNodeGetParams = [](Word node, abi::BatchMemoryNode* to) {
+            return ask(node, [to](Node& of) { *to = of.operations; });
+        };
         return made;
     }();
     static const cuda::Driver older = [] {
@@ -260,7 +271,8 @@ const cuda::Driver& driver() {
     return world().old ? older : functions;
 }
 
-// -- the program's calls ------------------------------------------------------------------------------------------------
+// -- the program's calls
+// ------------------------------------------------------------------------------------------------
 
 #define AT line_here = where.line()
 #define LOCKED const std::lock_guard guard(world().lock)
@@ -268,7 +280,11 @@ const cuda::Driver& driver() {
 Word stream_create(Where where) {
     AT;
     Word made = 0;
-    call(124, packed(&made, 1U), nullptr, context_here, [&] { LOCKED; made = world().handle(); return 0; });
+    call(124, packed(&made, 1U), nullptr, context_here, [&] {
+        LOCKED;
+        made = world().handle();
+        return 0;
+    });
     return made;
 }
 
@@ -296,7 +312,11 @@ Status stream_synchronize(Word stream, Where where) {
 Word event_create(Where where) {
     AT;
     Word made = 0;
-    call(118, packed(&made, 0U), nullptr, context_here, [&] { LOCKED; made = world().handle(); return 0; });
+    call(118, packed(&made, 0U), nullptr, context_here, [&] {
+        LOCKED;
+        made = world().handle();
+        return 0;
+    });
     return made;
 }
 
@@ -331,15 +351,21 @@ Status stream_wait(Word stream, Word event, Where where) {
 Word allocate(std::size_t bytes, Where where) {
     AT;
     Word address = 0;
-    call(243, packed(&address, bytes), nullptr, context_here, [&] { LOCKED; address = world().allocate(bytes, false);
-        return 0; });
+    call(243, packed(&address, bytes), nullptr, context_here, [&] {
+        LOCKED;
+        address = world().allocate(bytes, false);
+        return 0;
+    });
     return address;
 }
 
 Status release(Word address, Where where) {
     AT;
-    return call(245, packed(address), nullptr, context_here, [&] { LOCKED; world().memory[address].alive = false;
-        return 0; });
+    return call(245, packed(address), nullptr, context_here, [&] {
+        LOCKED;
+        world().memory[address].alive = false;
+        return 0;
+    });
 }
 
 Status allocate_async(Word& address, std::size_t bytes, Word stream, Where where) {
@@ -380,8 +406,7 @@ Status launch(const Kernel& kernel, Word stream, std::vector<Word> arguments, Wh
     for (Word& argument : arguments) pointers.push_back(&argument);
     const auto handle = reinterpret_cast<Word>(&kernel);
     return call(307, packed(handle, 1U, 1U, 1U, 1U, 1U, 1U, 0U, stream, pointers.data(), static_cast<void**>(nullptr)),
-        kernel.symbol,
-                context_here, [&]() -> Status {
+                kernel.symbol, context_here, [&]() -> Status {
                     LOCKED;
                     const auto capture = capture_of(stream);
                     if (!capture) return 0;
@@ -428,7 +453,8 @@ Status begin_capture(Word stream, int mode, Where where) {
         if (capture_of(stream)) return 401;
         const Word graph = world().handle();
         world().graphs[graph] = {};
-        world().capturing[stream] = std::make_shared<Capture>(Capture{graph, stream, world().next_capture++, false, {}});
+        world().capturing[stream] =
+            std::make_shared<Capture>(Capture{graph, stream, world().next_capture++, false, {}});
         return 0;
     });
 }
@@ -438,7 +464,8 @@ Status begin_capture_to(Word stream, Word graph, Where where) {
     const Word* const none = nullptr;
     return call(720, packed(stream, graph, none, none, std::size_t{0}, 2), nullptr, context_here, [&]() -> Status {
         LOCKED;
-        world().capturing[stream] = std::make_shared<Capture>(Capture{graph, stream, world().next_capture++, false, {}});
+        world().capturing[stream] =
+            std::make_shared<Capture>(Capture{graph, stream, world().next_capture++, false, {}});
         return 0;
     });
 }
@@ -509,8 +536,12 @@ Status exec_destroy(Word executable, Where where) {
 Word graph_create(Where where) {
     AT;
     Word made = 0;
-    call(501, packed(&made, 0U), nullptr, context_here, [&] { LOCKED; made = world().handle(); world().graphs[made] = {};
-        return 0; });
+    call(501, packed(&made, 0U), nullptr, context_here, [&] {
+        LOCKED;
+        made = world().handle();
+        world().graphs[made] = {};
+        return 0;
+    });
     return made;
 }
 
@@ -560,7 +591,7 @@ Word add_by(std::uint16_t id, Word graph, const std::vector<Word>& before, Node 
 }  // namespace
 
 Word add_kernel(Word graph, const std::vector<Word>& before, const Kernel& kernel, std::vector<Word> arguments,
-    Where where) {
+                Where where) {
     AT;
     std::vector<void*> pointers;
     for (Word& argument : arguments) pointers.push_back(&argument);
@@ -587,7 +618,7 @@ Word add_copy(Word graph, const std::vector<Word>& before, Word to, Word from, s
 }
 
 Word add_fill(Word graph, const std::vector<Word>& before, Word to, std::size_t bytes, std::size_t rows,
-    std::size_t pitch, Where where) {
+              std::size_t pitch, Where where) {
     AT;
     Node node;
     node.type = abi::NodeType::memset;
@@ -672,16 +703,17 @@ Word add_alloc(Word graph, const std::vector<Word>& before, std::size_t bytes, W
 
 Status add_free(Word& made, Word graph, const std::vector<Word>& before, Word address, Where where) {
     AT;
-    return call(639, packed(&made, graph, before.data(), before.size(), address), nullptr, context_here, [&]() -> Status {
-        LOCKED;
-        if (!world().memory[address].of_graph) return invalid_value;
-        Node node;
-        node.type = abi::NodeType::mem_free;
-        node.before = before;
-        node.address = address;
-        made = world().add(graph, node);
-        return 0;
-    });
+    return call(639, packed(&made, graph, before.data(), before.size(), address), nullptr, context_here,
+                [&]() -> Status {
+                    LOCKED;
+                    if (!world().memory[address].of_graph) return invalid_value;
+                    Node node;
+                    node.type = abi::NodeType::mem_free;
+                    node.before = before;
+                    node.address = address;
+                    made = world().add(graph, node);
+                    return 0;
+                });
 }
 
 Word add_conditional(Word graph, const std::vector<Word>& before, std::vector<Word>& bodies, Where where) {

@@ -1,5 +1,5 @@
-// A driver of graphs that exists only here: its functions describe what the program made, and a program calls it through the
-// two callbacks around each call, as CUPTI gives them. Nothing runs.
+// A driver of graphs that exists only here: its functions describe what the program made, and a program calls it
+// through the two callbacks around each call, as CUPTI gives them. Nothing runs.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -79,9 +79,9 @@ struct World {
     std::map<Word, Graph> graphs;
     std::map<Word, Node> nodes;
     std::map<Word, Word> executables;  ///< and the graph they were made from
-    std::set<Word> auto_free;                                   ///< executable graphs with that flag
+    std::set<Word> auto_free;          ///< executable graphs with that flag
     std::set<Word> launched;
-    std::map<Word, std::shared_ptr<Capture>> capturing;         ///< by stream
+    std::map<Word, std::shared_ptr<Capture>> capturing;  ///< by stream
     std::map<Word, std::shared_ptr<Capture>> captured_events;
     std::map<Word, std::vector<Word>> event_ends;
     std::map<Word, Block> memory;
@@ -89,8 +89,8 @@ struct World {
     Word next_handle = 0x10000;
     Word next_address = 0x7f0000000000;
     std::uint64_t next_capture = 1;
-    bool questions_fail = false;   ///< the driver answers nothing about graphs
-    bool old = false;              ///< a driver without the later versions of some functions
+    bool questions_fail = false;  ///< the driver answers nothing about graphs
+    bool old = false;             ///< a driver without the later versions of some functions
     std::uint64_t host_functions = 0;
     std::vector<std::thread> host_threads;
 
@@ -129,7 +129,8 @@ using Where = std::source_location;
 /// The context of the thread's calls.
 extern thread_local Word context_here;
 
-// -- what programs call -------------------------------------------------------------------------------------------------
+// -- what programs call
+// -------------------------------------------------------------------------------------------------
 
 Word stream_create(Where where = Where::current());
 Status stream_destroy(Word stream, Where where = Where::current());
@@ -157,26 +158,27 @@ Word graph_create(Where where = Where::current());
 Status graph_destroy(Word graph, Where where = Where::current());
 Status graph_clone(Word& made, Word graph, Where where = Where::current());
 Word add_kernel(Word graph, const std::vector<Word>& before, const Kernel& kernel, std::vector<Word> arguments,
-    Where where = Where::current());
+                Where where = Where::current());
 Word add_copy(Word graph, const std::vector<Word>& before, Word to, Word from, std::size_t bytes,
-    Where where = Where::current());
-Word add_fill(Word graph, const std::vector<Word>& before, Word to, std::size_t bytes, std::size_t rows = 1,
-    std::size_t pitch = 0,
               Where where = Where::current());
+Word add_fill(Word graph, const std::vector<Word>& before, Word to, std::size_t bytes, std::size_t rows = 1,
+              std::size_t pitch = 0, Where where = Where::current());
 Word add_host(Word graph, const std::vector<Word>& before, void* data, Where where = Where::current());
 Word add_empty(Word graph, const std::vector<Word>& before, Where where = Where::current());
 Word add_event(Word graph, const std::vector<Word>& before, bool record, Word event, Where where = Where::current());
 Word add_child(Word graph, const std::vector<Word>& before, Word child, Where where = Where::current());
 Word add_semaphore(Word graph, const std::vector<Word>& before, Where where = Where::current());
-Word add_operations(Word graph, const std::vector<Word>& before, Word waited, Word written, Where where = Where::current());
+Word add_operations(Word graph, const std::vector<Word>& before, Word waited, Word written,
+                    Where where = Where::current());
 Word add_alloc(Word graph, const std::vector<Word>& before, std::size_t bytes, Word& address,
-    Where where = Where::current());
+               Where where = Where::current());
 Status add_free(Word& node, Word graph, const std::vector<Word>& before, Word address, Where where = Where::current());
 /// By the generic call.
-Word add_conditional(Word graph, const std::vector<Word>& before, std::vector<Word>& bodies, Where where = Where::current());
+Word add_conditional(Word graph, const std::vector<Word>& before, std::vector<Word>& bodies,
+                     Where where = Where::current());
 
 Status set_kernel(Word executable, Word node, const Kernel& kernel, std::vector<Word> arguments,
-    Where where = Where::current());
+                  Where where = Where::current());
 Status set_child(Word executable, Word node, Word child, Where where = Where::current());
 /// By the generic call.
 Status set_fill(Word executable, Word node, Word to, std::size_t bytes, Where where = Where::current());

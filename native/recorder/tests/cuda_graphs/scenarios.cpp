@@ -1,6 +1,6 @@
-// Programs for the fake driver of graphs: `scenarios NAME FILE [LIMIT]` records one. In those whose names end in `_wrong`
-// comments say which finding belongs to a line; those whose names end in `_right` do the same in order, and nothing is to be
-// found. The others print what they saw.
+// Programs for the fake driver of graphs: `scenarios NAME FILE [LIMIT]` records one. In those whose names end in
+// `_wrong` comments say which finding belongs to a line; those whose names end in `_right` do the same in order, and
+// nothing is to be found. The others print what they saw.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -19,12 +19,12 @@ constexpr std::size_t bytes = 64 * kib;
 const Kernel scale{"_Z5scalePfPKf", {8, 8}};  // scale(float*, float const*)
 const Kernel fill{"_Z4fillPfi", {8, 4}};      // fill(float*, int)
 
-#define CHECK(condition)                                                       \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
+#define CHECK(condition)                                                         \
+    do {                                                                         \
+        if (!(condition)) {                                                      \
             std::fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-            std::exit(3);                                                      \
-        }                                                                      \
+            std::exit(3);                                                        \
+        }                                                                        \
     } while (false)
 
 Word captured(Word stream, Word address) {
@@ -36,7 +36,8 @@ Word captured(Word stream, Word address) {
     return executable;
 }
 
-// -- SS303 --------------------------------------------------------------------------------------------------------------
+// -- SS303
+// --------------------------------------------------------------------------------------------------------------
 
 void stale_pointer_wrong() {
     const Word s = stream_create();
@@ -182,7 +183,8 @@ void child_set_to_new_pointer_right() {
     release(q);
 }
 
-// -- memory of graphs ---------------------------------------------------------------------------------------------------
+// -- memory of graphs
+// ---------------------------------------------------------------------------------------------------
 
 void relaunch_unfreed_wrong() {
     const Word s = stream_create();
@@ -307,7 +309,8 @@ void refused_for_conditional_nodes() {
     CHECK(graph_clone(clone, graph) == 801);
 }
 
-// -- captures -----------------------------------------------------------------------------------------------------------
+// -- captures
+// -----------------------------------------------------------------------------------------------------------
 
 void wait_in_capture_wrong() {
     const Word s = stream_create();
@@ -414,13 +417,14 @@ void capture_into_a_graph() {
     release(p);
 }
 
-// -- bodies -------------------------------------------------------------------------------------------------------------
+// -- bodies
+// -------------------------------------------------------------------------------------------------------------
 
 /// Every type of node. The test knows what is to come of it.
 void all_nodes() {
     const Word p = allocate(4 * bytes), q = allocate(4 * bytes), e = event_create();
     std::printf("%#llx %#llx %#llx\n", static_cast<unsigned long long>(p), static_cast<unsigned long long>(q),
-        static_cast<unsigned long long>(e));
+                static_cast<unsigned long long>(e));
     const Word child = graph_create();
     const Word inner = add_kernel(child, {}, scale, {p, q});
     add_fill(child, {inner}, p, 100, 3, 128);
@@ -545,7 +549,8 @@ void rotation() {
     stream_synchronize(s);
 }
 
-// -- functions of the host ----------------------------------------------------------------------------------------------
+// -- functions of the host
+// ----------------------------------------------------------------------------------------------
 
 std::atomic<bool> told{false};
 
@@ -580,7 +585,8 @@ void host_function_in_a_capture() {
     CHECK(world().host_functions == 0);
 }
 
-// -- threads ------------------------------------------------------------------------------------------------------------
+// -- threads
+// ------------------------------------------------------------------------------------------------------------
 
 void threads_right() {
     std::vector<std::thread> threads;

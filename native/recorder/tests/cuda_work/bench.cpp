@@ -20,7 +20,8 @@ double processor_nanoseconds() {
 }
 
 /// Processor time of one of `count` calls in nanoseconds, of the fastest of several rounds.
-template <class Body> double each(int count, Body&& body) {
+template <class Body>
+double each(int count, Body&& body) {
     constexpr int rounds = 20;
     double best = 1e18;
     for (int round = 0; round < rounds; ++round) {

@@ -24,7 +24,8 @@ cuda::HandlerTable table;
 cuda::Driver fake_driver;
 thread_local std::uint64_t current_context = 0xC0;
 
-synthetic::abi::Status parameter_info(synthetic::abi::Word handle, std::size_t index, std::size_t* offset, std::size_t* size) {
+synthetic::abi::Status parameter_info(synthetic::abi::Word handle, std::size_t index, std::size_t* offset,
+                                      std::size_t* size) {
     const auto& function = *reinterpret_cast<const synthetic::Function*>(handle);
     if (index >= function.parameters.size()) return 1;
     *offset = function.parameters[index].first;
@@ -59,7 +60,8 @@ const cuda::Callback& callback_of(std::string_view api, bool per_thread) {
     return *found;
 }
 
-void put_arguments(const cuda::Callback& callback, std::initializer_list<std::uint64_t> arguments, unsigned char* parameters) {
+void put_arguments(const cuda::Callback& callback, std::initializer_list<std::uint64_t> arguments,
+                   unsigned char* parameters) {
     if (arguments.size() != callback.count) {
         std::fprintf(stderr, "%.*s takes %d arguments\n", static_cast<int>(callback.name.size()), callback.name.data(),
                      callback.count);
@@ -157,7 +159,8 @@ void call_per_thread(std::string_view api, std::initializer_list<std::uint64_t> 
     make_call(api, true, arguments, nullptr, 0, {});
 }
 
-void launch(const Function& function, std::uint64_t stream, std::initializer_list<const void*> arguments, std::int32_t status) {
+void launch(const Function& function, std::uint64_t stream, std::initializer_list<const void*> arguments,
+            std::int32_t status) {
     const std::vector<const void*> list(arguments);
     make_call("cuLaunchKernel", false,
               {function.handle(), 1, 1, 1, 32, 1, 1, 0, stream, reinterpret_cast<std::uint64_t>(list.data()), 0},

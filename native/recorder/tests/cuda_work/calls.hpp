@@ -1,4 +1,5 @@
-// Synthetic calls of the driver: what dispatch would make of CUPTI's callbacks, without either. For tests of the handlers.
+// Synthetic calls of the driver: what dispatch would make of CUPTI's callbacks, without either. For tests of the
+// handlers.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -61,7 +62,10 @@ private:
 PreparedCall prepared_launch(const Function& function, const void** arguments);
 
 /// Address of a variable, as an argument.
-template <class T> std::uint64_t at(T& variable) { return reinterpret_cast<std::uint64_t>(&variable); }
+template <class T>
+std::uint64_t at(T& variable) {
+    return reinterpret_cast<std::uint64_t>(&variable);
+}
 
 // What nearly every scenario needs.
 void stream(std::uint64_t handle);

@@ -1,5 +1,5 @@
-// `cuda_work NAME FILE` records one scenario of synthetic calls: the tests read the file back. `cuda_work names` reads symbols
-// of kernels from its input and prints what they tell. `cuda_work bench FILE` measures.
+// `cuda_work NAME FILE` records one scenario of synthetic calls: the tests read the file back. `cuda_work names` reads
+// symbols of kernels from its input and prints what they tell. `cuda_work bench FILE` measures.
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -16,7 +16,8 @@ void print_names() {
     using namespace streamsan::recorder::cuda;
     for (std::string symbol; std::getline(std::cin, symbol);) {
         const bool demangled = symbol.starts_with("= ");
-        const KernelSignature signature = demangled ? demangled_signature(symbol.substr(2)) : kernel_signature(symbol.c_str());
+        const KernelSignature signature =
+            demangled ? demangled_signature(symbol.substr(2)) : kernel_signature(symbol.c_str());
         std::printf("%s|%s|", signature.label.c_str(), signature.typed ? "typed" : "untyped");
         for (const ParameterType& parameter : signature.parameters) {
             std::putchar(!parameter.pointer ? '.' : parameter.mode == AccessMode::READ ? 'r' : '*');

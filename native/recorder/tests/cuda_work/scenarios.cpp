@@ -10,11 +10,11 @@
 namespace synthetic {
 namespace {
 
-constexpr std::uint64_t device = 0x7f0000000000;   // where the fake device's memory lies
-constexpr std::uint64_t host = 0x7e0000000000;     // and that of the host
-constexpr std::uint64_t one = 0x1001;              // streams
+constexpr std::uint64_t device = 0x7f0000000000;  // where the fake device's memory lies
+constexpr std::uint64_t host = 0x7e0000000000;    // and that of the host
+constexpr std::uint64_t one = 0x1001;             // streams
 constexpr std::uint64_t two = 0x1002;
-constexpr std::uint64_t ready = 0x2001;            // an event
+constexpr std::uint64_t ready = 0x2001;  // an event
 constexpr std::uint64_t megabyte = 1U << 20;
 
 const Function scale{"_Z5scalePfPKfi", {{0, 8}, {8, 8}, {16, 4}}};
@@ -31,7 +31,8 @@ void launch_scale(std::uint64_t stream, std::uint64_t to, std::uint64_t from) {
     launch(scale, stream, {&to, &from, &count});
 }
 
-// -- launches -----------------------------------------------------------------------------------------------------------
+// -- launches
+// -----------------------------------------------------------------------------------------------------------
 
 void launches(const std::string& path) {
     const Recorded recorded(path);
@@ -39,12 +40,12 @@ void launches(const std::string& path) {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
     launch_scale(one, a, b);
-    launch_scale(0, a, a);                    // one address twice, once to read: one reference, which may write
-    launch_scale(one, 0x1234, host);          // numbers, and memory that was never CUDA's
-    launch(plain, one, {&a, &b});             // nothing is known of its types
+    launch_scale(0, a, a);            // one address twice, once to read: one reference, which may write
+    launch_scale(one, 0x1234, host);  // numbers, and memory that was never CUDA's
+    launch(plain, one, {&a, &b});     // nothing is known of its types
     const std::uint64_t inside = a + 512;
     launch_scale(one, inside, b);
-    launch(scale, one, {&a, &b, &a}, 1);      // refused
+    launch(scale, one, {&a, &b, &a}, 1);  // refused
     call_per_thread("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0});
 }
 
@@ -93,8 +94,8 @@ void older_driver(const std::string& path) {
     driver_tells_parameters(false);
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
-    launch_scale(0, a, b);                    // the name tells which are pointers
-    launch(plain, 0, {&a, &b});               // this one's does not
+    launch_scale(0, a, b);       // the name tells which are pointers
+    launch(plain, 0, {&a, &b});  // this one's does not
     launch(plain, 0, {&a, &b});
 }
 
@@ -104,9 +105,9 @@ void many_arguments(const std::string& path) {
     static const Function large{"_Z5large5Large", {{0, 8 * 600}}};
     std::vector<std::uint64_t> words(600);
     for (std::size_t index = 0; index < words.size(); ++index) words[index] = device + (index % 40) * 4096;
-    launch(large, 0, {words.data()});         // 40 different ones
+    launch(large, 0, {words.data()});  // 40 different ones
     for (std::size_t index = 0; index < words.size(); ++index) words[index] = device + index * 4096;
-    launch(large, 0, {words.data()});         // more than fit
+    launch(large, 0, {words.data()});  // more than fit
     launch(large, 0, {words.data()});
 }
 
@@ -118,9 +119,7 @@ void configured(const std::string& path) {
     const int count = 1;
     const void* arguments[]{&a, &a, &count};
     abi::LaunchConfig configuration{{1, 1, 1}, {32, 1, 1}, 0, one, nullptr, 0};
-    const auto launch_so = [&] {
-        call("cuLaunchKernelEx", {at(configuration), scale.handle(), at(arguments), 0});
-    };
+    const auto launch_so = [&] { call("cuLaunchKernelEx", {at(configuration), scale.handle(), at(arguments), 0}); };
     launch_so();
     abi::LaunchAttribute attributes[2]{};
     attributes[0].id = abi::launch_attribute_programmatic_serialization;
@@ -145,7 +144,8 @@ void reloaded_module(const std::string& path) {
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
     Function code{"_Z3onePKf", {{0, 8}}};
     launch(code, 0, {&a});
-    // Another module is loaded to the same place: another function under the same handle, and the name at the same address.
+    // Another module is loaded to the same place: another function under the same handle, and the name at the same
+    // address.
     call("cuModuleUnload", {0x77});
     code = {"_Z3twoPKfPf", {{0, 8}, {8, 8}}};
     launch(code, 0, {&a, &b});
@@ -174,7 +174,8 @@ void threads(const std::string& path) {
     for (std::thread& each : all) each.join();
 }
 
-// -- copies and fills ---------------------------------------------------------------------------------------------------
+// -- copies and fills
+// ---------------------------------------------------------------------------------------------------
 
 void copies(const std::string& path) {
     const Recorded recorded(path);
@@ -192,7 +193,7 @@ void copies(const std::string& path) {
     call("cuMemcpyDtoHAsync", {pageable, a, 100, one});
     call("cuMemcpyDtoHAsync", {p, a, 100, one});
     call("cuMemcpyDtoDAsync", {b, a, 100, one});
-    call("cuMemcpy", {p, pageable, 100});     // the host's own access
+    call("cuMemcpy", {p, pageable, 100});  // the host's own access
     call("cuMemcpyAsync", {b, a, 100, 0});
     call("cuMemcpyPeerAsync", {b, 0xC1, a, 0xC0, 100, one});
     call("cuMemcpyHtoD", {a, p, 0});
@@ -243,7 +244,7 @@ void array_copies(const std::string& path) {
     flat.width = 16;
     flat.height = 2;
     call("cuMemcpy2DAsync", {at(flat), 0});
-    flat.destination.array = 0x999;           // an array that nobody made
+    flat.destination.array = 0x999;  // an array that nobody made
     call("cuMemcpy2DAsync", {at(flat), 0});
     call("cuArrayDestroy", {handle});
     call("cuArrayDestroy", {handle}, 400);
@@ -262,7 +263,8 @@ void batches(const std::string& path) {
     std::uint64_t to[]{a, a + 1024, p};
     std::uint64_t from[]{p, a, a};
     std::size_t sizes[]{100, 200, 300};
-    abi::CopyAttributes attributes[2]{{abi::SourceOrder::during_call, {}, {}, 0}, {abi::SourceOrder::stream, {}, {}, 0}};
+    abi::CopyAttributes attributes[2]{{abi::SourceOrder::during_call, {}, {}, 0},
+                                      {abi::SourceOrder::stream, {}, {}, 0}};
     std::size_t first[]{0, 1};
     call("cuMemcpyBatchAsync", {at(to), at(from), at(sizes), 3, at(attributes), at(first), 2, one});
     abi::BatchCopy3D shaped{};
@@ -306,7 +308,8 @@ void value_operations(const std::string& path) {
     call("cuStreamBatchMemOp", {one, 3, at(list), 0});
 }
 
-// -- memory -------------------------------------------------------------------------------------------------------------
+// -- memory
+// -------------------------------------------------------------------------------------------------------------
 
 void allocations(const std::string& path) {
     const Recorded recorded(path);
@@ -314,7 +317,10 @@ void allocations(const std::string& path) {
     std::uint64_t out = 0;
     std::size_t pitch = 0;
     allocate(device, 1000);
-    call("cuMemAllocPitch", {at(out), at(pitch), 100, 10, 4}, 0, [&] { out = device + 8 * megabyte; pitch = 512; });
+    call("cuMemAllocPitch", {at(out), at(pitch), 100, 10, 4}, 0, [&] {
+        out = device + 8 * megabyte;
+        pitch = 512;
+    });
     call("cuMemAllocManaged", {at(out), 2000, 1}, 0, [&] { out = device + 16 * megabyte; });
     pinned(host, 3000);
     allocate_async(device + 24 * megabyte, 4000, one);
@@ -333,16 +339,17 @@ void allocations(const std::string& path) {
 void failed_free(const std::string& path) {
     const Recorded recorded(path);
     const std::uint64_t p = pinned(host, megabyte);
-    call("cuMemFree", {p}, 1);                // of another family: it stays pinned memory
+    call("cuMemFree", {p}, 1);  // of another family: it stays pinned memory
     call("cuMemcpyHtoD", {device, p, 16});
     call("cuMemFreeHost", {p});
-    call("cuMemcpyHtoD", {device, p, 16});    // now it is any host memory
+    call("cuMemcpyHtoD", {device, p, 16});  // now it is any host memory
 }
 
 void mappings(const std::string& path) {
     const Recorded recorded(path);
     const std::uint64_t base = device + 1024 * megabyte;
-    for (std::uint64_t index = 0; index < 3; ++index) call("cuMemMap", {base + index * 2 * megabyte, 2 * megabyte, 0, 0x88, 0});
+    for (std::uint64_t index = 0; index < 3; ++index)
+        call("cuMemMap", {base + index * 2 * megabyte, 2 * megabyte, 0, 0x88, 0});
     const std::uint64_t inside = base + 3 * megabyte;
     launch_scale(0, inside, base);
     call("cuMemUnmap", {base, 4 * megabyte});
@@ -355,9 +362,11 @@ void imports(const std::string& path) {
     const Recorded recorded(path);
     std::uint64_t out = 0;
     driver_ranges()[device] = 12345;
-    const auto open = [&](std::int32_t status) { call("cuIpcOpenMemHandle", {at(out), 0, 1}, status, [&] { out = device; }); };
+    const auto open = [&](std::int32_t status) {
+        call("cuIpcOpenMemHandle", {at(out), 0, 1}, status, [&] { out = device; });
+    };
     open(0);
-    open(0);                                  // the same handle again: the same memory
+    open(0);  // the same handle again: the same memory
     call("cuIpcCloseMemHandle", {device});
     call("cuIpcCloseMemHandle", {device});
     open(201);
@@ -386,10 +395,13 @@ void variables(const std::string& path) {
     std::uint64_t address = 0;
     std::size_t size = 0;
     const auto get = [&] {
-        call("cuModuleGetGlobal", {at(address), at(size), 0x77, at("name")}, 0, [&] { address = device; size = 256; });
+        call("cuModuleGetGlobal", {at(address), at(size), 0x77, at("name")}, 0, [&] {
+            address = device;
+            size = 256;
+        });
     };
     get();
-    get();                                    // nothing new
+    get();  // nothing new
     call("cuMemcpyHtoD", {device, host, 16});
     call("cuModuleUnload", {0x77});
     get();
@@ -408,7 +420,8 @@ void rotation(const std::string& path) {
     for (int round = 0; round < 40000; ++round) call("cuMemsetD8Async", {device, 0, 100, one});
 }
 
-// -- whole programs, wrong and right ------------------------------------------------------------------------------------
+// -- whole programs, wrong and right
+// ------------------------------------------------------------------------------------
 
 void free_races(const std::string& path, bool waits) {
     const Recorded recorded(path);
@@ -459,7 +472,10 @@ void staged_copy_freed(const std::string& path, bool waits) {
     call("cuMemFreeAsync", {a, one});
 }
 
-template <void (*scenario)(const std::string&, bool), bool right> void variant(const std::string& path) { scenario(path, right); }
+template <void (*scenario)(const std::string&, bool), bool right>
+void variant(const std::string& path) {
+    scenario(path, right);
+}
 
 }  // namespace
 

@@ -55,7 +55,8 @@ abi::CuptiStatus cuptiUnsubscribe(abi::Subscriber subscriber) {
     return abi::cupti_success;
 }
 
-abi::CuptiStatus cuptiEnableCallback(std::uint32_t enable, abi::Subscriber subscriber, abi::Domain domain, std::uint32_t id) {
+abi::CuptiStatus cuptiEnableCallback(std::uint32_t enable, abi::Subscriber subscriber, abi::Domain domain,
+                                     std::uint32_t id) {
     const int row = static_cast<int>(domain);
     if (subscriber == nullptr || row < 1 || row > 3 || id == 0 || id >= most_ids) return 1;
     static_cast<Tool*>(subscriber)->enabled[row][id] = enable != 0;
@@ -73,7 +74,8 @@ abi::CuptiStatus cuptiGetVersion(std::uint32_t* version) {
 }
 
 abi::CuptiStatus cuptiGetResultString(abi::CuptiStatus status, const char** text) {
-    *text = status == abi::cupti_multiple_subscribers ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR";
+    *text =
+        status == abi::cupti_multiple_subscribers ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR";
     return abi::cupti_success;
 }
 

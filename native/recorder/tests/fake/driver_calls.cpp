@@ -85,7 +85,8 @@ void drop_context(Word context) {
     fire_resource(abi::Resource::context_destroy_starting, &data);
     std::erase_if(model().memory, [&](const auto& entry) {
         const Kind kind = entry.second.kind;
-        return entry.second.context == context && (kind == Kind::plain || kind == Kind::managed || kind == Kind::pinned);
+        return entry.second.context == context &&
+               (kind == Kind::plain || kind == Kind::managed || kind == Kind::pinned);
     });
     std::erase_if(model().streams, [&](const auto& entry) { return entry.second.context == context; });
     model().contexts.erase(context);
@@ -126,7 +127,8 @@ Status cuInit(unsigned flags) {
     initialised_in = getpid();
     if (const char* path = std::getenv("CUDA_INJECTION64_PATH"); path != nullptr && *path != '\0') {
         if (void* library = dlopen(path, RTLD_NOW); library != nullptr) {
-            if (const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"))) initialize();
+            if (const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection")))
+                initialize();
         }
     }
     fire_resource(abi::Resource::init_finished, nullptr);
@@ -141,55 +143,73 @@ Status cuLogsRegisterCallback(abi::LogFunction function, void* data, Word* handl
 }
 
 Status cuDevicePrimaryCtxRetain(Word* context, int device) {
-    return driver_call(386, "cuDevicePrimaryCtxRetain", nullptr, [&] {
-        if (device != 0) return 101;
-        if (model().primary == 0) {
-            // The subscriber finds the new context current already.
-            model().primary = current = model().new_handle();
-            model().contexts.insert(current);
-            const abi::ResourceData data{current, 0, nullptr};
-            fire_resource(abi::Resource::context_created, &data);
-        }
-        *context = model().primary;
-        return 0;
-    }, context, device);
+    return driver_call(
+        386, "cuDevicePrimaryCtxRetain", nullptr,
+        [&] {
+            if (device != 0) return 101;
+            if (model().primary == 0) {
+                // The subscriber finds the new context current already.
+                model().primary = current = model().new_handle();
+                model().contexts.insert(current);
+                const abi::ResourceData data{current, 0, nullptr};
+                fire_resource(abi::Resource::context_created, &data);
+            }
+            *context = model().primary;
+            return 0;
+        },
+        context, device);
 }
 
 Status cuDevicePrimaryCtxReset_v2(int device) {
-    return driver_call(545, "cuDevicePrimaryCtxReset_v2", nullptr, [&] {
-        if (model().primary != 0) drop_context(std::exchange(model().primary, 0));
-        return 0;
-    }, device);
+    return driver_call(
+        545, "cuDevicePrimaryCtxReset_v2", nullptr,
+        [&] {
+            if (model().primary != 0) drop_context(std::exchange(model().primary, 0));
+            return 0;
+        },
+        device);
 }
 
 Status cuCtxCreate_v4(Word* context, const void* parameters, unsigned flags, int device) {
-    return driver_call(757, "cuCtxCreate_v4", nullptr, [&] {
-        *context = current = make_context();
-        return 0;
-    }, context, parameters, flags, device);
+    return driver_call(
+        757, "cuCtxCreate_v4", nullptr,
+        [&] {
+            *context = current = make_context();
+            return 0;
+        },
+        context, parameters, flags, device);
 }
 
 Status cuCtxDestroy_v2(Word context) {
-    return driver_call(322, "cuCtxDestroy_v2", nullptr, [&] {
-        if (!model().contexts.contains(context)) return invalid_context;
-        drop_context(context);
-        if (current == context) current = 0;
-        return 0;
-    }, context);
+    return driver_call(
+        322, "cuCtxDestroy_v2", nullptr,
+        [&] {
+            if (!model().contexts.contains(context)) return invalid_context;
+            drop_context(context);
+            if (current == context) current = 0;
+            return 0;
+        },
+        context);
 }
 
 Status cuCtxGetCurrent(Word* context) {
-    return driver_call(304, "cuCtxGetCurrent", nullptr, [&] {
-        *context = current;
-        return 0;
-    }, context);
+    return driver_call(
+        304, "cuCtxGetCurrent", nullptr,
+        [&] {
+            *context = current;
+            return 0;
+        },
+        context);
 }
 
 Status cuCtxSetCurrent(Word context) {
-    return driver_call(303, "cuCtxSetCurrent", nullptr, [&] {
-        current = context;
-        return 0;
-    }, context);
+    return driver_call(
+        303, "cuCtxSetCurrent", nullptr,
+        [&] {
+            current = context;
+            return 0;
+        },
+        context);
 }
 
 Status cuCtxSynchronize_v2(Word context) {
@@ -201,154 +221,195 @@ Status cuCtxSynchronize() {
 }
 
 Status cuMemAlloc_v2(Word* address, std::size_t size) {
-    return driver_call(243, "cuMemAlloc_v2", nullptr, [&] {
-        if (current == 0) return invalid_context;
-        if (size == 0) return invalid_value;
-        if (const Status forbidden = model().unsafe_call(); forbidden != 0) return forbidden;
-        *address = model().allocate(size, Kind::plain, current);
-        return *address != 0 ? 0 : 2;
-    }, address, size);
+    return driver_call(
+        243, "cuMemAlloc_v2", nullptr,
+        [&] {
+            if (current == 0) return invalid_context;
+            if (size == 0) return invalid_value;
+            if (const Status forbidden = model().unsafe_call(); forbidden != 0) return forbidden;
+            *address = model().allocate(size, Kind::plain, current);
+            return *address != 0 ? 0 : 2;
+        },
+        address, size);
 }
 
 Status cuMemAllocManaged(Word* address, std::size_t size, unsigned flags) {
-    return driver_call(371, "cuMemAllocManaged", nullptr, [&] {
-        *address = model().allocate(size, Kind::managed, current);
-        return *address != 0 ? 0 : 2;
-    }, address, size, flags);
+    return driver_call(
+        371, "cuMemAllocManaged", nullptr,
+        [&] {
+            *address = model().allocate(size, Kind::managed, current);
+            return *address != 0 ? 0 : 2;
+        },
+        address, size, flags);
 }
 
 Status cuMemFree_v2(Word address) {
-    return driver_call(245, "cuMemFree_v2", nullptr, [&] {
-        if (address == 0) return 0;
-        if (const Status forbidden = model().unsafe_call(); forbidden != 0) return forbidden;
-        return model().release(address, {Kind::plain, Kind::managed, Kind::stream_ordered, Kind::graph});
-    }, address);
+    return driver_call(
+        245, "cuMemFree_v2", nullptr,
+        [&] {
+            if (address == 0) return 0;
+            if (const Status forbidden = model().unsafe_call(); forbidden != 0) return forbidden;
+            return model().release(address, {Kind::plain, Kind::managed, Kind::stream_ordered, Kind::graph});
+        },
+        address);
 }
 
 Status cuMemHostAlloc(void** address, std::size_t size, unsigned flags) {
-    return driver_call(39, "cuMemHostAlloc", nullptr, [&] {
-        *address = reinterpret_cast<void*>(model().allocate(size, Kind::pinned, current));
-        return *address != nullptr ? 0 : 2;
-    }, address, size, flags);
+    return driver_call(
+        39, "cuMemHostAlloc", nullptr,
+        [&] {
+            *address = reinterpret_cast<void*>(model().allocate(size, Kind::pinned, current));
+            return *address != nullptr ? 0 : 2;
+        },
+        address, size, flags);
 }
 
 Status cuMemFreeHost(void* address) {
-    return driver_call(38, "cuMemFreeHost", nullptr,
-                       [&] { return model().release(reinterpret_cast<Word>(address), {Kind::pinned}); }, address);
+    return driver_call(
+        38, "cuMemFreeHost", nullptr, [&] { return model().release(reinterpret_cast<Word>(address), {Kind::pinned}); },
+        address);
 }
 
 Status cuMemHostRegister_v2(void* address, std::size_t size, unsigned flags) {
-    return driver_call(379, "cuMemHostRegister_v2", nullptr, [&] {
-        const bool added = model().memory.emplace(reinterpret_cast<Word>(address), Block{size, Kind::registered, current}).second;
-        return added ? 0 : 712;
-    }, address, size, flags);
+    return driver_call(
+        379, "cuMemHostRegister_v2", nullptr,
+        [&] {
+            const bool added =
+                model().memory.emplace(reinterpret_cast<Word>(address), Block{size, Kind::registered, current}).second;
+            return added ? 0 : 712;
+        },
+        address, size, flags);
 }
 
 Status cuMemHostUnregister(void* address) {
-    return driver_call(302, "cuMemHostUnregister", nullptr, [&] {
-        const Status status = model().release(reinterpret_cast<Word>(address), {Kind::registered});
-        return status == 0 ? 0 : 713;
-    }, address);
+    return driver_call(
+        302, "cuMemHostUnregister", nullptr,
+        [&] {
+            const Status status = model().release(reinterpret_cast<Word>(address), {Kind::registered});
+            return status == 0 ? 0 : 713;
+        },
+        address);
 }
 
 Status cuMemAllocAsync(Word* address, std::size_t size, Word stream) {
-    return driver_call(598, "cuMemAllocAsync", nullptr, [&] {
-        Stream* in = model().stream(stream);
-        if (in == nullptr) return invalid_handle;
-        if (!in->capture) {
-            *address = model().allocate(size, Kind::stream_ordered, current);
-            return *address != 0 ? 0 : 2;
-        }
-        if (in->capture->invalid) return capture_invalidated;
-        Node node;
-        node.type = abi::NodeType::mem_alloc;
-        node.destination = model().allocate(size, Kind::graph, current);
-        node.bytes = size;
-        model().memory[node.destination].alive = false;
-        *address = node.destination;
-        model().capture(*in, stream, std::move(node));
-        return 0;
-    }, address, size, stream);
+    return driver_call(
+        598, "cuMemAllocAsync", nullptr,
+        [&] {
+            Stream* in = model().stream(stream);
+            if (in == nullptr) return invalid_handle;
+            if (!in->capture) {
+                *address = model().allocate(size, Kind::stream_ordered, current);
+                return *address != 0 ? 0 : 2;
+            }
+            if (in->capture->invalid) return capture_invalidated;
+            Node node;
+            node.type = abi::NodeType::mem_alloc;
+            node.destination = model().allocate(size, Kind::graph, current);
+            node.bytes = size;
+            model().memory[node.destination].alive = false;
+            *address = node.destination;
+            model().capture(*in, stream, std::move(node));
+            return 0;
+        },
+        address, size, stream);
 }
 
 Status cuMemFreeAsync(Word address, Word stream) {
-    return driver_call(600, "cuMemFreeAsync", nullptr, [&] {
-        Stream* in = model().stream(stream);
-        if (in == nullptr) return invalid_handle;
-        if (!in->capture) return model().release(address, {Kind::stream_ordered, Kind::plain, Kind::managed, Kind::graph});
-        if (in->capture->invalid) return capture_invalidated;
-        const auto found = model().memory.find(address);
-        if (found == model().memory.end() || found->second.kind != Kind::graph) return invalid_value;
-        Node node;
-        node.type = abi::NodeType::mem_free;
-        node.destination = address;
-        model().capture(*in, stream, std::move(node));
-        return 0;
-    }, address, stream);
+    return driver_call(
+        600, "cuMemFreeAsync", nullptr,
+        [&] {
+            Stream* in = model().stream(stream);
+            if (in == nullptr) return invalid_handle;
+            if (!in->capture)
+                return model().release(address, {Kind::stream_ordered, Kind::plain, Kind::managed, Kind::graph});
+            if (in->capture->invalid) return capture_invalidated;
+            const auto found = model().memory.find(address);
+            if (found == model().memory.end() || found->second.kind != Kind::graph) return invalid_value;
+            Node node;
+            node.type = abi::NodeType::mem_free;
+            node.destination = address;
+            model().capture(*in, stream, std::move(node));
+            return 0;
+        },
+        address, stream);
 }
 
 Status cuMemcpyHtoD_v2(Word destination, const void* source, std::size_t bytes) {
-    return driver_call(276, "cuMemcpyHtoD_v2", nullptr,
-                       [&] { return copy(0, destination, reinterpret_cast<Word>(source), bytes, destination); },
-                       destination, source, bytes);
+    return driver_call(
+        276, "cuMemcpyHtoD_v2", nullptr,
+        [&] { return copy(0, destination, reinterpret_cast<Word>(source), bytes, destination); }, destination, source,
+        bytes);
 }
 
 Status cuMemcpyDtoH_v2(void* destination, Word source, std::size_t bytes) {
-    return driver_call(278, "cuMemcpyDtoH_v2", nullptr,
-                       [&] { return copy(0, reinterpret_cast<Word>(destination), source, bytes, source); }, destination,
-                       source, bytes);
+    return driver_call(
+        278, "cuMemcpyDtoH_v2", nullptr,
+        [&] { return copy(0, reinterpret_cast<Word>(destination), source, bytes, source); }, destination, source,
+        bytes);
 }
 
 Status cuMemcpyDtoD_v2(Word destination, Word source, std::size_t bytes) {
-    return driver_call(280, "cuMemcpyDtoD_v2", nullptr, [&] { return copy(0, destination, source, bytes, source); },
-                       destination, source, bytes);
+    return driver_call(
+        280, "cuMemcpyDtoD_v2", nullptr, [&] { return copy(0, destination, source, bytes, source); }, destination,
+        source, bytes);
 }
 
 Status cuMemcpyHtoDAsync_v2(Word destination, const void* source, std::size_t bytes, Word stream) {
-    return driver_call(277, "cuMemcpyHtoDAsync_v2", nullptr,
-                       [&] { return copy(stream, destination, reinterpret_cast<Word>(source), bytes, destination); },
-                       destination, source, bytes, stream);
+    return driver_call(
+        277, "cuMemcpyHtoDAsync_v2", nullptr,
+        [&] { return copy(stream, destination, reinterpret_cast<Word>(source), bytes, destination); }, destination,
+        source, bytes, stream);
 }
 
 Status cuMemcpyDtoHAsync_v2(void* destination, Word source, std::size_t bytes, Word stream) {
-    return driver_call(279, "cuMemcpyDtoHAsync_v2", nullptr,
-                       [&] { return copy(stream, reinterpret_cast<Word>(destination), source, bytes, source); },
-                       destination, source, bytes, stream);
+    return driver_call(
+        279, "cuMemcpyDtoHAsync_v2", nullptr,
+        [&] { return copy(stream, reinterpret_cast<Word>(destination), source, bytes, source); }, destination, source,
+        bytes, stream);
 }
 
 Status cuMemcpyDtoDAsync_v2(Word destination, Word source, std::size_t bytes, Word stream) {
-    return driver_call(281, "cuMemcpyDtoDAsync_v2", nullptr, [&] { return copy(stream, destination, source, bytes, source); },
-                       destination, source, bytes, stream);
+    return driver_call(
+        281, "cuMemcpyDtoDAsync_v2", nullptr, [&] { return copy(stream, destination, source, bytes, source); },
+        destination, source, bytes, stream);
 }
 
 Status cuMemsetD8_v2(Word destination, unsigned char value, std::size_t bytes) {
-    return driver_call(249, "cuMemsetD8_v2", nullptr, [&] {
-        return is_memory(destination) ? enqueue(0, fill_node(destination, value, bytes)) : invalid_value;
-    }, destination, value, bytes);
+    return driver_call(
+        249, "cuMemsetD8_v2", nullptr,
+        [&] { return is_memory(destination) ? enqueue(0, fill_node(destination, value, bytes)) : invalid_value; },
+        destination, value, bytes);
 }
 
 Status cuMemsetD8Async(Word destination, unsigned char value, std::size_t bytes, Word stream) {
-    return driver_call(216, "cuMemsetD8Async", nullptr, [&] {
-        return is_memory(destination) ? enqueue(stream, fill_node(destination, value, bytes)) : invalid_value;
-    }, destination, value, bytes, stream);
+    return driver_call(
+        216, "cuMemsetD8Async", nullptr,
+        [&] { return is_memory(destination) ? enqueue(stream, fill_node(destination, value, bytes)) : invalid_value; },
+        destination, value, bytes, stream);
 }
 
 Status cuStreamCreate(Word* stream, unsigned flags) {
-    return driver_call(124, "cuStreamCreate", nullptr, [&] {
-        *stream = model().new_handle();
-        model().streams[*stream] = {flags, current, nullptr};
-        return 0;
-    }, stream, flags);
+    return driver_call(
+        124, "cuStreamCreate", nullptr,
+        [&] {
+            *stream = model().new_handle();
+            model().streams[*stream] = {flags, current, nullptr};
+            return 0;
+        },
+        stream, flags);
 }
 
 Status cuStreamDestroy_v2(Word stream) {
     // As measured: what is no stream is a crash, before any callback.
     if (!model().streams.contains(stream)) std::raise(SIGSEGV);
-    return driver_call(326, "cuStreamDestroy_v2", nullptr, [&] {
-        if (model().streams.erase(stream) == 0) return invalid_handle;
-        model().release_handle(stream);
-        return 0;
-    }, stream);
+    return driver_call(
+        326, "cuStreamDestroy_v2", nullptr,
+        [&] {
+            if (model().streams.erase(stream) == 0) return invalid_handle;
+            model().release_handle(stream);
+            return 0;
+        },
+        stream);
 }
 
 Status cuStreamSynchronize(Word stream) {
@@ -360,94 +421,120 @@ Status cuStreamQuery(Word stream) {
 }
 
 Status cuStreamWaitEvent(Word stream, Word event, unsigned flags) {
-    return driver_call(295, "cuStreamWaitEvent", nullptr, [&] {
-        Stream* waiting = model().stream(stream);
-        const auto found = model().events.find(event);
-        if (waiting == nullptr || found == model().events.end()) return invalid_handle;
-        const Event& awaited = found->second;
-        if (!awaited.capture) return waiting->capture ? 905 : 0;  // capture isolation
-        waiting->capture = awaited.capture;
-        std::vector<Word>& ends = awaited.capture->ends[stream];
-        ends.insert(ends.end(), awaited.nodes.begin(), awaited.nodes.end());
-        return 0;
-    }, stream, event, flags);
+    return driver_call(
+        295, "cuStreamWaitEvent", nullptr,
+        [&] {
+            Stream* waiting = model().stream(stream);
+            const auto found = model().events.find(event);
+            if (waiting == nullptr || found == model().events.end()) return invalid_handle;
+            const Event& awaited = found->second;
+            if (!awaited.capture) return waiting->capture ? 905 : 0;  // capture isolation
+            waiting->capture = awaited.capture;
+            std::vector<Word>& ends = awaited.capture->ends[stream];
+            ends.insert(ends.end(), awaited.nodes.begin(), awaited.nodes.end());
+            return 0;
+        },
+        stream, event, flags);
 }
 
 Status cuEventCreate(Word* event, unsigned flags) {
-    return driver_call(118, "cuEventCreate", nullptr, [&] {
-        *event = model().new_handle();
-        model().events[*event] = {};
-        return 0;
-    }, event, flags);
+    return driver_call(
+        118, "cuEventCreate", nullptr,
+        [&] {
+            *event = model().new_handle();
+            model().events[*event] = {};
+            return 0;
+        },
+        event, flags);
 }
 
 Status cuEventDestroy_v2(Word event) {
-    return driver_call(325, "cuEventDestroy_v2", nullptr, [&] {
-        if (model().events.erase(event) == 0) return invalid_handle;
-        model().release_handle(event);
-        return 0;
-    }, event);
+    return driver_call(
+        325, "cuEventDestroy_v2", nullptr,
+        [&] {
+            if (model().events.erase(event) == 0) return invalid_handle;
+            model().release_handle(event);
+            return 0;
+        },
+        event);
 }
 
 Status cuEventRecord(Word event, Word stream) {
-    return driver_call(119, "cuEventRecord", nullptr, [&] {
-        const Stream* recorded = model().stream(stream);
-        const auto found = model().events.find(event);
-        if (recorded == nullptr || found == model().events.end()) return invalid_handle;
-        found->second.capture = recorded->capture;
-        if (recorded->capture) found->second.nodes = recorded->capture->ends[stream];
-        return 0;
-    }, event, stream);
+    return driver_call(
+        119, "cuEventRecord", nullptr,
+        [&] {
+            const Stream* recorded = model().stream(stream);
+            const auto found = model().events.find(event);
+            if (recorded == nullptr || found == model().events.end()) return invalid_handle;
+            found->second.capture = recorded->capture;
+            if (recorded->capture) found->second.nodes = recorded->capture->ends[stream];
+            return 0;
+        },
+        event, stream);
 }
 
 Status cuEventSynchronize(Word event) {
-    return driver_call(121, "cuEventSynchronize", nullptr, [&] {
-        const auto found = model().events.find(event);
-        if (found == model().events.end()) return invalid_handle;
-        return found->second.capture ? 907 : 0;
-    }, event);
+    return driver_call(
+        121, "cuEventSynchronize", nullptr,
+        [&] {
+            const auto found = model().events.find(event);
+            if (found == model().events.end()) return invalid_handle;
+            return found->second.capture ? 907 : 0;
+        },
+        event);
 }
 
 Status cuEventQuery(Word event) {
-    return driver_call(120, "cuEventQuery", nullptr, [&] {
-        const auto found = model().events.find(event);
-        if (found == model().events.end()) return invalid_handle;
-        return found->second.capture ? 907 : 0;
-    }, event);
+    return driver_call(
+        120, "cuEventQuery", nullptr,
+        [&] {
+            const auto found = model().events.find(event);
+            if (found == model().events.end()) return invalid_handle;
+            return found->second.capture ? 907 : 0;
+        },
+        event);
 }
 
-Status cuLaunchKernel(Word function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                      unsigned block_z, unsigned shared_bytes, Word stream, void** arguments, void** extra) {
+Status cuLaunchKernel(Word function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                      unsigned block_y, unsigned block_z, unsigned shared_bytes, Word stream, void** arguments,
+                      void** extra) {
     const auto* kernel = reinterpret_cast<const Kernel*>(function);
-    return driver_call(307, "cuLaunchKernel", kernel->mangled, [&] {
-        if (block_x * block_y * block_z > 1024) {
-            log_line("One or more of block dimensions of (" + std::to_string(block_x) + "," + std::to_string(block_y) + "," +
-                     std::to_string(block_z) + ") exceeds corresponding maximum value of (1024,1024,64)");
-            return invalid_value;
-        }
-        Node node;
-        node.type = abi::NodeType::kernel;
-        node.kernel = kernel;
-        for (std::size_t at = 0; at < kernel->count; ++at) {
-            const auto* bytes = static_cast<const unsigned char*>(arguments[at]);
-            node.arguments.emplace_back(bytes, bytes + kernel->sizes[at]);
-        }
-        const unsigned grid[3] = {grid_x, grid_y, grid_z};
-        const unsigned block[3] = {block_x, block_y, block_z};
-        std::copy(grid, grid + 3, node.grid);
-        std::copy(block, block + 3, node.block);
-        return enqueue(stream, std::move(node));
-    }, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra);
+    return driver_call(
+        307, "cuLaunchKernel", kernel->mangled,
+        [&] {
+            if (block_x * block_y * block_z > 1024) {
+                log_line("One or more of block dimensions of (" + std::to_string(block_x) + "," +
+                         std::to_string(block_y) + "," + std::to_string(block_z) +
+                         ") exceeds corresponding maximum value of (1024,1024,64)");
+                return invalid_value;
+            }
+            Node node;
+            node.type = abi::NodeType::kernel;
+            node.kernel = kernel;
+            for (std::size_t at = 0; at < kernel->count; ++at) {
+                const auto* bytes = static_cast<const unsigned char*>(arguments[at]);
+                node.arguments.emplace_back(bytes, bytes + kernel->sizes[at]);
+            }
+            const unsigned grid[3] = {grid_x, grid_y, grid_z};
+            const unsigned block[3] = {block_x, block_y, block_z};
+            std::copy(grid, grid + 3, node.grid);
+            std::copy(block, block + 3, node.block);
+            return enqueue(stream, std::move(node));
+        },
+        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra);
 }
 
 Status cuLaunchHostFunc(Word stream, void (*function)(void*), void* user) {
-    return driver_call(527, "cuLaunchHostFunc", nullptr, [&] {
-        Node node;
-        node.type = abi::NodeType::host;
-        node.function = function;
-        node.user = user;
-        return enqueue(stream, std::move(node));
-    }, stream, function, user);
+    return driver_call(
+        527, "cuLaunchHostFunc", nullptr,
+        [&] {
+            Node node;
+            node.type = abi::NodeType::host;
+            node.function = function;
+            node.user = user;
+            return enqueue(stream, std::move(node));
+        },
+        stream, function, user);
 }
 
 }  // extern "C"

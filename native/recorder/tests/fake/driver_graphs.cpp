@@ -62,49 +62,58 @@ Status launch(Executable& executable) {
 extern "C" {
 
 Status cuStreamBeginCapture_v2(Word stream, int mode) {
-    return driver_call(539, "cuStreamBeginCapture_v2", nullptr, [&] {
-        Stream* in = model().stream(stream);
-        if (in == nullptr) return invalid_handle;
-        if (stream <= abi::legacy_stream) return capture_unsupported;
-        if (in->capture) return 901;
-        const Word graph = model().new_handle();
-        model().graphs[graph] = {};
-        in->capture = std::make_shared<Capture>(Capture{graph, stream, mode, model().next_capture++, false, {}});
-        model().captures.insert(in->capture);
-        abi::GraphData data{};
-        data.graph = graph;
-        fire_graph(abi::Resource::graph_created, data);
-        return 0;
-    }, stream, mode);
+    return driver_call(
+        539, "cuStreamBeginCapture_v2", nullptr,
+        [&] {
+            Stream* in = model().stream(stream);
+            if (in == nullptr) return invalid_handle;
+            if (stream <= abi::legacy_stream) return capture_unsupported;
+            if (in->capture) return 901;
+            const Word graph = model().new_handle();
+            model().graphs[graph] = {};
+            in->capture = std::make_shared<Capture>(Capture{graph, stream, mode, model().next_capture++, false, {}});
+            model().captures.insert(in->capture);
+            abi::GraphData data{};
+            data.graph = graph;
+            fire_graph(abi::Resource::graph_created, data);
+            return 0;
+        },
+        stream, mode);
 }
 
 Status cuStreamEndCapture(Word stream, Word* graph) {
-    return driver_call(497, "cuStreamEndCapture", nullptr, [&] {
-        Stream* in = model().stream(stream);
-        if (in == nullptr) return invalid_handle;
-        if (!in->capture) return invalid_value;
-        const std::shared_ptr<Capture> capture = in->capture;
-        if (capture->origin != stream) return 903;
-        const Status status = capture->invalid ? capture_invalidated : joined(*capture) ? 0 : capture_unjoined;
-        *graph = status == 0 ? capture->graph : 0;
-        leave(capture);
-        return status;
-    }, stream, graph);
+    return driver_call(
+        497, "cuStreamEndCapture", nullptr,
+        [&] {
+            Stream* in = model().stream(stream);
+            if (in == nullptr) return invalid_handle;
+            if (!in->capture) return invalid_value;
+            const std::shared_ptr<Capture> capture = in->capture;
+            if (capture->origin != stream) return 903;
+            const Status status = capture->invalid ? capture_invalidated : joined(*capture) ? 0 : capture_unjoined;
+            *graph = status == 0 ? capture->graph : 0;
+            leave(capture);
+            return status;
+        },
+        stream, graph);
 }
 
 Status cuStreamIsCapturing(Word stream, abi::CaptureStatus* status) {
-    return driver_call(499, "cuStreamIsCapturing", nullptr, [&] {
-        const Stream* in = model().stream(stream);
-        if (in == nullptr) return invalid_handle;
-        *status = !in->capture            ? abi::CaptureStatus::none
-                  : in->capture->invalid ? abi::CaptureStatus::invalidated
-                                          : abi::CaptureStatus::active;
-        return 0;
-    }, stream, status);
+    return driver_call(
+        499, "cuStreamIsCapturing", nullptr,
+        [&] {
+            const Stream* in = model().stream(stream);
+            if (in == nullptr) return invalid_handle;
+            *status = !in->capture           ? abi::CaptureStatus::none
+                      : in->capture->invalid ? abi::CaptureStatus::invalidated
+                                             : abi::CaptureStatus::active;
+            return 0;
+        },
+        stream, status);
 }
 
-Status cuStreamGetCaptureInfo_v3(Word stream, abi::CaptureStatus* status, std::uint64_t* id, Word* graph, const Word** before,
-                                 const void** edges, std::size_t* count) {
+Status cuStreamGetCaptureInfo_v3(Word stream, abi::CaptureStatus* status, std::uint64_t* id, Word* graph,
+                                 const Word** before, const void** edges, std::size_t* count) {
     const std::lock_guard guard(model().lock);
     const Stream* in = model().stream(stream);
     if (in == nullptr) return invalid_handle;
@@ -119,73 +128,86 @@ Status cuStreamGetCaptureInfo_v3(Word stream, abi::CaptureStatus* status, std::u
     return 0;
 }
 
-Status cuStreamGetCaptureInfo_v2(Word stream, abi::CaptureStatus* status, std::uint64_t* id, Word* graph, const Word** before,
-                                 std::size_t* count) {
+Status cuStreamGetCaptureInfo_v2(Word stream, abi::CaptureStatus* status, std::uint64_t* id, Word* graph,
+                                 const Word** before, std::size_t* count) {
     return cuStreamGetCaptureInfo_v3(stream, status, id, graph, before, nullptr, count);
 }
 
 Status cuGraphInstantiateWithFlags(Word* executable, Word graph, unsigned long long flags) {
-    return driver_call(643, "cuGraphInstantiateWithFlags", nullptr, [&] {
-        const auto found = model().graphs.find(graph);
-        if (found == model().graphs.end()) return invalid_value;
-        if (has_memory(found->second) && found->second.instantiated) return not_supported;
-        found->second.instantiated = true;
-        *executable = model().new_handle();
-        Executable made;
-        made.auto_free = (flags & 1) != 0;
-        abi::GraphData data{};
-        data.graph = *executable;  // the clone inside has the executable graph's handle
-        fire_graph(abi::Resource::graph_created, data);
-        for (const Word node : found->second.nodes) {
-            made.nodes.push_back(model().nodes[node]);
-            abi::GraphData cloned{};
-            cloned.graph = *executable;
-            cloned.original_graph = graph;
-            cloned.node = model().new_handle();
-            cloned.original_node = node;
-            cloned.node_type = static_cast<std::int32_t>(made.nodes.back().type);
-            fire_graph(abi::Resource::graph_node_created, cloned);
-            fire_graph(abi::Resource::graph_node_cloned, cloned);
-        }
-        model().executables[*executable] = std::move(made);
-        data.graph_exec = *executable;
-        data.original_graph = graph;
-        fire_graph(abi::Resource::graph_exec_created, data);
-        return 0;
-    }, executable, graph, flags);
+    return driver_call(
+        643, "cuGraphInstantiateWithFlags", nullptr,
+        [&] {
+            const auto found = model().graphs.find(graph);
+            if (found == model().graphs.end()) return invalid_value;
+            if (has_memory(found->second) && found->second.instantiated) return not_supported;
+            found->second.instantiated = true;
+            *executable = model().new_handle();
+            Executable made;
+            made.auto_free = (flags & 1) != 0;
+            abi::GraphData data{};
+            data.graph = *executable;  // the clone inside has the executable graph's handle
+            fire_graph(abi::Resource::graph_created, data);
+            for (const Word node : found->second.nodes) {
+                made.nodes.push_back(model().nodes[node]);
+                abi::GraphData cloned{};
+                cloned.graph = *executable;
+                cloned.original_graph = graph;
+                cloned.node = model().new_handle();
+                cloned.original_node = node;
+                cloned.node_type = static_cast<std::int32_t>(made.nodes.back().type);
+                fire_graph(abi::Resource::graph_node_created, cloned);
+                fire_graph(abi::Resource::graph_node_cloned, cloned);
+            }
+            model().executables[*executable] = std::move(made);
+            data.graph_exec = *executable;
+            data.original_graph = graph;
+            fire_graph(abi::Resource::graph_exec_created, data);
+            return 0;
+        },
+        executable, graph, flags);
 }
 
 Status cuGraphLaunch(Word executable, Word stream) {
-    return driver_call(514, "cuGraphLaunch", nullptr, [&] {
-        const auto found = model().executables.find(executable);
-        if (found == model().executables.end() || model().stream(stream) == nullptr) return invalid_handle;
-        return launch(found->second);
-    }, executable, stream);
+    return driver_call(
+        514, "cuGraphLaunch", nullptr,
+        [&] {
+            const auto found = model().executables.find(executable);
+            if (found == model().executables.end() || model().stream(stream) == nullptr) return invalid_handle;
+            return launch(found->second);
+        },
+        executable, stream);
 }
 
 Status cuGraphExecDestroy(Word executable) {
-    return driver_call(516, "cuGraphExecDestroy", nullptr, [&] {
-        if (model().executables.erase(executable) == 0) return invalid_value;
-        model().release_handle(executable);
-        return 0;
-    }, executable);
+    return driver_call(
+        516, "cuGraphExecDestroy", nullptr,
+        [&] {
+            if (model().executables.erase(executable) == 0) return invalid_value;
+            model().release_handle(executable);
+            return 0;
+        },
+        executable);
 }
 
 Status cuGraphDestroy(Word graph) {
-    return driver_call(517, "cuGraphDestroy", nullptr, [&] {
-        const auto found = model().graphs.find(graph);
-        if (found == model().graphs.end()) return invalid_value;
-        for (const Word node : found->second.nodes) {
-            model().nodes.erase(node);
-            model().release_handle(node);
-        }
-        model().graphs.erase(found);
-        model().release_handle(graph);
-        return 0;
-    }, graph);
+    return driver_call(
+        517, "cuGraphDestroy", nullptr,
+        [&] {
+            const auto found = model().graphs.find(graph);
+            if (found == model().graphs.end()) return invalid_value;
+            for (const Word node : found->second.nodes) {
+                model().nodes.erase(node);
+                model().release_handle(node);
+            }
+            model().graphs.erase(found);
+            model().release_handle(graph);
+            return 0;
+        },
+        graph);
 }
 
-// -- questions ----------------------------------------------------------------------------------------------------------
+// -- questions
+// ----------------------------------------------------------------------------------------------------------
 
 Status cuGraphGetNodes(Word graph, Word* nodes, std::size_t* count) {
     const std::lock_guard guard(model().lock);

@@ -108,7 +108,8 @@ Status cuKernelGetParamInfo(Word handle, std::size_t index, std::size_t* offset,
     const Kernel* kernel = kernel_of(handle);
     if (kernel == nullptr) return invalid_handle;
     if (index >= kernel->count) {
-        log_line("paramIndex " + std::to_string(index) + " outside of kernel parameter count " + std::to_string(kernel->count));
+        log_line("paramIndex " + std::to_string(index) + " outside of kernel parameter count " +
+                 std::to_string(kernel->count));
         return invalid_value;
     }
     *offset = kernel->offsets[index];

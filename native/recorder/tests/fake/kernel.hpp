@@ -10,7 +10,8 @@ struct Kernel {
     static constexpr std::uint64_t mark = 0x6c656e72656b2e31;
 
     /// `parameter_sizes` in bytes; each parameter is aligned to its size, at most 8.
-    constexpr Kernel(const char* mangled_name, std::initializer_list<std::size_t> parameter_sizes) : mangled(mangled_name) {
+    constexpr Kernel(const char* mangled_name, std::initializer_list<std::size_t> parameter_sizes)
+        : mangled(mangled_name) {
         std::size_t at = 0;
         for (const std::size_t size : parameter_sizes) {
             const std::size_t alignment = size >= 8 ? 8 : size;

@@ -30,7 +30,8 @@ Word Model::allocate(std::size_t size, Kind kind, Word context) {
     } else {
         if (end_ - next_block_ < room) {
             const std::size_t reserve = std::max<std::size_t>(std::size_t{1} << 30, room);
-            void* range = mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            void* range =
+                mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (range == MAP_FAILED) return 0;
             next_block_ = (reinterpret_cast<Word>(range) + 511) / 512 * 512;
             end_ = reinterpret_cast<Word>(range) + reserve;

@@ -1,5 +1,6 @@
-// Programs for the fake device, one binary: `programs NAME [ARGUMENTS]`. In those whose names end in `_wrong` comments say
-// which finding belongs to a line; those whose names end in `_right` do the same in order, and nothing is to be found.
+// Programs for the fake device, one binary: `programs NAME [ARGUMENTS]`. In those whose names end in `_wrong` comments
+// say which finding belongs to a line; those whose names end in `_right` do the same in order, and nothing is to be
+// found.
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -419,7 +420,8 @@ int looks_around_right(const Options&) {
 int is_killed(const Options& options) {
     std::atomic<int> steps{0};
     std::thread killer([&] {
-        while (steps < options.count) {}
+        while (steps < options.count) {
+        }
         kill(getpid(), SIGKILL);
     });
     cudaStream_t s = stream();
@@ -578,25 +580,43 @@ constexpr struct {
     const char* name;
     int (*run)(const Options&);
 } programs[] = {
-    PROGRAM(use_after_free_wrong),         PROGRAM(use_after_free_right),
-    PROGRAM(use_races_free_wrong),         PROGRAM(use_races_free_right),
-    PROGRAM(use_before_alloc_wrong),       PROGRAM(use_before_alloc_right),
-    PROGRAM(reset_races_work_wrong),       PROGRAM(reset_races_work_right),
-    PROGRAM(threads_in_order_right),       PROGRAM(double_free_wrong),
-    PROGRAM(double_free_right),            PROGRAM(use_after_fork_wrong),
-    PROGRAM(use_after_fork_right),         PROGRAM(fork_without_use_right),
-    PROGRAM(wait_in_capture_wrong),        PROGRAM(wait_in_capture_right),
-    PROGRAM(stale_pointer_in_graph_wrong), PROGRAM(stale_pointer_in_graph_right),
-    PROGRAM(graph_relaunch_wrong),         PROGRAM(graph_relaunch_right),
-    PROGRAM(leak_wrong),                   PROGRAM(leak_right),
-    PROGRAM(failed_launch_wrong),          PROGRAM(failed_launch_right),
-    PROGRAM(looks_around_right),           PROGRAM(ends),
+    PROGRAM(use_after_free_wrong),
+    PROGRAM(use_after_free_right),
+    PROGRAM(use_races_free_wrong),
+    PROGRAM(use_races_free_right),
+    PROGRAM(use_before_alloc_wrong),
+    PROGRAM(use_before_alloc_right),
+    PROGRAM(reset_races_work_wrong),
+    PROGRAM(reset_races_work_right),
+    PROGRAM(threads_in_order_right),
+    PROGRAM(double_free_wrong),
+    PROGRAM(double_free_right),
+    PROGRAM(use_after_fork_wrong),
+    PROGRAM(use_after_fork_right),
+    PROGRAM(fork_without_use_right),
+    PROGRAM(wait_in_capture_wrong),
+    PROGRAM(wait_in_capture_right),
+    PROGRAM(stale_pointer_in_graph_wrong),
+    PROGRAM(stale_pointer_in_graph_right),
+    PROGRAM(graph_relaunch_wrong),
+    PROGRAM(graph_relaunch_right),
+    PROGRAM(leak_wrong),
+    PROGRAM(leak_right),
+    PROGRAM(failed_launch_wrong),
+    PROGRAM(failed_launch_right),
+    PROGRAM(looks_around_right),
+    PROGRAM(ends),
     PROGRAM(is_killed),
-    PROGRAM(execs),                        PROGRAM(spawns),
-    PROGRAM(function_static_wrong),        PROGRAM(exit_handler_wrong),
-    PROGRAM(exit_handler_right),           PROGRAM(handles_come_back_right),
-    PROGRAM(stream_destroyed_twice_wrong), PROGRAM(event_destroyed_twice_wrong),
-    PROGRAM(static_destructor_wrong),      PROGRAM(no_cuda_right),
+    PROGRAM(execs),
+    PROGRAM(spawns),
+    PROGRAM(function_static_wrong),
+    PROGRAM(exit_handler_wrong),
+    PROGRAM(exit_handler_right),
+    PROGRAM(handles_come_back_right),
+    PROGRAM(stream_destroyed_twice_wrong),
+    PROGRAM(event_destroyed_twice_wrong),
+    PROGRAM(static_destructor_wrong),
+    PROGRAM(no_cuda_right),
 };
 
 }  // namespace

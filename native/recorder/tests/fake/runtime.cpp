@@ -1,5 +1,5 @@
-// The runtime: each function is a callback of the runtime domain around calls of the driver. The driver is loaded at the
-// first call, as the real runtime does it; programs do not link it.
+// The runtime: each function is a callback of the runtime domain around calls of the driver. The driver is loaded at
+// the first call, as the real runtime does it; programs do not link it.
 #include "runtime.hpp"
 
 #include <cstdio>
@@ -24,11 +24,13 @@ void* library() {
 }
 
 /// Calls a function of the driver by its name.
-template <class... Arguments> Status driver(const char* name, Arguments... arguments) {
+template <class... Arguments>
+Status driver(const char* name, Arguments... arguments) {
     return reinterpret_cast<Status (*)(Arguments...)>(dlsym(library(), name))(arguments...);
 }
 
-template <class Function> Function* internal(const char* name) {
+template <class Function>
+Function* internal(const char* name) {
     return reinterpret_cast<Function*>(dlsym(library(), name));
 }
 
@@ -105,7 +107,8 @@ cudaError_t cudaGetLastError() {
 }
 
 cudaError_t cudaDeviceSynchronize() {
-    return runtime_call(165, "cudaDeviceSynchronize", nullptr, [] { return driver("cuCtxSynchronize_v2", fake_current_context()); });
+    return runtime_call(165, "cudaDeviceSynchronize", nullptr,
+                        [] { return driver("cuCtxSynchronize_v2", fake_current_context()); });
 }
 
 cudaError_t cudaDeviceReset() {
@@ -113,22 +116,25 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaMalloc(void** address, std::size_t size) {
-    return runtime_call(20, "cudaMalloc", nullptr, [&] { return driver("cuMemAlloc_v2", address, size); }, address, size);
+    return runtime_call(
+        20, "cudaMalloc", nullptr, [&] { return driver("cuMemAlloc_v2", address, size); }, address, size);
 }
 
 cudaError_t cudaMallocManaged(void** address, std::size_t size, unsigned flags) {
-    return runtime_call(206, "cudaMallocManaged", nullptr, [&] { return driver("cuMemAllocManaged", address, size, flags); },
-                        address, size, flags);
+    return runtime_call(
+        206, "cudaMallocManaged", nullptr, [&] { return driver("cuMemAllocManaged", address, size, flags); }, address,
+        size, flags);
 }
 
 cudaError_t cudaMallocHost(void** address, std::size_t size) {
-    return runtime_call(25, "cudaMallocHost", nullptr, [&] { return driver("cuMemHostAlloc", address, size, 0u); }, address,
-                        size);
+    return runtime_call(
+        25, "cudaMallocHost", nullptr, [&] { return driver("cuMemHostAlloc", address, size, 0u); }, address, size);
 }
 
 cudaError_t cudaMallocAsync(void** address, std::size_t size, cudaStream_t stream) {
-    return runtime_call(373, "cudaMallocAsync", nullptr, [&] { return driver("cuMemAllocAsync", address, size, word(stream)); },
-                        address, size, stream);
+    return runtime_call(
+        373, "cudaMallocAsync", nullptr, [&] { return driver("cuMemAllocAsync", address, size, word(stream)); },
+        address, size, stream);
 }
 
 cudaError_t cudaFree(void* address) {
@@ -140,37 +146,49 @@ cudaError_t cudaFreeHost(void* address) {
 }
 
 cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
-    return runtime_call(375, "cudaFreeAsync", nullptr, [&] { return driver("cuMemFreeAsync", word(address), word(stream)); },
-                        address, stream);
+    return runtime_call(
+        375, "cudaFreeAsync", nullptr, [&] { return driver("cuMemFreeAsync", word(address), word(stream)); }, address,
+        stream);
 }
 
 cudaError_t cudaMemset(void* address, int value, std::size_t size) {
-    return runtime_call(49, "cudaMemset", nullptr, [&] {
-        return driver("cuMemsetD8_v2", word(address), static_cast<unsigned char>(value), size);
-    }, address, value, size);
+    return runtime_call(
+        49, "cudaMemset", nullptr,
+        [&] { return driver("cuMemsetD8_v2", word(address), static_cast<unsigned char>(value), size); }, address, value,
+        size);
 }
 
 cudaError_t cudaMemsetAsync(void* address, int value, std::size_t size, cudaStream_t stream) {
-    return runtime_call(51, "cudaMemsetAsync", nullptr, [&] {
-        return driver("cuMemsetD8Async", word(address), static_cast<unsigned char>(value), size, word(stream));
-    }, address, value, size, stream);
+    return runtime_call(
+        51, "cudaMemsetAsync", nullptr,
+        [&] { return driver("cuMemsetD8Async", word(address), static_cast<unsigned char>(value), size, word(stream)); },
+        address, value, size, stream);
 }
 
 cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind) {
-    return runtime_call(31, "cudaMemcpy", nullptr, [&] {
-        if (kind == cudaMemcpyHostToDevice) return driver("cuMemcpyHtoD_v2", word(destination), source, size);
-        if (kind == cudaMemcpyDeviceToHost) return driver("cuMemcpyDtoH_v2", destination, word(source), size);
-        return driver("cuMemcpyDtoD_v2", word(destination), word(source), size);
-    }, destination, source, size, kind);
+    return runtime_call(
+        31, "cudaMemcpy", nullptr,
+        [&] {
+            if (kind == cudaMemcpyHostToDevice) return driver("cuMemcpyHtoD_v2", word(destination), source, size);
+            if (kind == cudaMemcpyDeviceToHost) return driver("cuMemcpyDtoH_v2", destination, word(source), size);
+            return driver("cuMemcpyDtoD_v2", word(destination), word(source), size);
+        },
+        destination, source, size, kind);
 }
 
-cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind, cudaStream_t stream) {
-    return runtime_call(41, "cudaMemcpyAsync", nullptr, [&] {
-        const Word on = word(stream);
-        if (kind == cudaMemcpyHostToDevice) return driver("cuMemcpyHtoDAsync_v2", word(destination), source, size, on);
-        if (kind == cudaMemcpyDeviceToHost) return driver("cuMemcpyDtoHAsync_v2", destination, word(source), size, on);
-        return driver("cuMemcpyDtoDAsync_v2", word(destination), word(source), size, on);
-    }, destination, source, size, kind, stream);
+cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+    return runtime_call(
+        41, "cudaMemcpyAsync", nullptr,
+        [&] {
+            const Word on = word(stream);
+            if (kind == cudaMemcpyHostToDevice)
+                return driver("cuMemcpyHtoDAsync_v2", word(destination), source, size, on);
+            if (kind == cudaMemcpyDeviceToHost)
+                return driver("cuMemcpyDtoHAsync_v2", destination, word(source), size, on);
+            return driver("cuMemcpyDtoDAsync_v2", word(destination), word(source), size, on);
+        },
+        destination, source, size, kind, stream);
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
@@ -178,17 +196,19 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-    return runtime_call(198, "cudaStreamCreateWithFlags", nullptr, [&] { return driver("cuStreamCreate", stream, flags); },
-                        stream, flags);
+    return runtime_call(
+        198, "cudaStreamCreateWithFlags", nullptr, [&] { return driver("cuStreamCreate", stream, flags); }, stream,
+        flags);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    return runtime_call(201, "cudaStreamDestroy", nullptr, [&] { return driver("cuStreamDestroy_v2", word(stream)); }, stream);
+    return runtime_call(
+        201, "cudaStreamDestroy", nullptr, [&] { return driver("cuStreamDestroy_v2", word(stream)); }, stream);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    return runtime_call(131, "cudaStreamSynchronize", nullptr, [&] { return driver("cuStreamSynchronize", word(stream)); },
-                        stream);
+    return runtime_call(
+        131, "cudaStreamSynchronize", nullptr, [&] { return driver("cuStreamSynchronize", word(stream)); }, stream);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
@@ -196,8 +216,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    return runtime_call(147, "cudaStreamWaitEvent", nullptr,
-                        [&] { return driver("cuStreamWaitEvent", word(stream), word(event), flags); }, stream, event, flags);
+    return runtime_call(
+        147, "cudaStreamWaitEvent", nullptr,
+        [&] { return driver("cuStreamWaitEvent", word(stream), word(event), flags); }, stream, event, flags);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
@@ -205,54 +226,67 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    return runtime_call(136, "cudaEventDestroy", nullptr, [&] { return driver("cuEventDestroy_v2", word(event)); }, event);
+    return runtime_call(
+        136, "cudaEventDestroy", nullptr, [&] { return driver("cuEventDestroy_v2", word(event)); }, event);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    return runtime_call(135, "cudaEventRecord", nullptr, [&] { return driver("cuEventRecord", word(event), word(stream)); },
-                        event, stream);
+    return runtime_call(
+        135, "cudaEventRecord", nullptr, [&] { return driver("cuEventRecord", word(event), word(stream)); }, event,
+        stream);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    return runtime_call(137, "cudaEventSynchronize", nullptr, [&] { return driver("cuEventSynchronize", word(event)); }, event);
+    return runtime_call(
+        137, "cudaEventSynchronize", nullptr, [&] { return driver("cuEventSynchronize", word(event)); }, event);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
     return runtime_call(138, "cudaEventQuery", nullptr, [&] { return driver("cuEventQuery", word(event)); }, event);
 }
 
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, cudaStream_t stream) {
-    return runtime_call(211, "cudaLaunchKernel", static_cast<const Kernel*>(kernel)->mangled, [&] {
-        const Status status = driver("cuLaunchKernel", word(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                     static_cast<unsigned>(shared), word(stream), arguments, static_cast<void**>(nullptr));
-        return status == 1 ? 9 : status;
-    }, kernel, grid, block, arguments, shared, stream);
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
+                             cudaStream_t stream) {
+    return runtime_call(
+        211, "cudaLaunchKernel", static_cast<const Kernel*>(kernel)->mangled,
+        [&] {
+            const Status status =
+                driver("cuLaunchKernel", word(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                       static_cast<unsigned>(shared), word(stream), arguments, static_cast<void**>(nullptr));
+            return status == 1 ? 9 : status;
+        },
+        kernel, grid, block, arguments, shared, stream);
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user) {
-    return runtime_call(284, "cudaLaunchHostFunc", nullptr, [&] { return driver("cuLaunchHostFunc", word(stream), function, user); },
-                        stream, function, user);
+    return runtime_call(
+        284, "cudaLaunchHostFunc", nullptr, [&] { return driver("cuLaunchHostFunc", word(stream), function, user); },
+        stream, function, user);
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-    return runtime_call(315, "cudaStreamBeginCapture", nullptr,
-                        [&] { return driver("cuStreamBeginCapture_v2", word(stream), static_cast<int>(mode)); }, stream, mode);
+    return runtime_call(
+        315, "cudaStreamBeginCapture", nullptr,
+        [&] { return driver("cuStreamBeginCapture_v2", word(stream), static_cast<int>(mode)); }, stream, mode);
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-    return runtime_call(319, "cudaStreamEndCapture", nullptr, [&] { return driver("cuStreamEndCapture", word(stream), graph); },
-                        stream, graph);
+    return runtime_call(
+        319, "cudaStreamEndCapture", nullptr, [&] { return driver("cuStreamEndCapture", word(stream), graph); }, stream,
+        graph);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
-    return runtime_call(443, "cudaGraphInstantiate", nullptr,
-                        [&] { return driver("cuGraphInstantiateWithFlags", executable, word(graph), flags); }, executable,
-                        graph, flags);
+    return runtime_call(
+        443, "cudaGraphInstantiate", nullptr,
+        [&] { return driver("cuGraphInstantiateWithFlags", executable, word(graph), flags); }, executable, graph,
+        flags);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-    return runtime_call(311, "cudaGraphLaunch", nullptr, [&] { return driver("cuGraphLaunch", word(executable), word(stream)); },
-                        executable, stream);
+    return runtime_call(
+        311, "cudaGraphLaunch", nullptr, [&] { return driver("cuGraphLaunch", word(executable), word(stream)); },
+        executable, stream);
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -260,8 +294,9 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-    return runtime_call(313, "cudaGraphExecDestroy", nullptr, [&] { return driver("cuGraphExecDestroy", word(executable)); },
-                        executable);
+    return runtime_call(
+        313, "cudaGraphExecDestroy", nullptr, [&] { return driver("cuGraphExecDestroy", word(executable)); },
+        executable);
 }
 
 }  // extern "C"

@@ -41,7 +41,8 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream);
 cudaError_t cudaMemset(void* address, int value, std::size_t size);
 cudaError_t cudaMemsetAsync(void* address, int value, std::size_t size, cudaStream_t stream);
 cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind,
+                            cudaStream_t stream);
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
@@ -53,7 +54,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, cudaStream_t stream);
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
+                             cudaStream_t stream);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
@@ -67,13 +69,15 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 namespace fake {
 
 /// The values of a launch, and pointers to them.
-template <class... Values> class LaunchValues {
+template <class... Values>
+class LaunchValues {
 public:
     explicit LaunchValues(Values... values) { ((pointers_[count_++] = keep(values)), ...); }
     void** pointers() { return pointers_; }
 
 private:
-    template <class Value> void* keep(const Value& value) {
+    template <class Value>
+    void* keep(const Value& value) {
         void* place = words_[count_];
         std::memcpy(place, &value, sizeof value);
         return place;

@@ -19,7 +19,8 @@ SeenCall::SeenCall(abi::Domain domain, std::uint32_t id, const char* name, const
     : domain_(domain), id_(id) {
     call_.function_name = name;
     call_.parameters = parameters;
-    call_.symbol = symbol != nullptr ? symbol : reinterpret_cast<const char*>(std::uintptr_t{0x11});  // garbage, as measured
+    call_.symbol =
+        symbol != nullptr ? symbol : reinterpret_cast<const char*>(std::uintptr_t{0x11});  // garbage, as measured
     call_.correlation_data = &correlation_data_;
     call_.correlation = ++correlations;
     fire(abi::CallbackSite::enter, nullptr);

@@ -21,13 +21,15 @@ struct Tool {
 };
 
 /// A parameter structure: the arguments of a call as C lays out a structure of them.
-template <class... Arguments> class Parameters {
+template <class... Arguments>
+class Parameters {
 public:
     explicit Parameters(Arguments... arguments) { (add(arguments), ...); }
     [[nodiscard]] const void* data() const { return bytes_; }
 
 private:
-    template <class Argument> void add(const Argument& argument) {
+    template <class Argument>
+    void add(const Argument& argument) {
         at_ = (at_ + alignof(Argument) - 1) / alignof(Argument) * alignof(Argument);
         std::memcpy(bytes_ + at_, &argument, sizeof argument);
         at_ += sizeof argument;

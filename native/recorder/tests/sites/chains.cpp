@@ -186,7 +186,7 @@ int main(int count, char** arguments) {
     for (std::thread& thread : threads) thread.join();
     signal(SIGUSR1, handler);
     raise(SIGUSR1);
-    struct sigaction action {};
+    struct sigaction action{};
     static char alternate[65536];
     const stack_t stack{alternate, 0, sizeof alternate};
     sigaltstack(&stack, nullptr);

@@ -29,8 +29,8 @@ std::vector<std::uint64_t> block(std::uint64_t version, std::uint64_t free_threa
     };
     group(1000, 3, {11, 12});
     group(3000, shape.interpreter, {21, 22, 23, 24, 25});
-    group(400, 9, {8, 16, 24, 72, 88});            // thread: frame at 72
-    group(96, shape.frame, {8, 0, 56, 80, 74});    // previous, code, instruction, local variables, owner
+    group(400, 9, {8, 16, 24, 72, 88});          // thread: frame at 72
+    group(96, shape.frame, {8, 0, 56, 80, 74});  // previous, code, instruction, local variables, owner
     group(208, shape.code, {112, 120, 128, 136, 68, 52, 96, 104, 200});
     group(16, 2, {8});
     group(400, 4, {24, 88, 168});

@@ -43,7 +43,8 @@ public:
     std::vector<std::pair<std::string, std::string>> modules{{"", ""}};
 
 private:
-    template <class T> static std::uint32_t intern(std::vector<T>& all, const T& value) {
+    template <class T>
+    static std::uint32_t intern(std::vector<T>& all, const T& value) {
         for (std::size_t index = 1; index < all.size(); ++index)
             if (all[index] == value) return static_cast<std::uint32_t>(index);
         all.push_back(value);
