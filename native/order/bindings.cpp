@@ -39,8 +39,8 @@ nb::list fact_tuples(const Engine& engine) {
             related.append(
                 nb::make_tuple(number(fact.related[i].role), operation_tuple(engine, fact.related[i].operation)));
         }
-        list.append(nb::make_tuple(fact.code, number(fact.variant), operation_tuple(engine, fact.operation), related,
-                                   allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed,
+        list.append(nb::make_tuple(number(fact.code), number(fact.variant), operation_tuple(engine, fact.operation),
+                                   related, allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed,
                                    fact.may_be_equal, fact.unseen, fact.count, fact.cost));
     }
     return list;

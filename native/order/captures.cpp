@@ -93,7 +93,7 @@ void Engine::judge_capture(const Slot& slot, Process& process, Operation& operat
             stream != none) {
             operation.stream_name = streams_[stream]->name;
         }
-        Fact fact(302, variant_of(operation), operation);
+        Fact fact(RuleCode::ILLEGAL_DURING_CAPTURE, variant_of(operation), operation);
         if (found != nullptr) fact.with(RelatedRole::CREATE, found->begin);
         fact.assumed = operation.assumed();
         report(fact);
@@ -103,7 +103,7 @@ void Engine::judge_capture(const Slot& slot, Process& process, Operation& operat
 
 void Engine::report_restriction(const Process& process, FactVariant variant, std::uint64_t graph,
                                 const Operation& operation) {
-    Fact fact(306, variant, operation);
+    Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, variant, operation);
     const std::uint32_t index = process.graph_execs.find(graph);
     if (index != none && graph != 0) {
         const GraphExec& exec = *execs_[index];
@@ -136,7 +136,8 @@ void Engine::announce_graph_free(Process& process, const Operation& operation, s
         return;  // why is not known
     if (allocation.marks.free_reported) return;
     allocation.marks.free_reported = true;
-    Fact fact(306, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD, operation);
+    Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD,
+              operation);
     fact.with(RelatedRole::ALLOC, allocation.made);
     if (at != none) fact.with(RelatedRole::FREE, graph_memory_[at].announced_free);
     fact.allocation = describe(allocation);

@@ -96,7 +96,7 @@ void Engine::report_churn() {
     constexpr std::uint64_t fewest = 4;
     for (const Churn::Pair& pair : churn_.pairs()) {
         if (pair.rounds < fewest || !pair.each_turn_waits()) continue;
-        Fact fact(502, FactVariant::CHURN, pair.made);
+        Fact fact(RuleCode::ALLOCATION_CHURN, FactVariant::CHURN, pair.made);
         fact.with(RelatedRole::ALLOC, pair.made).with(RelatedRole::FREE, pair.freed).with(RelatedRole::USE, pair.work);
         if (pair.wait.sequence != 0) fact.with(RelatedRole::SYNC, pair.wait);
         fact.allocation = pair.allocation;

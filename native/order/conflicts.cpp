@@ -93,7 +93,7 @@ Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operati
         each->flags =
             static_cast<std::uint8_t>(found == Conflict::sure ? each->flags | touches_bit : each->flags & ~touches_bit);
     }
-    Fact fact(109,
+    Fact fact(RuleCode::UNORDERED_CONFLICT,
               writes(later) && writes(earlier) ? FactVariant::CONFLICT_WRITE_WRITE : FactVariant::CONFLICT_READ_WRITE,
               later);
     fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, earlier);

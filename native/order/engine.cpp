@@ -296,9 +296,9 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     switch (kind) {
         case NOT_UNDERSTOOD:
             process.blind = true;
-            report(Fact(603, FactVariant::NONE, operation));
+            report(Fact(RuleCode::NOT_UNDERSTOOD, FactVariant::NONE, operation));
             return;
-        case MALFORMED_CALL: report(Fact(602, FactVariant::NONE, operation)); return;
+        case MALFORMED_CALL: report(Fact(RuleCode::MALFORMED_CALL, FactVariant::NONE, operation)); return;
         case FREE: release(slot, thread, process, operation); return;
         case GRAPH_LAUNCH: graph_launch(slot, thread, process, operation); return;
         case THREAD_START: return;
@@ -309,7 +309,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
             if (process.main_begun) return;
             process.main_begun = true;
             process.whole = !process.initialised && !process.blind && begins_at_ == 0;
-            for (const Operation& early : process.before_main) report(Fact(207, FactVariant::BEFORE_MAIN, early));
+            for (const Operation& early : process.before_main)
+                report(Fact(RuleCode::CALL_OUTSIDE_MAIN, FactVariant::BEFORE_MAIN, early));
             process.before_main.clear();
             return;
         case MAIN_END: process.main_ended = process.main_begun; return;
@@ -392,7 +393,7 @@ void Engine::finish() {
     report_churn();
     for (const Waits::Site& site : waits_.sites()) {
         if (site.needed) continue;
-        Fact fact(504, FactVariant::DOMINATED, site.first);
+        Fact fact(RuleCode::REDUNDANT_SYNC, FactVariant::DOMINATED, site.first);
         if (site.has_record) fact.with(RelatedRole::RECORD, site.record);
         fact.count = site.instances;
         report(fact);

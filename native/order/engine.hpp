@@ -29,7 +29,7 @@ struct Unmet {
 enum class Verdict : std::uint8_t { contract, run, unseen, observed, unordered };
 
 /// The rule that a use which is not ordered before such a free breaks, and how the fact is called.
-std::uint16_t free_code(FreeClass family);
+RuleCode free_code(FreeClass family);
 FactVariant free_variant(FreeClass family);
 
 class Engine {

@@ -19,7 +19,7 @@ bool same_places(const Fact& left, const Fact& right) {
 }
 
 std::uint64_t key_of(const Fact& fact) {
-    std::uint64_t key = spread(std::uint64_t{fact.code} << 40 |
+    std::uint64_t key = spread(std::uint64_t{static_cast<std::uint16_t>(fact.code)} << 40 |
                                std::uint64_t{static_cast<std::uint8_t>(fact.variant)} << 32 | fact.operation.site);
     key = spread(key ^ (std::uint64_t{fact.operation.api} << 32 | fact.allocation.site));
     for (std::uint8_t i = 0; i < fact.related_count; ++i) {

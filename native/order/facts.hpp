@@ -27,7 +27,7 @@ struct AllocationFact {
 };
 
 struct Fact {
-    std::uint16_t code = 0;
+    RuleCode code{};
     FactVariant variant = FactVariant::NONE;
     EdgeClass rests_on = EdgeClass::CONTRACT;
     bool assumed = false;
@@ -40,7 +40,7 @@ struct Fact {
     std::uint64_t count = 1;
     std::uint64_t cost = 0;
 
-    Fact(std::uint16_t code_, FactVariant variant_, const Operation& operation_)
+    Fact(RuleCode code_, FactVariant variant_, const Operation& operation_)
         : code(code_), variant(variant_), operation(operation_) {}
 
     /// Adds a related operation; what does not fit is left out, for the first ones say enough.

@@ -68,7 +68,7 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& proc
                            bool failed) {
     if (operation.kind == OperationKind::CALL && slot.detail == static_cast<std::uint8_t>(CallClass::UNREAD)) {
         // Whoever wrote the trace has seen all of the program: nobody looks at the status, whatever it is.
-        Fact fact(601, FactVariant::UNCHECKED, operation);
+        Fact fact(RuleCode::UNCHECKED_FAILURE, FactVariant::UNCHECKED, operation);
         fact.assumed = operation.assumed();
         report(fact);
         thread.failure = {};
@@ -92,7 +92,7 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& proc
             thread.failure = {};
             thread.failure_said = 0;
         } else if (!elsewhere && (goes_on(operation.kind) || (operation.kind == OperationKind::ALLOC && !retries))) {
-            Fact fact(601, FactVariant::UNCHECKED, thread.failure);
+            Fact fact(RuleCode::UNCHECKED_FAILURE, FactVariant::UNCHECKED, thread.failure);
             fact.with(RelatedRole::USE, operation);
             fact.assumed = thread.failure.assumed() || operation.assumed();
             report(fact);

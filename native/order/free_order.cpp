@@ -3,15 +3,15 @@
 
 namespace streamsan::order {
 
-std::uint16_t free_code(FreeClass family) {
+RuleCode free_code(FreeClass family) {
     switch (family) {
         case FreeClass::UNMAP:
-        case FreeClass::IPC_CLOSE: return 104;
+        case FreeClass::IPC_CLOSE: return RuleCode::UNMAPPED_IN_USE;
         case FreeClass::PINNED:
         case FreeClass::UNREGISTER:
         case FreeClass::HOST_HEAP:
-        case FreeClass::HOST_SCOPE: return 108;
-        default: return 102;
+        case FreeClass::HOST_SCOPE: return RuleCode::HOST_BUFFER_IN_FLIGHT;
+        default: return RuleCode::USE_RACES_FREE;
     }
 }
 
@@ -127,7 +127,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     }
     if (observed.any || stray_observed.any) {
         Found& found = observed.any ? observed : stray_observed;
-        found.fact.code = 107;
+        found.fact.code = RuleCode::RELIES_ON_IMPLICIT_SYNC;
         found.fact.rests_on = EdgeClass::OBSERVED;
         found.fact.assumed = found.assumed;
         report(found.fact);

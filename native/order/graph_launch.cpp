@@ -121,7 +121,8 @@ void Engine::report_stale(Process& process, GraphExec& exec, const Operation& op
     std::vector<Stale> stale = std::move(exec.stale);
     exec.stale.clear();
     for (const Stale& each : stale) {
-        Fact fact(303, each.reset ? FactVariant::STALE_RESET : FactVariant::STALE_FREED, operation);
+        Fact fact(RuleCode::GRAPH_STALE_POINTER, each.reset ? FactVariant::STALE_RESET : FactVariant::STALE_FREED,
+                  operation);
         fact.with(RelatedRole::ALLOC, each.made).with(each.reset ? RelatedRole::RESET : RelatedRole::FREE, each.freed);
         fact.with(RelatedRole::USE, each.node).with(RelatedRole::CREATE, exec.made);
         fact.allocation = each.allocation;

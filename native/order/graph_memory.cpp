@@ -97,7 +97,7 @@ void Engine::claim_memory(Process& process, std::uint32_t index) {
 }
 
 void Engine::report_inside(const Allocation& allocation, const Operation& node, const Operation* free) {
-    Fact fact(304, FactVariant::GRAPH_INSIDE, node);
+    Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_INSIDE, node);
     fact.with(RelatedRole::ALLOC, allocation.made);
     if (free != nullptr) fact.with(RelatedRole::FREE, *free);
     fact.allocation = describe(allocation);
@@ -115,7 +115,7 @@ void Engine::judge_relaunch(Process& process, GraphExec& exec, const Operation& 
         GraphMemory& memory = graph_memory_[at];
         if (memory.may_be_freed_inside || !graph_memory_alive(process, memory)) continue;
         const Allocation& allocation = process.allocations[memory.allocation];
-        Fact fact(301, FactVariant::NONE, operation);
+        Fact fact(RuleCode::GRAPH_RELAUNCH_UNFREED, FactVariant::NONE, operation);
         fact.with(RelatedRole::ALLOC, allocation.made)
             .with(RelatedRole::USE, exec.last.operation)
             .with(RelatedRole::CREATE, exec.made);
@@ -155,7 +155,7 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
             (exec == nullptr || exec->launches == 0) && process.opaque_version != memory.opaque_version;
         if (memory.not_alive_said || launched_unseen) return false;
         memory.not_alive_said = !(recording_ && operation.assumed());
-        Fact fact(304, FactVariant::GRAPH_NOT_ALIVE, operation);
+        Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_NOT_ALIVE, operation);
         fact.with(RelatedRole::ALLOC, allocation.made);
         if (exec != nullptr && exec->launches != 0) fact.with(RelatedRole::FREE, memory.free_node);
         fact.allocation = describe(allocation);
@@ -173,7 +173,7 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
         return true;
     if (allocation.marks.use_reported) return true;
     allocation.marks.use_reported = !(recording_ && operation.assumed());
-    Fact fact(304, variant, operation);
+    Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, variant, operation);
     fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, exec->last.operation);
     fact.allocation = describe(allocation);
     fact.unseen = order == Verdict::unseen;
@@ -216,7 +216,7 @@ void Engine::take_back_memory(Process& process, GraphExec& exec, const Stream& s
             require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
             if (order != Verdict::unordered || allocation.marks.use_reported) return;
             allocation.marks.use_reported = true;
-            Fact fact(304, FactVariant::GRAPH_FREE, operation);
+            Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_FREE, operation);
             fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
             fact.allocation = describe(allocation);
             fact.assumed = operation.assumed() || use.operation.assumed() || stream.assumed ||
@@ -288,7 +288,8 @@ void Engine::report_graph_leaks(Process& process, const Operation& operation, bo
         const bool unfreed = at_exit && !memory.freed_ever && !exec.auto_free;
         if (!survives && !unfreed) continue;
         memory.said = true;
-        Fact fact(survives ? 402 : 305, survives ? FactVariant::SURVIVES_GRAPH : FactVariant::NO_FREE, allocation.made);
+        Fact fact(survives ? RuleCode::GRAPH_MEMORY_LEAK : RuleCode::UNBALANCED_ALLOCATION,
+                  survives ? FactVariant::SURVIVES_GRAPH : FactVariant::NO_FREE, allocation.made);
         fact.with(RelatedRole::ALLOC, allocation.made)
             .with(RelatedRole::USE, survives ? exec.last.operation : exec.first_launch);
         if (survives) {

@@ -30,7 +30,7 @@ void Engine::context_create(const Slot& slot, Thread&, Process& process, const O
 
 bool Engine::dead_context(const Context& context, const Operation& operation) {
     if (!context.dead) return false;
-    Fact fact(205, FactVariant::STALE_CONTEXT, operation);
+    Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_CONTEXT, operation);
     fact.with(RelatedRole::CREATE, context.made).with(RelatedRole::DESTROY, context.ended);
     fact.assumed = operation.assumed();
     report(fact);
@@ -140,7 +140,7 @@ bool Engine::live_handle(const Slot& slot, const Process& process, const Operati
     // Pools belong to no context: a reset leaves them, and their memory, alone.
     const std::uint32_t index = process.handles.find(handle_key(slot));
     if (index == none || handles_[index].alive) return true;
-    Fact fact(205, FactVariant::STALE_OTHER, operation);
+    Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_OTHER, operation);
     if (handles_[index].made.kind != OperationKind{}) fact.with(RelatedRole::CREATE, handles_[index].made);
     fact.with(RelatedRole::DESTROY, handles_[index].destroyed);
     fact.assumed = operation.assumed();
@@ -195,8 +195,8 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
 bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const Operation& operation, bool at_exit) {
     const Context& context = *contexts_[context_index];
     const Clock& known = timeline(thread).clock;
-    Fact work(106, at_exit ? FactVariant::AT_EXIT : FactVariant::PENDING_WORK, operation);
-    Fact frees(106, FactVariant::PENDING_FREE, operation);
+    Fact work(RuleCode::RESET_RACES_WORK, at_exit ? FactVariant::AT_EXIT : FactVariant::PENDING_WORK, operation);
+    Fact frees(RuleCode::RESET_RACES_WORK, FactVariant::PENDING_FREE, operation);
     work.assumed = frees.assumed = true;
     const auto look = [&](const Placed& pending, RelatedRole role, Fact& fact) {
         if (known.knows(pending.epoch, contract)) return;
@@ -232,7 +232,7 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
     if (at_exit) return false;
     const auto may_run = [&](Epoch call, const Operation& by) {
         if (known.knows(call, credited)) return false;
-        Fact fact(106, FactVariant::OTHER_THREAD, operation);
+        Fact fact(RuleCode::RESET_RACES_WORK, FactVariant::OTHER_THREAD, operation);
         fact.with(RelatedRole::USE, by);
         report(fact);
         return true;
@@ -268,7 +268,7 @@ void Engine::report_leak(Allocation& allocation, FactVariant variant, const Oper
     allocation.marks.lost = true;
     // The main operation is the allocation: that is what has no free.
     const bool iteration = variant == FactVariant::LOST_ITERATION;
-    Fact fact(iteration ? 305 : 401, variant, allocation.made);
+    Fact fact(iteration ? RuleCode::UNBALANCED_ALLOCATION : RuleCode::LEAK, variant, allocation.made);
     const bool lost = iteration || variant == FactVariant::LOST_SCOPE;
     fact.with(RelatedRole::ALLOC, allocation.made).with(lost ? RelatedRole::OTHER : RelatedRole::RESET, operation);
     fact.allocation = describe(allocation);

@@ -174,7 +174,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
     if (may_wait) note_round(process, allocation, operation, nanoseconds(slot.duration));
     const bool ordered = judge_order(process, allocation, family, host.clock, nullptr, operation);
     if (ordered && stream_ordered && family == FreeClass::DEVICE && !allocation.marks.assumed) {
-        Fact fact(206, FactVariant::NONE, operation);
+        Fact fact(RuleCode::ORDER_DROPPING_FREE, FactVariant::NONE, operation);
         fact.with(RelatedRole::ALLOC, allocation.made);
         fact.allocation = describe(allocation);
         fact.assumed = operation.assumed();
@@ -205,7 +205,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
         const bool sure =
             recording_ ? slot.status != 0 && slot.status != status_unknown : process.whole && !process.blind;
         if (known_families && sure && !operation.assumed()) {
-            report(Fact(202, FactVariant::UNKNOWN_ADDRESS, operation));
+            report(Fact(RuleCode::INVALID_FREE, FactVariant::UNKNOWN_ADDRESS, operation));
         }
         return false;
     }
@@ -218,7 +218,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
         // The pointer was made for an earlier owner of the address: the call frees the memory of the present one
         // (W-03).
         if (!allocation.marks.free_reported) {
-            Fact fact(201, FactVariant::RECYCLED, operation);
+            Fact fact(RuleCode::DOUBLE_FREE, FactVariant::RECYCLED, operation);
             if (const Previous* previous = process.allocations.previous(index); previous != nullptr) {
                 fact.with(RelatedRole::ALLOC, previous->made).with(RelatedRole::FREE, previous->freed);
             }
@@ -242,7 +242,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
     if (slot.address != allocation.base && family != FreeClass::UNMAP && !host_memory_only &&
         !(family == FreeClass::UNREGISTER && allocation.marks.registered)) {
         if (!allocation.marks.free_reported && !taken) {
-            Fact fact(202, FactVariant::INTERIOR, operation);
+            Fact fact(RuleCode::INVALID_FREE, FactVariant::INTERIOR, operation);
             fact.with(RelatedRole::ALLOC, allocation.made);
             fact.allocation = describe(allocation);
             fact.assumed = operation.assumed() || allocation.marks.assumed;
@@ -259,7 +259,8 @@ void Engine::judge_second_free(Thread& thread, Allocation& allocation, const Ope
     if (allocation.marks.free_reported || pageable(allocation.kind)) return;
     const bool reset = allocation.freed_by == ended_by_reset;
     // Of a pointer whose context is gone: it is the pointer that is stale, nobody freed it before.
-    Fact fact(reset ? 101 : 201, reset ? FactVariant::AFTER_FREE : FactVariant::SAME_POINTER, operation);
+    Fact fact(reset ? RuleCode::USE_AFTER_FREE : RuleCode::DOUBLE_FREE,
+              reset ? FactVariant::AFTER_FREE : FactVariant::SAME_POINTER, operation);
     fact.with(RelatedRole::ALLOC, allocation.made)
         .with(reset ? RelatedRole::RESET : RelatedRole::FREE, allocation.uses[0].operation);
     fact.allocation = describe(allocation);
@@ -278,7 +279,8 @@ bool Engine::judge_family(Allocation& allocation, FreeClass family, const Operat
     }
     if (fault == FactVariant::NONE) return true;
     if (!allocation.marks.free_reported) {
-        Fact fact(fault == FactVariant::SAME_POINTER ? 201 : 202, fault, operation);
+        Fact fact(fault == FactVariant::SAME_POINTER ? RuleCode::DOUBLE_FREE : RuleCode::INVALID_FREE, fault,
+                  operation);
         fact.with(RelatedRole::ALLOC, allocation.made);
         fact.allocation = describe(allocation);
         fact.assumed = operation.assumed() || allocation.marks.assumed;
@@ -299,7 +301,8 @@ void Engine::judge_owner(Thread& thread, Process& process, const Allocation& all
     const Context& owner = *contexts_[allocation.context];
     const Context& here = *contexts_[current];
     const bool created = owner.kind == ContextKind::CREATED || here.kind == ContextKind::CREATED;
-    Fact fact(203, created ? FactVariant::FOREIGN_CREATED : FactVariant::FOREIGN_PRIMARY, operation);
+    Fact fact(RuleCode::FOREIGN_CONTEXT_FREE, created ? FactVariant::FOREIGN_CREATED : FactVariant::FOREIGN_PRIMARY,
+              operation);
     fact.with(RelatedRole::ALLOC, allocation.made);
     fact.allocation = describe(allocation);
     fact.assumed = owner.assumed || here.assumed || allocation.marks.assumed || operation.assumed();
@@ -324,7 +327,7 @@ void Engine::judge_blocking(const Slot& slot, Thread& thread, const Allocation& 
     }
     if (pending == nullptr) return;
     const auto family = static_cast<FreeClass>(slot.detail);
-    Fact fact(501, free_variant(family), operation);
+    Fact fact(RuleCode::BLOCKING_FREE, free_variant(family), operation);
     fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, pending->operation);
     fact.allocation = describe(allocation);
     fact.assumed = operation.assumed() || allocation.marks.assumed || pending->operation.assumed();

@@ -12,7 +12,8 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
     if (process.forked && !process.fork_reported && shows_fork(slot, process)) {
         process.fork_reported = true;
         process.silenced = process.forked_from_initialised;
-        Fact fact(204, process.silenced ? FactVariant::CHILD_OF_INITIALISED : FactVariant::CHILD_OF_FRESH, operation);
+        Fact fact(RuleCode::USE_AFTER_FORK,
+                  process.silenced ? FactVariant::CHILD_OF_INITIALISED : FactVariant::CHILD_OF_FRESH, operation);
         fact.with(RelatedRole::FORK, process.fork);
         fact.assumed = operation.assumed();
         report(fact);
@@ -44,7 +45,8 @@ bool Engine::shows_fork(const Slot& slot, const Process& process) const {
 void Engine::note_main(Process& process, const Operation& operation) {
     if ((operation.flags & outside) != 0 || process.main_ended) {
         const bool after = process.main_ended || process.main_begun;
-        report(Fact(207, after ? FactVariant::AFTER_MAIN : FactVariant::BEFORE_MAIN, operation));
+        report(
+            Fact(RuleCode::CALL_OUTSIDE_MAIN, after ? FactVariant::AFTER_MAIN : FactVariant::BEFORE_MAIN, operation));
         return;
     }
     // Whether this is before main is known only when main begins, if it ever does.

@@ -168,7 +168,7 @@ std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Proc
         return introduced;
     }
     const Stream& stream = *streams_[index];
-    Fact fact(205, FactVariant::STALE_STREAM, operation);
+    Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_STREAM, operation);
     fact.operation.stream_name = stream.name;
     fact.with(RelatedRole::CREATE, stream.made).with(RelatedRole::DESTROY, stream.destroyed);
     fact.assumed = stream.assumed || operation.assumed();

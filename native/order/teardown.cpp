@@ -71,7 +71,7 @@ void Engine::witness_teardown(Teardown& teardown, Thread& other, const Operation
     other.orphaned = true;
     if (teardown.said) return;
     teardown.said = true;
-    Fact fact(106, FactVariant::OTHER_THREAD, teardown.operation);
+    Fact fact(RuleCode::RESET_RACES_WORK, FactVariant::OTHER_THREAD, teardown.operation);
     fact.with(RelatedRole::USE, call);
     report(fact);
 }
@@ -83,7 +83,7 @@ void Engine::judge_late_call(const Thread& thread, Process& process, const Opera
         if (each.said || each.operation.thread == operation.thread || each.context != current) continue;
         if (timeline(thread).clock.knows(each.at, credited)) continue;
         each.said = true;
-        Fact fact(106, FactVariant::OTHER_THREAD, each.operation);
+        Fact fact(RuleCode::RESET_RACES_WORK, FactVariant::OTHER_THREAD, each.operation);
         fact.with(RelatedRole::USE, operation);
         fact.assumed = operation.assumed();
         report(fact);

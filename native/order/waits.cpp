@@ -31,7 +31,7 @@ std::uint32_t Engine::event_of(std::uint64_t handle, Process& process, Thread& t
     const Event& event = *events_[index];
     const Context& context = *contexts_[event.context];
     if (event.alive && event.context_epoch == context.epoch && !context.dead) return index;
-    Fact fact(205, FactVariant::STALE_EVENT, operation);
+    Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_EVENT, operation);
     fact.with(RelatedRole::CREATE, event.made)
         .with(RelatedRole::DESTROY, event.alive ? context.ended : event.destroyed);
     fact.assumed = !event.created || operation.assumed();

@@ -164,7 +164,7 @@ void Engine::use_stale(std::uint32_t index, const Placed& use) {
     Allocation& allocation = process.allocations[index];
     if (previous == nullptr || allocation.marks.use_reported) return;
     allocation.marks.use_reported = !(recording_ && use.operation.assumed());
-    Fact fact(101, FactVariant::AFTER_FREE, use.operation);
+    Fact fact(RuleCode::USE_AFTER_FREE, FactVariant::AFTER_FREE, use.operation);
     fact.with(RelatedRole::ALLOC, previous->made)
         .with(RelatedRole::FREE, previous->freed)
         .with(RelatedRole::OWNER, allocation.made);
@@ -201,7 +201,8 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
         report(fact);
         return;
     }
-    Fact fact(101, asynchronous ? FactVariant::AFTER_ASYNC_FREE : FactVariant::AFTER_FREE, use.operation);
+    Fact fact(RuleCode::USE_AFTER_FREE, asynchronous ? FactVariant::AFTER_ASYNC_FREE : FactVariant::AFTER_FREE,
+              use.operation);
     fact.with(RelatedRole::ALLOC, allocation.made)
         .with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
     fact.allocation = describe(allocation);
@@ -245,7 +246,8 @@ bool Engine::check_after_alloc(const Process& process, const Allocation& allocat
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
     const Verdict order = verdict(clock, allocation.made_at);
     if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return true;
-    Fact fact(order == Verdict::observed ? 107 : 103, FactVariant::NONE, use.operation);
+    Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::USE_BEFORE_ALLOC,
+              FactVariant::NONE, use.operation);
     fact.with(RelatedRole::ALLOC, allocation.made);
     fact.allocation = describe(allocation);
     fact.unseen = order == Verdict::unseen;
@@ -312,8 +314,8 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         if (!host_side(allocation.kind) || !bulk) return;
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
-        Fact fact(order == Verdict::observed ? 107 : 108, reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE,
-                  operation);
+        Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::HOST_BUFFER_IN_FLIGHT,
+                  reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation);
         fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
         fact.allocation = describe(allocation);
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
