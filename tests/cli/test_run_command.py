@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,20 @@ def test_a_machine_without_a_driver_is_one_line_and_the_program_runs(tmp_path: P
     assert done.stderr == "streamsan: nothing is recorded: no CUDA driver (libcuda.so.1) on this machine\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
 def test_death_by_a_signal_is_passed_on(number: signal.Signals, tmp_path: Path) -> None:
     assert run(tmp_path, "--", "sh", "-c", f"kill -{int(number)} $$").returncode == -number
+
+
+@pytest.mark.parametrize(("disposition", "status"), [(signal.SIG_DFL, -signal.SIGINT), (signal.SIG_IGN, 0)])
+def test_an_interrupt_ends_the_program_unless_the_caller_ignores_it(
+    disposition: signal.Handlers, status: int, tmp_path: Path
+) -> None:
+    program = ["sh", "-c", "kill -INT $$"]
+    for command in (program, [sys.executable, "-m", "streamsan", "run", "--", *program]):
+        environment = machine_without_driver(tmp_path)
+        caller = partial(signal.signal, signal.SIGINT, disposition)
+        assert subprocess.run(command, env=environment, preexec_fn=caller, timeout=SECONDS).returncode == status
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
@@ -142,6 +154,37 @@ def test_a_request_to_end_reaches_the_program(tmp_path: Path) -> None:
         process.send_signal(number)
         assert process.stdout.read() == "asked\n"
         assert process.wait(SECONDS) == 9
+
+
+def test_a_request_that_another_thread_takes_reaches_the_program() -> None:
+    # Python runs handlers in the main thread, which waits in the system and sees nothing of this signal.
+    caller = """
+import signal, sys, threading
+from streamsan.cli.program import run_program
+latch = threading.Event()
+threading.Thread(target=latch.wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGCHLD), signal.set_wakeup_fd(-1)
+status = run_program(sys.executable, [sys.executable, "-c", sys.argv[1]], lambda process: {})
+assert before == (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGCHLD), signal.set_wakeup_fd(-1))
+sys.exit(status)
+"""
+    program = (
+        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); print('ready', flush=True); "
+        "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}); signal.pause()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", caller, program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    assert process.wait(SECONDS) == 9
+
+
+def test_a_caller_that_ignores_its_children(tmp_path: Path) -> None:
+    caller = partial(signal.signal, signal.SIGCHLD, signal.SIG_IGN)
+    command = [sys.executable, "-m", "streamsan", "run", "--", "sh", "-c", "exit 3"]
+    done = subprocess.Popen(command, env=machine_without_driver(tmp_path), preexec_fn=caller)
+    assert done.wait(SECONDS) == 3
 
 
 def test_ctrl_c_is_the_programs(tmp_path: Path) -> None:

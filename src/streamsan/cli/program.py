@@ -7,8 +7,8 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -57,41 +57,67 @@ def run_program(path: str, arguments: Sequence[str], environment: Environment, o
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    told, tell = os.pipe()  # closed by a successful exec, else it carries the reason
-    before: dict[signal.Signals, Any] = {}
-    child = 0
-
-    def pass_on(received: int, frame: FrameType | None) -> None:
-        if child:
-            with suppress(ProcessLookupError):
-                os.kill(child, received)
-
-    every = signal.pthread_sigmask(signal.SIG_BLOCK, {*_LEFT_TO_THE_PROGRAM, *_PASSED_ON})
-    try:
-        for number in (*_LEFT_TO_THE_PROGRAM, *_PASSED_ON):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, signal.SIG_IGN if number in _LEFT_TO_THE_PROGRAM else pass_on)
-        child = os.fork()
-        if child == 0:
-            _become(path, arguments, environment, tell, list(before), every, output)
-        signal.pthread_sigmask(signal.SIG_SETMASK, every)
-        os.close(tell)
-        tell = -1
+    with _signals_as_bytes() as (arrived, before, mask):
+        told, tell = os.pipe()  # closed by a successful exec, else it carries the reason
+        try:
+            # None may arrive between the fork and the exec: the child would handle it as we do.
+            signal.pthread_sigmask(signal.SIG_BLOCK, before)
+            child = os.fork()
+            if child == 0:
+                _become(path, arguments, environment, tell, before, mask, output)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask - {signal.SIGCHLD})
+            os.close(tell)
         with os.fdopen(told, "rb") as answer:
-            told = -1
             reason = answer.read()
-        _, ended = os.waitpid(child, 0)
-        child = 0
-        if reason:
-            raise OSError(int(reason), os.strerror(int(reason)), path)
-        return os.waitstatus_to_exitcode(ended)
+        status = _wait(child, arrived)
+    if reason:
+        raise OSError(int(reason), os.strerror(int(reason)), path)
+    return status
+
+
+@contextmanager
+def _signals_as_bytes() -> Iterator[tuple[int, Mapping[signal.Signals, Any], set[int]]]:
+    """Let each signal that is passed on, and SIGCHLD, arrive as a byte in a pipe.
+
+    Yields the descriptor to read, the handlers before by signal, and the mask before. A handler in Python would run too
+    late: if the signal comes just before the call that waits for the child, or if another thread takes it, Python runs
+    the handler when that call has returned.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    before: dict[signal.Signals, Any] = {}
+    arrived, arrive = os.pipe()
+    os.set_blocking(arrive, False)
+    awakened = signal.set_wakeup_fd(arrive, warn_on_full_buffer=False)
+    try:
+        for number in (*_LEFT_TO_THE_PROGRAM, *_PASSED_ON, signal.SIGCHLD):
+            # SIGCHLD even so: where it is ignored, nothing is left of a child to wait for.
+            if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
+                ours = signal.SIG_IGN if number in _LEFT_TO_THE_PROGRAM else _nothing_more
+                before[number] = signal.signal(number, ours)
+        yield arrived, before, mask
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, every)
-        for descriptor in (told, tell):
-            if descriptor >= 0:
-                os.close(descriptor)
-        for handled, handler in before.items():
-            signal.signal(handled, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(awakened)
+        os.close(arrived)
+        os.close(arrive)
+
+
+def _nothing_more(_number: int, _frame: FrameType | None) -> None:
+    """Handle a signal of which a byte in the pipe tells."""
+
+
+def _wait(child: int, arrived: int) -> int:
+    """Pass signals on to the child until it has ended; return its exit status."""
+    while True:
+        for number in os.read(arrived, 1):
+            if number != signal.SIGCHLD:
+                os.kill(child, number)  # it is there, or not yet waited for
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
 
 
 def _become(
@@ -99,7 +125,7 @@ def _become(
     arguments: Sequence[str],
     environment: Environment,
     tell: int,
-    handled: Sequence[signal.Signals],
+    before: Mapping[signal.Signals, Any],
     mask: Iterable[int],
     output: int,
 ) -> NoReturn:
@@ -108,8 +134,9 @@ def _become(
         if output != 1:
             os.dup2(output, 1)
         # Python ignores SIGPIPE and SIGXFSZ for itself; what was ignored before it started stays so.
-        for number in (*handled, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
+        for number in (*before, signal.SIGPIPE, signal.SIGXFSZ):
+            ignored = before.get(number) is signal.SIG_IGN
+            signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         variables = environment(os.getpid())
         try:
