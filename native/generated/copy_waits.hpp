@@ -1,4 +1,4 @@
-// Generated from src/streamsan/effects/cuda/waits.toml by `python -m streamsan.generate`. Do not edit.
+// Generated from src/streamsan/platforms/cuda/waits.toml by `python -m streamsan.generate`. Do not edit.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Generated from src/streamsan/effects/cuda/*.toml and callbacks.json by `python -m streamsan.generate`. Do not edit.
+// Generated from src/streamsan/platforms/cuda/api/*.toml and callbacks.json by `python -m streamsan.generate`. Do not edit.
 #pragma once
 #include <array>
 

@@ -1,4 +1,4 @@
-// Generated from src/streamsan/effects/cuda/*.toml by `python -m streamsan.generate`. Do not edit.
+// Generated from src/streamsan/platforms/cuda/api/*.toml by `python -m streamsan.generate`. Do not edit.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from streamsan.effects import EFFECTS
 from streamsan.generate.effects_header import header_text
+from streamsan.platforms import CUDA
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -34,8 +34,8 @@ def test_generated_files_are_up_to_date() -> None:
 
 
 def test_every_api_is_in_the_header() -> None:
-    text = header_text(EFFECTS)
-    for api in EFFECTS:
+    text = header_text(CUDA.effects)
+    for api in CUDA.effects:
         assert f'{{"{api.name}", Effect::{api.effect.name}, ' in text
 
 

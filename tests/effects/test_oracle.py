@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from cuda.bindings import driver, runtime
 
-from streamsan.effects import EFFECTS, Signature
+from streamsan.effects import Signature
+from streamsan.platforms import CUDA
 
 # The bindings cannot use names that are reserved in Python or Cython.
 RENAMED = {
@@ -57,7 +58,7 @@ def test_bindings_were_read() -> None:
 
 @pytest.mark.parametrize(("name", "parameters"), BOUND, ids=[name for name, _ in BOUND])
 def test_parameters_agree_with_the_bindings(name: str, parameters: list[str]) -> None:
-    api = EFFECTS.find(name)
+    api = CUDA.effects.find(name)
     assert api is not None
     assert any(agrees(version, parameters) for version in api.versions), api.versions
 
@@ -90,7 +91,7 @@ def test_every_declaration_of_the_headers_has_its_argument_list(folder: Path, he
     assert len(declared) > 300
     wrong = []
     for name, parameters in declared:
-        api = EFFECTS.find(name)
+        api = CUDA.effects.find(name)
         if api is None or not any(len(version.parameters) == len(parameters) for version in api.versions):
             wrong.append((name, parameters))
     assert wrong == []
@@ -113,7 +114,7 @@ BEHIND_MACROS = [
 
 @pytest.mark.parametrize("name", BEHIND_MACROS)
 def test_names_behind_the_macros_are_found(name: str) -> None:
-    assert EFFECTS.find(name) is not None
+    assert CUDA.effects.find(name) is not None
 
 
 @pytest.mark.parametrize("header", ["cuda_runtime_api.h", "cuda.h"])
@@ -122,4 +123,4 @@ def test_every_renaming_of_the_headers_is_found(folder: Path, header: str) -> No
     text = (folder / header).read_text(encoding="utf-8", errors="replace")
     names = {name for names in RENAMED_BY_MACRO.findall(text) for name in names}
     assert len(names) > 60
-    assert [name for name in sorted(names) if EFFECTS.find(name) is None] == []
+    assert [name for name in sorted(names) if CUDA.effects.find(name) is None] == []

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from streamsan.effects import CONSTANTS, EFFECTS, Effect, Effects, Role, TableError
+from streamsan.effects import Effect, Effects, Role, TableError
 from streamsan.effects.roles import HANDLE_WORDS
 from streamsan.effects.signature import parse_signature
 from streamsan.model.call import default_value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import FreeClass, MemoryKind
 
-ALL = list(EFFECTS)
+ALL = list(CUDA.effects)
 
 
 def test_table_is_large() -> None:
-    assert len(ALL) == len(EFFECTS) > 800
+    assert len(ALL) == len(CUDA.effects) > 800
 
 
 @pytest.mark.parametrize("api", ALL, ids=lambda api: api.name)
@@ -37,7 +38,7 @@ def test_row_is_well_formed(api) -> None:
     assert (api.effect is Effect.FREE) == (api.free is not None) == bool(api.accepts)
     assert (api.effect in (Effect.COPY, Effect.MEMSET)) == bool(api.wait)
     for status in api.statuses:
-        assert CONSTANTS[status] > 0
+        assert CUDA.constants[status] > 0
 
 
 @pytest.mark.parametrize("api", [a for a in ALL if a.effect in (Effect.ALLOC, Effect.FREE)], ids=lambda a: a.name)
@@ -81,17 +82,17 @@ def test_defaults_are_known_values() -> None:
     ],
 )
 def test_spellings(spelling: str, name: str) -> None:
-    api = EFFECTS.find(spelling)
+    api = CUDA.effects.find(spelling)
     assert api is not None
     assert api.name == name
-    assert spelling in EFFECTS
+    assert spelling in CUDA.effects
 
 
 def test_unknown_names() -> None:
-    assert EFFECTS.find("cudaMalocAsync") is None
-    assert EFFECTS.suggest("cudaMalocAsync") == "cudaMallocAsync"
-    assert EFFECTS.suggest("printf") is None
-    assert 7 not in EFFECTS
+    assert CUDA.effects.find("cudaMalocAsync") is None
+    assert CUDA.effects.suggest("cudaMalocAsync") == "cudaMallocAsync"
+    assert CUDA.effects.suggest("printf") is None
+    assert 7 not in CUDA.effects
 
 
 def test_per_thread_spelling() -> None:
@@ -111,14 +112,14 @@ def test_per_thread_spelling() -> None:
     ],
 )
 def test_mismatches_are_explained(name: str, count: int, message: str) -> None:
-    api = EFFECTS.find(name)
+    api = CUDA.effects.find(name)
     assert api is not None
     assert api.bind(count) is None
     assert api.explain_mismatch(count) == message
 
 
 def bound(name: str, count: int, hints=None) -> str | None:
-    api = EFFECTS.find(name)
+    api = CUDA.effects.find(name)
     assert api is not None
     signature = api.bind(count, hints)
     return None if signature is None else signature.names
@@ -146,10 +147,10 @@ def test_hints_choose_between_versions() -> None:
 
 
 def test_best_guess_of_malformed_calls() -> None:
-    api = EFFECTS.find("cudaFreeAsync")
+    api = CUDA.effects.find("cudaFreeAsync")
     assert api is not None
     assert api.best_guess(1).names == api.best_guess(7).names == "devPtr, hStream"
-    launch = EFFECTS.find("cudaLaunchKernelEx")
+    launch = CUDA.effects.find("cudaLaunchKernelEx")
     assert launch is not None
     assert launch.best_guess(0).parameter(12) is launch.versions[0].parameters[-1]
 
@@ -193,9 +194,9 @@ def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_constants() -> None:
-    assert CONSTANTS["cudaMemcpyHostToDevice"] == 1
-    assert CONSTANTS["cudaMemcpyDefault"] == 4
-    assert CONSTANTS["cudaStreamNonBlocking"] == CONSTANTS["CU_STREAM_NON_BLOCKING"] == 1
-    assert (CONSTANTS["cudaStreamLegacy"], CONSTANTS["cudaStreamPerThread"]) == (1, 2)
-    assert CONSTANTS["cudaErrorNotReady"] == CONSTANTS["CUDA_ERROR_NOT_READY"] == 600
-    assert CONSTANTS["cudaSuccess"] == CONSTANTS["CUDA_SUCCESS"] == 0
+    assert CUDA.constants["cudaMemcpyHostToDevice"] == 1
+    assert CUDA.constants["cudaMemcpyDefault"] == 4
+    assert CUDA.constants["cudaStreamNonBlocking"] == CUDA.constants["CU_STREAM_NON_BLOCKING"] == 1
+    assert (CUDA.constants["cudaStreamLegacy"], CUDA.constants["cudaStreamPerThread"]) == (1, 2)
+    assert CUDA.constants["cudaErrorNotReady"] == CUDA.constants["CUDA_ERROR_NOT_READY"] == 600
+    assert CUDA.constants["cudaSuccess"] == CUDA.constants["CUDA_SUCCESS"] == 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamsan.effects import Endpoint, copy_wait, memset_wait
-from streamsan.effects.waits import endpoint
+from streamsan.effects import Endpoint
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind, WaitClass
 
 D, M, P, H, U = Endpoint.DEVICE, Endpoint.MANAGED, Endpoint.PINNED, Endpoint.PAGEABLE, Endpoint.UNKNOWN
@@ -33,30 +33,30 @@ D, M, P, H, U = Endpoint.DEVICE, Endpoint.MANAGED, Endpoint.PINNED, Endpoint.PAG
     ],
 )
 def test_copies(column: str, source: Endpoint, destination: Endpoint, wait: WaitClass) -> None:
-    assert copy_wait(column, source, destination) is wait
+    assert CUDA.waits.of_copy(column, source, destination) is wait
 
 
 @pytest.mark.parametrize("column", ["synchronous", "asynchronous"])
 @pytest.mark.parametrize("source", list(Endpoint))
 @pytest.mark.parametrize("destination", list(Endpoint))
 def test_every_pair_has_a_wait(column: str, source: Endpoint, destination: Endpoint) -> None:
-    assert copy_wait(column, source, destination) in WaitClass
-    assert memset_wait(column, source) in WaitClass
+    assert CUDA.waits.of_copy(column, source, destination) in WaitClass
+    assert CUDA.waits.of_memset(column, source) in WaitClass
 
 
 def test_fills() -> None:
-    assert memset_wait("synchronous", D) is WaitClass.NONE
-    assert memset_wait("synchronous", P) is WaitClass.COMPLETE
-    assert memset_wait("asynchronous", P) is WaitClass.NONE
+    assert CUDA.waits.of_memset("synchronous", D) is WaitClass.NONE
+    assert CUDA.waits.of_memset("synchronous", P) is WaitClass.COMPLETE
+    assert CUDA.waits.of_memset("asynchronous", P) is WaitClass.NONE
 
 
 @pytest.mark.parametrize("kind", list(MemoryKind))
 def test_every_kind_of_memory_is_a_side(kind: MemoryKind) -> None:
-    assert endpoint(kind) in Endpoint
+    assert CUDA.side(kind) in Endpoint
 
 
 def test_sides() -> None:
-    assert endpoint(None) is endpoint(MemoryKind.UNKNOWN) is U
-    assert endpoint(MemoryKind.STREAM_ORDERED) is D
-    assert endpoint(MemoryKind.HOST_STACK) is H
-    assert endpoint(MemoryKind.REGISTERED) is P
+    assert CUDA.side(None) is CUDA.side(MemoryKind.UNKNOWN) is U
+    assert CUDA.side(MemoryKind.STREAM_ORDERED) is D
+    assert CUDA.side(MemoryKind.HOST_STACK) is H
+    assert CUDA.side(MemoryKind.REGISTERED) is P

@@ -7,10 +7,11 @@ import itertools
 import pytest
 from simulated import HOST, Simulated
 
-from streamsan.effects import EFFECTS, Api
+from streamsan.effects import Api
 from streamsan.model.values import Handle, Outcome, Pointer
+from streamsan.platforms import CUDA
 
-ALL = list(EFFECTS)
+ALL = list(CUDA.effects)
 WILD = [0, 1, -5, 1 << 70, HOST, 2.5, "text", None, Pointer(4096, 4096, 99), Handle("stream", 77), Handle("event", 1),
         Handle("pool", 0), Handle("other", 5), 64]  # fmt: skip
 FIELDS = {"0": HOST, "1": 64, "ptr": HOST, "pitch": -1, "width": 1 << 70, "height": 0, "depth": 3, "x": 8, "y": -8,

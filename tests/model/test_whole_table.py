@@ -7,11 +7,12 @@ import itertools
 import pytest
 from program import Program
 
-from streamsan.effects import EFFECTS, Effect
+from streamsan.effects import Effect
 from streamsan.model.handlers import HANDLERS
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
+from streamsan.platforms import CUDA
 
-ALL = list(EFFECTS)
+ALL = list(CUDA.effects)
 WILD = [None, 0, 1, -5, 1 << 70, 2.5, "text", Symbol(1, "a", "parameter"), Symbol(2, "b", "uninitialised"),
         Symbol(3, "c", "opaque"), Pointer(4096, 4096, 99), Handle("stream", 77), Handle("event", 1)]  # fmt: skip
 

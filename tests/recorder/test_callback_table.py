@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from streamsan.effects import EFFECTS, Effect, Role
-from streamsan.effects.callbacks import MOST_PARAMETERS, Callback, callbacks, role_of
+from streamsan.effects import Effect, Role
+from streamsan.effects.callbacks import MOST_PARAMETERS, Callback, role_of
 from streamsan.generate.callbacks_header import header_text
+from streamsan.platforms import CUDA
 
-ROWS = tuple(callbacks(EFFECTS))
+ROWS = CUDA.callbacks
 RECORDED = tuple(row for row in ROWS if row.recorded)
 
 WITHOUT_EFFECT = frozenset({Effect.PURE, Effect.CALL})
@@ -58,7 +59,7 @@ def test_every_driver_call_that_matters_has_a_callback() -> None:
     recorded = {row.api.name for row in RECORDED if row.api is not None}
     missing = {
         api.name
-        for api in EFFECTS
+        for api in CUDA.effects
         if api.domain == "driver" and api.effect not in WITHOUT_EFFECT | QUESTIONS and api.name not in recorded
     }
     assert missing == set(NOT_RECORDED)
@@ -69,7 +70,7 @@ def test_every_runtime_call_that_can_fail_has_a_callback() -> None:
     spellings = {re.sub(r"(_v\d+)*$", "", row.spelling) for row in ROWS if row.members or row.api is None}
     missing = {
         api.name
-        for api in EFFECTS
+        for api in CUDA.effects
         if api.domain == "runtime"
         and api.effect is not Effect.PURE
         and api.name not in recorded

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
-import streamsan.effects
 from fake_device import FAKE
+from streamsan.platforms import CUDA
 
 CALL = re.compile(r"\b(driver|runtime)_call\((\d+), \"(\w+)\"")
-TABLE = Path(streamsan.effects.__file__).parent / "cuda" / "callbacks.json"
+TABLE = CUDA.folder / "callbacks.json"
 
 
 def test_callback_ids_are_those_of_the_api() -> None:

@@ -1,7 +1,7 @@
 """The entry points that a recorder is called back for: CUPTI's callback ids, joined with the effects table by name.
 
-`cuda/callbacks.json` holds facts about the interface, extracted from NVIDIA's headers by `extract_callbacks`: for each
-domain and function its id, and the members of its parameter structure as `name:offset:size`.
+`callbacks.json` of a platform holds facts about the interface, extracted from NVIDIA's headers by `extract_callbacks`:
+for each domain and function its id, and the members of its parameter structure as `name:offset:size`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from streamsan.effects.roles import Effect, Role
 from streamsan.effects.signature import Parameter, Signature
 from streamsan.effects.table import Effects
 
-TARGET = Path(__file__).resolve().parent / "cuda" / "callbacks.json"
 MOST_PARAMETERS = 16
 """As many as a row of the C++ table holds."""
 
@@ -166,7 +165,7 @@ def _is_question(api: Api) -> bool:
     return re.match(r"cuda(\w*Get|Occupancy|\w*Can|ChooseDevice|PeekAt)", api.name) is not None
 
 
-def callbacks(table: Effects, source: Path = TARGET) -> Iterator[Callback]:
+def callbacks(table: Effects, source: Path) -> Iterator[Callback]:
     """Yield every entry point of the driver, then of the runtime, in order of their ids."""
     document = json.loads(source.read_text(encoding="utf-8"))
     for domain in ("driver", "runtime"):

@@ -14,8 +14,6 @@ from streamsan.effects.roles import Effect
 from streamsan.effects.signature import TableError, parse_signature
 from streamsan.vocabulary import FreeClass, MemoryKind
 
-FOLDER = Path(__file__).resolve().parent / "cuda"
-NOT_ROWS = frozenset({"waits.toml", "constants.toml"})
 _SPELLING = re.compile(r"(_v\d+)?(_pt(?:sz|ds))?$")
 _DEFAULTS = frozenset({"effect", "statuses", "since", "until", "api"})
 _KEYS = frozenset(
@@ -26,12 +24,11 @@ _KEYS = frozenset(
 class Effects:
     """The table, looked up by API name."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
+    def __init__(self, folder: Path) -> None:
         self._rows: dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any] | list[str]]] = {}
         self._known: dict[str, Api] = {}
         for path in sorted(folder.glob("*.toml")):
-            if path.name not in NOT_ROWS:
-                self._read(path)
+            self._read(path)
 
     def _read(self, path: Path) -> None:
         family = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -103,7 +100,3 @@ class Effects:
             if isinstance(error, TableError):
                 raise
             raise TableError(f"{where}: {error}") from None
-
-
-EFFECTS = Effects()
-"""The CUDA table."""

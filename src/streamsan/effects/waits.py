@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from streamsan.vocabulary import MemoryKind, WaitClass
+from streamsan.vocabulary import WaitClass
 
 
 class Endpoint(StrEnum):
@@ -26,41 +24,25 @@ class Endpoint(StrEnum):
         return self in (Endpoint.PINNED, Endpoint.PAGEABLE)
 
 
-_OF_KIND = {
-    MemoryKind.MANAGED: Endpoint.MANAGED,
-    MemoryKind.PINNED: Endpoint.PINNED,
-    MemoryKind.REGISTERED: Endpoint.PINNED,
-    MemoryKind.HOST_HEAP: Endpoint.PAGEABLE,
-    MemoryKind.HOST_STACK: Endpoint.PAGEABLE,
-    MemoryKind.HOST_STATIC: Endpoint.PAGEABLE,
-    MemoryKind.UNKNOWN: Endpoint.UNKNOWN,
-}
+class Waits:
+    """The table of a platform's waits.toml."""
 
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._table = table
 
-def endpoint(kind: MemoryKind | None) -> Endpoint:
-    """Return the side of a copy that memory of this kind is; None: not known."""
-    return Endpoint.UNKNOWN if kind is None else _OF_KIND.get(kind, Endpoint.DEVICE)
+    def of_copy(self, column: str, source: Endpoint, destination: Endpoint) -> WaitClass:
+        """Return what a copy waits for; `column` is "synchronous" or "asynchronous".
 
+        Direction and kinds must be joined before: a side that the call itself says is the device is DEVICE, the host's
+        side its own kind. Two sides of which neither is known to be the device or the host fall to [copy_unknown].
+        """
+        row = self._table["copy"][column]
+        if source.is_host and destination.is_host:
+            word = row["host_to_host"]
+        else:
+            word = row.get(f"{source}_to_{destination}", self._table["copy_unknown"][column])
+        return WaitClass[word]
 
-def copy_wait(column: str, source: Endpoint, destination: Endpoint) -> WaitClass:
-    """Return what a copy waits for; `column` is "synchronous" or "asynchronous".
-
-    Direction and kinds must be joined before: a side that cudaMemcpyKind says is the device is DEVICE, the host's side
-    its own kind. Two sides of which neither is known to be the device or the host fall to [copy_unknown].
-    """
-    table = _waits()
-    if source.is_host and destination.is_host:
-        word = table["copy"][column]["host_to_host"]
-    else:
-        word = table["copy"][column].get(f"{source}_to_{destination}", table["copy_unknown"][column])
-    return WaitClass[word]
-
-
-def memset_wait(column: str, target: Endpoint) -> WaitClass:
-    """Return what a fill waits for; `column` is "synchronous" or "asynchronous"."""
-    return WaitClass[_waits()["memset"][column][target]]
-
-
-@lru_cache(maxsize=1)
-def _waits() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).resolve().parent / "cuda" / "waits.toml").read_text(encoding="utf-8"))
+    def of_memset(self, column: str, target: Endpoint) -> WaitClass:
+        """Return what a fill waits for; `column` is "synchronous" or "asynchronous"."""
+        return WaitClass[self._table["memset"][column][target]]

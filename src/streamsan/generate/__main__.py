@@ -1,4 +1,4 @@
-"""Write the generated halves of the one vocabulary, the one effects table and the callback table.
+"""Write what is generated of the one vocabulary and of the platform's tables.
 
 `python -m streamsan.generate` rewrites them in a checkout; `--check` fails if they are out of date.
 """
@@ -20,6 +20,7 @@ HEADER_TARGET = ROOT / "native" / "generated" / "vocabulary.hpp"
 EFFECTS_TARGET = ROOT / "native" / "generated" / "effects.hpp"
 CALLBACKS_TARGET = ROOT / "native" / "generated" / "cuda_callbacks.hpp"
 WAITS_TARGET = ROOT / "native" / "generated" / "copy_waits.hpp"
+FACTS_TARGET = ROOT / "native" / "generated" / "facts.hpp"
 NOTICE = "Generated from src/streamsan/vocabulary/vocabulary.toml by `python -m streamsan.generate`. Do not edit."
 
 
@@ -51,27 +52,35 @@ def header_text(vocabulary: dict[str, Any]) -> str:
 
 
 def effects_text() -> str:
-    """Return effects.hpp as text. The table needs the vocabulary, so this comes after vocabulary.py is written."""
-    from streamsan.effects import EFFECTS
+    """Return effects.hpp as text. The tables need the vocabulary, so these come after vocabulary.py is written."""
     from streamsan.generate.effects_header import header_text as text
+    from streamsan.platforms import CUDA
 
-    return text(EFFECTS)
+    return text(CUDA.effects)
 
 
 def callbacks_text() -> str:
     """Return cuda_callbacks.hpp as text."""
-    from streamsan.effects import EFFECTS
-    from streamsan.effects.callbacks import callbacks
     from streamsan.generate.callbacks_header import header_text as text
+    from streamsan.platforms import CUDA
 
-    return text(callbacks(EFFECTS))
+    return text(CUDA.callbacks)
 
 
 def waits_text() -> str:
     """Return copy_waits.hpp as text."""
     from streamsan.generate.waits_header import waits_header_text
+    from streamsan.platforms import CUDA
 
-    return waits_header_text()
+    return waits_header_text(CUDA)
+
+
+def facts_text() -> str:
+    """Return facts.hpp as text."""
+    from streamsan.generate.facts_header import facts_header_text
+    from streamsan.platforms import CUDA
+
+    return facts_header_text(CUDA)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -90,6 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
         (EFFECTS_TARGET, effects_text),
         (CALLBACKS_TARGET, callbacks_text),
         (WAITS_TARGET, waits_text),
+        (FACTS_TARGET, facts_text),
     )
     for target, make in targets:
         text = make()

@@ -9,7 +9,7 @@ from streamsan.effects.callbacks import MOST_PARAMETERS, Callback, role_of
 from streamsan.generate.effects_header import DIRECTIONS, WAITS, constant
 
 NOTICE = (
-    "Generated from src/streamsan/effects/cuda/*.toml and callbacks.json by `python -m streamsan.generate`. "
+    "Generated from src/streamsan/platforms/cuda/api/*.toml and callbacks.json by `python -m streamsan.generate`. "
     "Do not edit."
 )
 

@@ -9,7 +9,7 @@ from streamsan.effects.api import Api
 from streamsan.effects.roles import HANDLE_WORDS, Effect, Role
 from streamsan.effects.signature import Parameter, Signature
 
-NOTICE = "Generated from src/streamsan/effects/cuda/*.toml by `python -m streamsan.generate`. Do not edit."
+NOTICE = "Generated from src/streamsan/platforms/cuda/api/*.toml by `python -m streamsan.generate`. Do not edit."
 
 _TYPES = """
 /// One parameter of a published argument list.

@@ -1,7 +1,7 @@
 """Extract CUPTI's callback ids and the layout of their parameter structures from the headers of a CUDA toolkit.
 
-A development tool: it needs a C++ compiler and the headers, and writes `cuda/callbacks.json`, which is committed. Give
-it the include folders of several toolkits, oldest first; ids are only ever added, so the union serves all of them:
+A development tool: it needs a C++ compiler and the headers, and writes `platforms/cuda/callbacks.json`, which is
+committed. Give it the include folders of several toolkits, oldest first; ids are only ever added, so all are served:
 
     python -m streamsan.generate.extract_callbacks 12.9=DIR[:DIR...] 13.0=DIR[:DIR...]
 
@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from streamsan.effects.callbacks import TARGET
+from streamsan.platforms import CUDA
 
 DOMAINS = {"driver": "CUPTI_DRIVER_TRACE_CBID_", "runtime": "CUPTI_RUNTIME_TRACE_CBID_"}
 META = {
@@ -141,7 +141,7 @@ def main() -> None:
         assert isinstance(rows, dict)
         lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
         parts.append(f'"{domain}": {{\n{lines}\n }}')
-    TARGET.write_text("{" + ",\n ".join(parts) + "}\n", encoding="utf-8")
+    (CUDA.folder / "callbacks.json").write_text("{" + ",\n ".join(parts) + "}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsan.effects import Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call, Fields
 from streamsan.model.state import ArrayLayout
 from streamsan.model.statuses import INVALID_CHANNEL_DESCRIPTOR, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
 PITCH_ALIGNMENT = 512
 _FORMAT_BYTES = {
-    CONSTANTS[f"CU_AD_FORMAT_{word}"]: size
+    CUDA.constants[f"CU_AD_FORMAT_{word}"]: size
     for word, size in (
         ("UNSIGNED_INT8", 1),
         ("UNSIGNED_INT16", 2),

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from streamsan.effects import CONSTANTS, Api, Hint, Parameter, Role, Signature
+from streamsan.effects import Api, Hint, Parameter, Role, Signature
 from streamsan.model.state import HostThread
 from streamsan.model.values import Handle, Pointer, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode
 
 KernelArgument = tuple[Value, AccessMode] | tuple[Value, AccessMode, int]
@@ -78,7 +79,7 @@ def default_value(text: str) -> Value:
     """Return the value of a default argument as the header writes it."""
     if text == "NULL":
         return 0
-    return int(text) if _NUMBER.match(text) else CONSTANTS.get(text)
+    return int(text) if _NUMBER.match(text) else CUDA.constants.get(text)
 
 
 def hints(arguments: Sequence[Value]) -> list[Hint]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streamsan.effects import EFFECTS, Effect, Role
+from streamsan.effects import Effect, Role
 from streamsan.model.call import Call, KernelArguments
 from streamsan.model.core import ModelCore
 from streamsan.model.graphs import (
@@ -29,6 +29,7 @@ from streamsan.model.statuses import (
 )
 from streamsan.model.streams import stream_argument
 from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode, NodeKind, SlotFlag
 
 _LAUNCH_API = "cudaLaunchKernel"
@@ -176,7 +177,7 @@ def captured_launch(
     """Take a launch by `<<<>>>` that a capture swallows or forbids; None: it happens now."""
     if not thread.process.graphs.captured:
         return None
-    row = EFFECTS.find(_LAUNCH_API)
+    row = CUDA.effects.find(_LAUNCH_API)
     assert row is not None
     handle: Value = Handle("stream", stream.handle) if stream.handle > 2 else stream.handle
     values: dict[str, Value] = {"stream": handle}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamsan.effects import Effect, Endpoint, Role, copy_wait, memset_wait
-from streamsan.effects.waits import endpoint
+from streamsan.effects import Effect, Endpoint, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
@@ -25,6 +24,7 @@ from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Value
 from streamsan.model.work import CopyForm
+from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
 
@@ -76,7 +76,7 @@ def memset(core: ModelCore, call: Call) -> Outcome:
     """Fill memory. On device memory even the call without Async returns at once."""
     stream = stream_argument(core, call)
     target, shape, element = fill_operands(core, call)
-    wait = memset_wait(call.api.wait or "asynchronous", _endpoint(core, call, target.value))
+    wait = CUDA.waits.of_memset(call.api.wait or "asynchronous", _endpoint(core, call, target.value))
     reference = core.reference(
         call.thread,
         address_of(core, call, target),
@@ -161,8 +161,8 @@ def wait_of(core: ModelCore, call: Call, to: Value, source: Value) -> WaitClass:
         if direction == "host_to_host":
             return WaitClass.COMPLETE
     elif Endpoint.UNKNOWN in (from_end, to_end) or from_end is to_end is Endpoint.MANAGED:
-        return copy_wait(column, Endpoint.UNKNOWN, Endpoint.UNKNOWN)
-    return copy_wait(column, from_end, to_end)
+        return CUDA.waits.of_copy(column, Endpoint.UNKNOWN, Endpoint.UNKNOWN)
+    return CUDA.waits.of_copy(column, from_end, to_end)
 
 
 def _form(call: Call) -> CopyForm:
@@ -198,7 +198,7 @@ def _endpoint(core: ModelCore, call: Call, value: Value) -> Endpoint:
     if allocation is None:
         surely_host = core.executor.unknown_is_pageable and pointer is not None
         return Endpoint.PAGEABLE if surely_host else Endpoint.UNKNOWN
-    return Endpoint.PINNED if allocation.registration else endpoint(allocation.kind)
+    return Endpoint.PINNED if allocation.registration else CUDA.side(allocation.kind)
 
 
 def _two(to: Reference | None, source: Reference | None) -> list[Reference]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 
-from streamsan.effects import EFFECTS, Api, Effect, Effects, Role, Signature
+from streamsan.effects import Api, Effect, Effects, Role, Signature
 from streamsan.model import (
     batches,
     captures,
@@ -39,6 +39,7 @@ from streamsan.model.launches import HostFunctionBody
 from streamsan.model.state import Event, HostThread, Phase, Process, Stream
 from streamsan.model.statuses import INITIALIZATION_ERROR, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.platforms import CUDA
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import (
@@ -172,7 +173,7 @@ class DeviceModel:
         a host function uses what it is given;
         `early_arguments` what a kernel uses before it waits for the one before it, where it is known not to wait first.
         """
-        row = EFFECTS.find(api)
+        row = CUDA.effects.find(api)
         if row is None:
             self.not_understood(thread, site, f"{api} is not an API that is known")
             self.opaque_call(thread, arguments, site, api)

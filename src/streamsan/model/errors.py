@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.answers import answers, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
 from streamsan.model.statuses import INVALID_VALUE, NOT_READY, SUCCESS
 from streamsan.model.values import Outcome
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import OperationKind
 
 _RUNTIME = re.compile(r"cudaError[A-Z]")
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 def _names() -> tuple[dict[int, str], dict[int, str]]:
     runtime, driver = {0: "cudaSuccess"}, {0: "CUDA_SUCCESS"}
-    for name, value in CONSTANTS.items():
+    for name, value in CUDA.constants.items():
         if _RUNTIME.match(name):
             runtime.setdefault(value, name)
         elif name.startswith("CUDA_ERROR_"):
@@ -73,8 +73,8 @@ _TEXTS = {
 
 def words(name: str) -> str:
     """Return an error in words, as CUDA does; those that do not occur here by their names."""
-    known = _TEXTS.get(CONSTANTS.get(name, 0) if name not in ("cudaSuccess", "CUDA_SUCCESS") else 0)
-    if known is not None and (CONSTANTS.get(name) or name.endswith(("Success", "SUCCESS"))):
+    known = _TEXTS.get(CUDA.constants.get(name, 0) if name not in ("cudaSuccess", "CUDA_SUCCESS") else 0)
+    if known is not None and (CUDA.constants.get(name) or name.endswith(("Success", "SUCCESS"))):
         return known
     if name.startswith("CUDA_"):
         return name.removeprefix("CUDA_").removeprefix("ERROR_").replace("_", " ").lower()

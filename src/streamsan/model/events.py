@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsan.effects import Effect, Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
@@ -13,9 +12,10 @@ from streamsan.model.state import Event, HostThread, Stream
 from streamsan.model.statuses import INVALID_HANDLE, SUCCESS, UNKNOWN
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Handle, Outcome, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import OperationKind
 
-DISABLE_TIMING = CONSTANTS["cudaEventDisableTiming"]
+DISABLE_TIMING = CUDA.constants["cudaEventDisableTiming"]
 
 
 @handles(Effect.EVENT_CREATE)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsan.effects import Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.answers import answers, given
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -18,9 +17,10 @@ from streamsan.model.machine import Machine
 from streamsan.model.state import Allocation, Event, Lifetime, Process
 from streamsan.model.statuses import INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MAP_FAILED, NOT_SUPPORTED, SUCCESS
 from streamsan.model.values import Handle, Outcome, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
 
-INTERPROCESS = CONSTANTS["cudaEventInterprocess"]
+INTERPROCESS = CUDA.constants["cudaEventInterprocess"]
 MEMORY, EVENT = 1, 2
 """what a handle stands for"""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
 from streamsan.model.statuses import INVALID_CONFIGURATION, INVALID_FUNCTION, INVALID_HANDLE, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Value
+from streamsan.platforms import CUDA
 
 _FUNCTIONS = ("func", "f", "kernel")
 
@@ -22,7 +22,7 @@ def configuration_status(core: ModelCore, call: Call) -> int:
     if not _fits(core.machine, dimensions(call, "grid"), dimensions(call, "block")):
         return INVALID_CONFIGURATION if runtime else INVALID_VALUE
     shared = _first(call, "sharedMem", "sharedMemBytes", "dynamicSmemBytes")
-    most = core.machine.attribute(CONSTANTS["cudaDevAttrMaxSharedMemoryPerBlockOptin"], 0)
+    most = core.machine.attribute(CUDA.constants["cudaDevAttrMaxSharedMemoryPerBlockOptin"], 0)
     return INVALID_VALUE if isinstance(shared, int) and shared > most else SUCCESS
 
 
@@ -53,7 +53,7 @@ def _first(call: Call, *names: str) -> Value:
 def _fits(machine: Machine, grid: tuple[int, int, int] | None, block: tuple[int, int, int] | None) -> bool:
     for sizes, word in ((grid, "Grid"), (block, "Block")):
         for size, axis in zip(sizes or (), "XYZ", strict=False):
-            if not 0 < size <= machine.attribute(CONSTANTS[f"cudaDevAttrMax{word}Dim{axis}"], 0):
+            if not 0 < size <= machine.attribute(CUDA.constants[f"cudaDevAttrMax{word}Dim{axis}"], 0):
                 return False
     threads = block[0] * block[1] * block[2] if block is not None else 0
-    return threads <= machine.attribute(CONSTANTS["cudaDevAttrMaxThreadsPerBlock"], 0)
+    return threads <= machine.attribute(CUDA.constants["cudaDevAttrMaxThreadsPerBlock"], 0)

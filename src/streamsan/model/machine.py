@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from streamsan.effects.constants import CONSTANTS
+from streamsan.platforms import CUDA
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Machine:
 
     def attribute(self, number: int, device: int) -> int:
         """Return an attribute of a device."""
-        if number == CONSTANTS["cudaDevAttrPciBusId"]:
+        if number == CUDA.constants["cudaDevAttrPciBusId"]:
             return device + 1
         return self.attributes.get(number, 0)
 
@@ -68,7 +68,7 @@ def load_machine(count: int) -> Machine:
 
 
 def _number(name: str) -> int:
-    return int(name) if name.isdecimal() else CONSTANTS[name]
+    return int(name) if name.isdecimal() else CUDA.constants[name]
 
 
 @lru_cache(maxsize=1)

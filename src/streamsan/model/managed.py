@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.ranges import range_status
 from streamsan.model.state import Allocation
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, SUCCESS
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
 HOST = -1
@@ -16,22 +16,22 @@ HOST = -1
 NOWHERE = -2
 """cudaInvalidDeviceId"""
 _HOST_LOCATIONS = frozenset(
-    CONSTANTS[name]
+    CUDA.constants[name]
     for name in ("cudaMemLocationTypeHost", "cudaMemLocationTypeHostNuma", "cudaMemLocationTypeHostNumaCurrent")
 )
 _ADVICE = {
-    1: (CONSTANTS["cudaMemRangeAttributeReadMostly"], True),
-    2: (CONSTANTS["cudaMemRangeAttributeReadMostly"], False),
-    3: (CONSTANTS["cudaMemRangeAttributePreferredLocation"], True),
-    4: (CONSTANTS["cudaMemRangeAttributePreferredLocation"], False),
-    5: (CONSTANTS["cudaMemRangeAttributeAccessedBy"], True),
-    6: (CONSTANTS["cudaMemRangeAttributeAccessedBy"], False),
+    1: (CUDA.constants["cudaMemRangeAttributeReadMostly"], True),
+    2: (CUDA.constants["cudaMemRangeAttributeReadMostly"], False),
+    3: (CUDA.constants["cudaMemRangeAttributePreferredLocation"], True),
+    4: (CUDA.constants["cudaMemRangeAttributePreferredLocation"], False),
+    5: (CUDA.constants["cudaMemRangeAttributeAccessedBy"], True),
+    6: (CUDA.constants["cudaMemRangeAttributeAccessedBy"], False),
 }
 """cudaMemoryAdvise -> what it is about, and whether it sets it"""
-_READ_MOSTLY = CONSTANTS["cudaMemRangeAttributeReadMostly"]
-_ACCESSED_BY = CONSTANTS["cudaMemRangeAttributeAccessedBy"]
+_READ_MOSTLY = CUDA.constants["cudaMemRangeAttributeReadMostly"]
+_ACCESSED_BY = CUDA.constants["cudaMemRangeAttributeAccessedBy"]
 """kept as a set of bits: 0 is the host, n + 1 is device n"""
-_LAST_PREFETCH = CONSTANTS["cudaMemRangeAttributeLastPrefetchLocation"]
+_LAST_PREFETCH = CUDA.constants["cudaMemRangeAttributeLastPrefetchLocation"]
 
 
 def location(call: Call) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.answers import answers, given, number, set_value
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -12,18 +11,19 @@ from streamsan.model.makers import makes
 from streamsan.model.state import Context, Pool, Process, Stream
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, SUCCESS
 from streamsan.model.values import Handle, Outcome
+from streamsan.platforms import CUDA
 
-RELEASE_THRESHOLD = CONSTANTS["cudaMemPoolAttrReleaseThreshold"]
-_RESERVED, _RESERVED_HIGH = (CONSTANTS[f"cudaMemPoolAttrReservedMem{word}"] for word in ("Current", "High"))
-_USED, _USED_HIGH = (CONSTANTS[f"cudaMemPoolAttrUsedMem{word}"] for word in ("Current", "High"))
+RELEASE_THRESHOLD = CUDA.constants["cudaMemPoolAttrReleaseThreshold"]
+_RESERVED, _RESERVED_HIGH = (CUDA.constants[f"cudaMemPoolAttrReservedMem{word}"] for word in ("Current", "High"))
+_USED, _USED_HIGH = (CUDA.constants[f"cudaMemPoolAttrUsedMem{word}"] for word in ("Current", "High"))
 _POLICIES = frozenset(
-    CONSTANTS[f"cudaMemPoolReuse{word}"]
+    CUDA.constants[f"cudaMemPoolReuse{word}"]
     for word in ("FollowEventDependencies", "AllowOpportunistic", "AllowInternalDependencies")
 )
-_DEVICE_LOCATION = CONSTANTS["cudaMemLocationTypeDevice"]
-_READ_WRITE = CONSTANTS["cudaMemAccessFlagsProtReadWrite"]
-_FILE_DESCRIPTOR = CONSTANTS["cudaMemHandleTypePosixFileDescriptor"]
-_PINNED = CONSTANTS["cudaMemAllocationTypePinned"]
+_DEVICE_LOCATION = CUDA.constants["cudaMemLocationTypeDevice"]
+_READ_WRITE = CUDA.constants["cudaMemAccessFlagsProtReadWrite"]
+_FILE_DESCRIPTOR = CUDA.constants["cudaMemHandleTypePosixFileDescriptor"]
+_PINNED = CUDA.constants["cudaMemAllocationTypePinned"]
 
 
 def default_pool(core: ModelCore, process: Process, ordinal: int) -> Pool:

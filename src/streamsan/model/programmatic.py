@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.state import HostThread, Stream
 from streamsan.model.values import Value
+from streamsan.platforms import CUDA
 from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference
 from streamsan.vocabulary import OperationKind, SlotFlag, WaitClass
 
-_SERIALIZATION = CONSTANTS["cudaLaunchAttributeProgrammaticStreamSerialization"]
+_SERIALIZATION = CUDA.constants["cudaLaunchAttributeProgrammaticStreamSerialization"]
 _EVENTS = {
-    CONSTANTS["cudaLaunchAttributeProgrammaticEvent"]: "programmaticEvent.event",
-    CONSTANTS["cudaLaunchAttributeLaunchCompletionEvent"]: "launchCompletionEvent.event",
+    CUDA.constants["cudaLaunchAttributeProgrammaticEvent"]: "programmaticEvent.event",
+    CUDA.constants["cudaLaunchAttributeLaunchCompletionEvent"]: "launchCompletionEvent.event",
 }
 _IDENTITY = ".id"
 _NO_REFERENCE = Reference(0)

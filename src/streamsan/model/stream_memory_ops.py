@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamsan.effects import Effect, Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
@@ -12,16 +11,17 @@ from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Value
 from streamsan.model.work import NoWork, ValueWork, Work
+from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
 
 CONDITIONS = ("geq", "eq", "and", "nor")
 """CUstreamWaitValue_flags"""
 _OPERATIONS = {
-    CONSTANTS["CU_STREAM_MEM_OP_WAIT_VALUE_32"]: ("waitValue", 4),
-    CONSTANTS["CU_STREAM_MEM_OP_WAIT_VALUE_64"]: ("waitValue", 8),
-    CONSTANTS["CU_STREAM_MEM_OP_WRITE_VALUE_32"]: ("writeValue", 4),
-    CONSTANTS["CU_STREAM_MEM_OP_WRITE_VALUE_64"]: ("writeValue", 8),
+    CUDA.constants["CU_STREAM_MEM_OP_WAIT_VALUE_32"]: ("waitValue", 4),
+    CUDA.constants["CU_STREAM_MEM_OP_WAIT_VALUE_64"]: ("waitValue", 8),
+    CUDA.constants["CU_STREAM_MEM_OP_WRITE_VALUE_32"]: ("writeValue", 4),
+    CUDA.constants["CU_STREAM_MEM_OP_WRITE_VALUE_64"]: ("writeValue", 8),
 }
 """CUstreamBatchMemOpType -> the member of the union, and the value's bytes; the others touch no memory"""
 LONGEST_BATCH = 256

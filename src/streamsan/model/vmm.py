@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamsan.effects import Effect, Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.answers import answers, flat, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore, OutOfMemoryError
@@ -13,11 +12,12 @@ from streamsan.model.makers import makes
 from streamsan.model.state import Allocation, Lifetime, Physical
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
 
 GRANULARITY = 1 << 21
-_FILE_DESCRIPTOR = CONSTANTS["CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"]
-_DEVICE_LOCATION = CONSTANTS["CU_MEM_LOCATION_TYPE_DEVICE"]
+_FILE_DESCRIPTOR = CUDA.constants["CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"]
+_DEVICE_LOCATION = CUDA.constants["CU_MEM_LOCATION_TYPE_DEVICE"]
 
 
 @handles(Effect.ADDRESS_RESERVE)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from streamsan.effects.constants import CONSTANTS
 from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact
+from streamsan.platforms import CUDA
 from streamsan.rules.case import Case
 from streamsan.rules.errors import error_name
 from streamsan.rules.rule import Rule, Wording
@@ -136,15 +136,15 @@ _OBSERVED = {
 }
 
 _OBSERVED_OF_STATUS = {
-    CONSTANTS["cudaErrorStreamCaptureMerge"]: Observed("both captures are invalidated", "C-19"),
-    CONSTANTS["cudaErrorStreamCaptureUnmatched"]: Observed(
+    CUDA.constants["cudaErrorStreamCaptureMerge"]: Observed("both captures are invalidated", "C-19"),
+    CUDA.constants["cudaErrorStreamCaptureUnmatched"]: Observed(
         "the call fails, and so does the end of the capture on its own stream", "C-16"
     ),
-    CONSTANTS["cudaErrorStreamCaptureUnjoined"]: Observed("the end of the capture gives no graph", "C-17"),
-    CONSTANTS["cudaErrorStreamCaptureIsolation"]: Observed(
+    CUDA.constants["cudaErrorStreamCaptureUnjoined"]: Observed("the end of the capture gives no graph", "C-17"),
+    CUDA.constants["cudaErrorStreamCaptureIsolation"]: Observed(
         "the call returns cudaErrorStreamCaptureIsolation, and the capture is invalidated", "C-11"
     ),
-    CONSTANTS["cudaErrorStreamCaptureWrongThread"]: Observed(
+    CUDA.constants["cudaErrorStreamCaptureWrongThread"]: Observed(
         "another thread ends a capture in relaxed mode only", "C-18"
     ),
 }

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Protocol
 
-from streamsan.effects.names import is_driver_name
 from streamsan.findings.finding import Location, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
+from streamsan.platforms import CUDA
 from streamsan.rules.host_threads import thread_name
 from streamsan.trace.function_names import short_name
 from streamsan.trace.site import Site
@@ -172,7 +172,7 @@ class Case:
         apis = self.names.apis
         name = apis[operation.api] if 0 < operation.api < len(apis) else ""
         # A recorder sees the hot calls in the driver only, and finds who called it in the stack.
-        return (self.names.site(operation.site).runtime if is_driver_name(name) else "") or name
+        return (self.names.site(operation.site).runtime if CUDA.is_low_level(name) else "") or name
 
     def call(self, operation: Operation) -> str:
         """Return the operation's call in backticks, or a plain description of it; a launch by its kernel's name."""

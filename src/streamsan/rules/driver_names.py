@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from streamsan.effects.names import is_driver_name
 from streamsan.findings.finding import Contract
+from streamsan.platforms import CUDA
 from streamsan.rules.case import Case
 
 _DRIVERS = {
@@ -38,7 +38,7 @@ def calls_the_driver(case: Case) -> bool:
     """Tell whether all calls of a case that have a name are the driver API's."""
     operations = (case.operation, *(operation for _, operation in case.fact.related))
     names = [name for name in map(case.api, operations) if name]
-    return bool(names) and all(map(is_driver_name, names))
+    return bool(names) and all(map(CUDA.is_low_level, names))
 
 
 def in_driver_names(text: str) -> str:

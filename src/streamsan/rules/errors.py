@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
+from streamsan.platforms import CUDA
 
-from streamsan.effects.constants import CONSTANTS
-
-FIRST_CAPTURE_ERROR = CONSTANTS["cudaErrorStreamCaptureUnsupported"]
-LAST_CAPTURE_ERROR = CONSTANTS["cudaErrorStreamCaptureWrongThread"]
-NO_SUCH_HANDLE = frozenset({CONSTANTS["cudaErrorInvalidValue"], CONSTANTS["cudaErrorInvalidResourceHandle"]})
-
-
-@cache
-def _names(prefix: str) -> dict[int, str]:
-    return {
-        number: name for name, number in reversed(list(CONSTANTS.items())) if name.startswith(prefix) and number > 0
-    }
+FIRST_CAPTURE_ERROR = CUDA.constants["cudaErrorStreamCaptureUnsupported"]
+LAST_CAPTURE_ERROR = CUDA.constants["cudaErrorStreamCaptureWrongThread"]
+NO_SUCH_HANDLE = frozenset({CUDA.constants["cudaErrorInvalidValue"], CUDA.constants["cudaErrorInvalidResourceHandle"]})
 
 
 def error_name(status: int, api: str) -> str:
     """Return what a status of a call is called (cudaErrorInvalidValue), "error 42" where it has no name."""
-    driver = api.startswith("cu") and not api.startswith("cuda")
-    return _names("CUDA_ERROR_" if driver else "cudaError").get(status, f"error {status}")
+    return CUDA.error_name(status, api)
 
 
 def is_capture_error(status: int) -> bool:

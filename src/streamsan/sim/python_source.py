@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from streamsan.effects import EFFECTS
+from streamsan.platforms import CUDA
 
 LARGEST = 4 << 20
 """bytes of a file that is parsed for names"""
@@ -121,7 +121,7 @@ def _made_by(calls: Iterable[ast.Call]) -> int | None:
     for call in calls:
         function = call.func
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        row = EFFECTS.find(name)
+        row = CUDA.effects.find(name)
         if row is not None:
             return len(row.versions[0].outs)
     return None

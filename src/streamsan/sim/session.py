@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NoReturn
 
-from streamsan.effects import EFFECTS
 from streamsan.model.call import Fields, KernelArguments
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.host_calls import HostCall
 from streamsan.model.state import Context, HostThread
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
 from streamsan.model.values import Outcome, Value
+from streamsan.platforms import CUDA
 from streamsan.sim.call_lock import CallLock
 from streamsan.sim.driver_thread import DriverThread
 from streamsan.sim.executor.device import SimulatedDevice
@@ -163,7 +163,7 @@ class Session:
         That is the model's status where the device has one to tell (a sticky error, a forked child).
         """
         with self.lock:
-            row = EFFECTS.find(api)
+            row = CUDA.effects.find(api)
             if row is None:
                 return status
             if status == SUCCESS:

@@ -7,13 +7,16 @@ import itertools
 import pytest
 from graph_program import OUT, GraphProgram
 
-from streamsan.effects import EFFECTS, Role
+from streamsan.effects import Role
 from streamsan.model.values import Handle, Pointer, Symbol, Value
+from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind
 
 GRAPH_APIS = [
-    api for api in EFFECTS if api.effect.value.startswith(("graph", "capture", "user_object")) or api.family == "graph"
+    api
+    for api in CUDA.effects
+    if api.effect.value.startswith(("graph", "capture", "user_object")) or api.family == "graph"
 ]
 CREATE_AND_DESTROY = ("destroy", "capture_end")
 
@@ -100,7 +103,7 @@ def test_every_call_with_unknown_arguments(api) -> None:
             program.call(api.name, *itertools.islice(mixed, len(version.parameters)), signature=version)
 
 
-@pytest.mark.parametrize("api", [api for api in EFFECTS if api.effect.value != "pure"], ids=lambda api: api.name)
+@pytest.mark.parametrize("api", [api for api in CUDA.effects if api.effect.value != "pure"], ids=lambda api: api.name)
 def test_every_call_during_a_capture(api) -> None:
     for mode in range(3):
         program = GraphProgram()

@@ -34,13 +34,14 @@ from streamsan.cuda_source.interpreter.values import (
     is_pointer,
 )
 from streamsan.cuda_syntax.tree import Call, Expression, Launch, Name, Span, Variable
-from streamsan.effects import EFFECTS, POINTER_ROLES, Api, Parameter, Role, Signature
+from streamsan.effects import POINTER_ROLES, Api, Parameter, Role, Signature
 from streamsan.kernels.host_access import given_access
 from streamsan.model import events
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.state import HostThread, Lifetime
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode, FreeClass, LostKind, MemoryKind
 
 if TYPE_CHECKING:
@@ -238,13 +239,13 @@ class Device:
 
     def is_api(self, name: str) -> bool:
         """Tell whether a name is a CUDA API that the effects table knows."""
-        return name.removeprefix("::").startswith("cu") and EFFECTS.find(last_name(name)) is not None
+        return name.removeprefix("::").startswith("cu") and CUDA.effects.find(last_name(name)) is not None
 
     # -- calls -------------------------------------------------------------------------------------
 
     def unknown_api(self, name: str, operands: list[Operand], span: Span) -> Operand:
         """A name that looks like an API of CUDA, or of one of its libraries, and is not in the table."""
-        near = EFFECTS.suggest(name)
+        near = CUDA.effects.suggest(name)
         if near is not None and name not in self.machine.program.macros:
             self.machine.not_understood(span, f"`{name}` is no known API; did you mean `{near}`?")
         return self.machine.calls.opaque(name, operands, span)
@@ -265,7 +266,7 @@ class Device:
     def call(self, name: str, node: Call, operands: list[Operand]) -> Operand:
         """Make an API call."""
         self.failures.go_on()
-        api = EFFECTS.find(name)
+        api = CUDA.effects.find(name)
         assert api is not None
         self.failures.calls(api)
         machine = self.machine

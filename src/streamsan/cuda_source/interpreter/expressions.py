@@ -51,8 +51,8 @@ from streamsan.cuda_syntax.tree import (
     Unary,
     Unparsed,
 )
-from streamsan.effects import CONSTANTS
 from streamsan.model.values import Handle, Symbol
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Expressions:
         method = machine.calls.implicit_method(name) if "::" in name else None
         if method is not None:
             return Operand(FunctionValue(name, method[0], (), method[1]))
-        constant = CONSTANTS.get(last_name(name))
+        constant = CUDA.constants.get(last_name(name))
         if constant is not None:
             return Operand(constant)
         if machine.device.is_api(name):

@@ -22,7 +22,7 @@ from streamsan.edits.cpp.members import accessors, class_of, member_name
 from streamsan.edits.cpp.spots import Body, Spot, find
 from streamsan.effects.roles import Effect, Role
 from streamsan.effects.signature import Signature
-from streamsan.effects.table import EFFECTS
+from streamsan.platforms import CUDA
 from streamsan.trace import Site, Trace
 
 STREAM_OF_LAUNCH = 3
@@ -160,7 +160,7 @@ def event_argument(call: Expression) -> tuple[bool, Expression | None]:
 def _signature(call: Expression) -> Signature | None:
     """Return the published signature that a call of the API is written by."""
     name = api_name(call)
-    api = EFFECTS.find(name) if name is not None else None
+    api = CUDA.effects.find(name) if name is not None else None
     return api.bind(len(call.arguments)) if api is not None and isinstance(call, Call) else None
 
 
@@ -187,13 +187,13 @@ def api_name(call: Expression | None) -> str | None:
     if not isinstance(call, Call) or not isinstance(call.callee, Name):
         return None
     name = call.callee.name.lstrip(":")
-    return name if name in EFFECTS else None
+    return name if name in CUDA.effects else None
 
 
 def is_status_call(call: Expression | None) -> bool:
     """Tell whether a call of the API returns a status."""
     name = api_name(call)
-    api = EFFECTS.find(name) if name is not None else None
+    api = CUDA.effects.find(name) if name is not None else None
     return api is not None and (api.effect is not Effect.PURE or api.name in ASKING)
 
 

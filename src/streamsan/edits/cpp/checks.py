@@ -33,7 +33,7 @@ from streamsan.edits.cpp.calls import ASKING, api_name, is_status_call
 from streamsan.edits.cpp.insertion import Layout, NoPlaceError
 from streamsan.edits.cpp.scope import Scope, names_in
 from streamsan.edits.cpp.spots import Spot
-from streamsan.effects.names import is_driver_name
+from streamsan.platforms import CUDA
 
 MOST_LINES = 8
 """A check that takes more lines is not copied."""
@@ -76,7 +76,7 @@ def check_at(spot: Spot, driver: bool, layout: Layout, scope: Scope) -> Check:
     every: list[tuple[Statement, Check]] = []
     local = _locals(spot)
     for statement, api, pieces, used in _checks(spot.body.body, layout) if spot.body.body is not None else ():
-        if is_driver_name(api) != driver:
+        if CUDA.is_low_level(api) != driver:
             continue
         check = Check(api, tuple(pieces))
         if all(name not in local or scope.has(name) for name in used):

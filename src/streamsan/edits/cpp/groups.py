@@ -31,7 +31,7 @@ from streamsan.edits.cpp.calls import api_name, is_status_call
 from streamsan.edits.cpp.scope import names_in, names_in_statement
 from streamsan.edits.cpp.spots import Spot
 from streamsan.effects.roles import Effect
-from streamsan.effects.table import EFFECTS
+from streamsan.platforms import CUDA
 
 _WAITS = (Effect.STREAM_SYNCHRONIZE, Effect.EVENT_SYNCHRONIZE, Effect.CONTEXT_SYNCHRONIZE)
 _RELEASES = (*_WAITS, Effect.FREE, Effect.HANDLE_DESTROY, Effect.EVENT_DESTROY, Effect.STREAM_DESTROY)
@@ -169,7 +169,7 @@ def _releases(made: Expression, call: Expression | None) -> bool:
     if made is call:
         return True
     name = api_name(made)
-    api = EFFECTS.find(name) if name is not None else None
+    api = CUDA.effects.find(name) if name is not None else None
     return api is not None and api.effect in _RELEASES
 
 
@@ -178,7 +178,7 @@ def _is_wait(statement: Statement) -> bool:
         return False
     for node in nodes(statement.expression):
         name = api_name(node) if isinstance(node, Call) else None
-        api = EFFECTS.find(name) if name is not None else None
+        api = CUDA.effects.find(name) if name is not None else None
         if (
             api is not None
             and api.effect in _WAITS
@@ -209,7 +209,7 @@ def _makes_anew(statement: Statement, names: set[str]) -> bool:
         return False
     for node in nodes(statement.expression):
         name = api_name(node) if isinstance(node, Call) else None
-        api = EFFECTS.find(name) if name is not None else None
+        api = CUDA.effects.find(name) if name is not None else None
         if api is not None and api.effect is Effect.ALLOC and isinstance(node, Call):
             return any(
                 isinstance(each, Unary) and each.operator == "&" and names & set(names_in(each))

@@ -22,9 +22,9 @@ from streamsan.edits.cpp.insertion import Layout, NoPlaceError
 from streamsan.edits.cpp.members import class_of
 from streamsan.edits.cpp.scope import Scope, names_in
 from streamsan.edits.cpp.spots import Spot
-from streamsan.effects.names import is_driver_name
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order.facts import Operation
+from streamsan.platforms import CUDA
 from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM
 from streamsan.vocabulary import OperationKind
 
@@ -66,7 +66,7 @@ class HandleNames:
                 for written in self._chains.made(site):
                     self._add(found, written, spot)
         api = int(slots["api"][row]) if row is not None else operation.api
-        driver = is_driver_name(self._trace.trace.apis[api]) if 0 < api < len(self._trace.trace.apis) else False
+        driver = CUDA.is_low_level(self._trace.trace.apis[api]) if 0 < api < len(self._trace.trace.apis) else False
         default = (DEFAULT_STREAMS_OF_DRIVER if driver else DEFAULT_STREAMS).get(stream)
         if not found and default is not None:
             found.append(default)

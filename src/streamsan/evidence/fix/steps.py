@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from streamsan.effects.names import is_driver_name
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
 from streamsan.order.removal import Slots
+from streamsan.platforms import CUDA
 from streamsan.rules.case import Case
 from streamsan.vocabulary import OperationKind
 
@@ -50,7 +50,7 @@ class Calls:
     @classmethod
     def of(cls, case: Case, *operations: Operation) -> Calls:
         """Return the names for a program that issued these operations."""
-        return cls(any(is_driver_name(case.api(operation)) for operation in operations))
+        return cls(any(CUDA.is_low_level(case.api(operation)) for operation in operations))
 
     @property
     def record(self) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from streamsan.effects import EFFECTS
 from streamsan.model.call import Call, Fields, KernelArguments
 from streamsan.model.core import ModelCore
 from streamsan.model.executor import Executor
@@ -19,6 +18,7 @@ from streamsan.model.state import Context, Event, HostThread, Stream
 from streamsan.model.statuses import SUCCESS
 from streamsan.model.values import Value
 from streamsan.model.work import Work
+from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import NodeKind, OperationKind, WaitClass
 
@@ -141,7 +141,7 @@ def same_call(
     kernel_arguments: KernelArguments | None = None,
 ) -> Call:
     """Return the call on the default stream that does what a node does. What `values` lacks nobody knows."""
-    row = EFFECTS.find(api)
+    row = CUDA.effects.find(api)
     assert row is not None
     signature = row.versions[0]
     bound: dict[str, Value] = {parameter.name: None for parameter in signature.parameters}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.answers import answers, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -11,12 +10,13 @@ from streamsan.model.machine import Machine
 from streamsan.model.state import Context
 from streamsan.model.statuses import INVALID_CONTEXT, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Handle, Outcome
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import ContextKind
 
-_UNSUPPORTED_LIMIT = CONSTANTS["cudaErrorUnsupportedLimit"]
-_SCHEDULES = CONSTANTS["cudaDeviceScheduleMask"]
-_FLAGS = CONSTANTS["cudaDeviceMask"]
-_MAP_HOST = CONSTANTS["cudaDeviceMapHost"]
+_UNSUPPORTED_LIMIT = CUDA.constants["cudaErrorUnsupportedLimit"]
+_SCHEDULES = CUDA.constants["cudaDeviceScheduleMask"]
+_FLAGS = CUDA.constants["cudaDeviceMask"]
+_MAP_HOST = CUDA.constants["cudaDeviceMapHost"]
 _API_VERSION = 3020
 
 
@@ -62,7 +62,7 @@ def set_cache(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaDeviceGetSharedMemConfig", "cuCtxGetSharedMemConfig")
 def get_banks(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the size of shared memory banks."""
-    return given(call, current(core, call).settings.get("banks", CONSTANTS["cudaSharedMemBankSizeFourByte"]))
+    return given(call, current(core, call).settings.get("banks", CUDA.constants["cudaSharedMemBankSizeFourByte"]))
 
 
 @answers("cudaDeviceSetSharedMemConfig", "cuCtxSetSharedMemConfig")

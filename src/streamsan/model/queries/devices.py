@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.answers import answers, flat, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Outcome, Value
+from streamsan.platforms import CUDA
 
-_LAST_ATTRIBUTE = CONSTANTS["cudaDevAttrMax"]
+_LAST_ATTRIBUTE = CUDA.constants["cudaDevAttrMax"]
 _P2P_SUPPORTED = frozenset(
-    CONSTANTS[name]
+    CUDA.constants[name]
     for name in (
         "cudaDevP2PAttrAccessSupported",
         "cudaDevP2PAttrNativeAtomicSupported",
@@ -64,7 +64,9 @@ def driver_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         "textureAlign": "TextureAlignment",
     }
     device = _device(call)
-    return flat(call, {key: machine.attribute(CONSTANTS[f"cudaDevAttr{name}"], device) for key, name in names.items()})
+    return flat(
+        call, {key: machine.attribute(CUDA.constants[f"cudaDevAttr{name}"], device) for key, name in names.items()}
+    )
 
 
 @answers("cuDeviceGetName")
@@ -83,7 +85,7 @@ def uuid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cuDeviceGetLuid")
 def luid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """A LUID is a matter of Windows."""
-    return Outcome(CONSTANTS["CUDA_ERROR_NOT_SUPPORTED"], {})
+    return Outcome(CUDA.constants["CUDA_ERROR_NOT_SUPPORTED"], {})
 
 
 @answers("cuDeviceTotalMem")
@@ -96,7 +98,7 @@ def total_memory(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def compute_capability(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give major and minor revision."""
     words = ("cudaDevAttrComputeCapabilityMajor", "cudaDevAttrComputeCapabilityMinor")
-    return given(call, *(machine.attribute(CONSTANTS[word], 0) for word in words))
+    return given(call, *(machine.attribute(CUDA.constants[word], 0) for word in words))
 
 
 @answers("cudaDeviceGetPCIBusId", "cuDeviceGetPCIBusId")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.effects.constants import CONSTANTS
 from streamsan.model.answers import answers, flat, given, number, set_value
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -13,19 +12,20 @@ from streamsan.model.ranges import range_status
 from streamsan.model.state import Allocation, ArrayLayout, Context, Lifetime
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
 _HOST_KINDS = frozenset({MemoryKind.PINNED, MemoryKind.REGISTERED})
 _PAGEABLE = frozenset({MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC, MemoryKind.UNKNOWN})
 _UNREGISTERED, _HOST, _DEVICE, _MANAGED = (
-    CONSTANTS[f"cudaMemoryType{word}"] for word in ("Unregistered", "Host", "Device", "Managed")
+    CUDA.constants[f"cudaMemoryType{word}"] for word in ("Unregistered", "Host", "Device", "Managed")
 )
 _NO_DEVICE = -2
 """`device` of memory that belongs to none"""
-_SYNC_MEMOPS = CONSTANTS["CU_POINTER_ATTRIBUTE_SYNC_MEMOPS"]
-_ACCESSED_BY = CONSTANTS["cudaMemRangeAttributeAccessedBy"]
+_SYNC_MEMOPS = CUDA.constants["CU_POINTER_ATTRIBUTE_SYNC_MEMOPS"]
+_ACCESSED_BY = CUDA.constants["cudaMemRangeAttributeAccessedBy"]
 _ATTRIBUTES = {
-    CONSTANTS[f"CU_POINTER_ATTRIBUTE_{word}"]: word
+    CUDA.constants[f"CU_POINTER_ATTRIBUTE_{word}"]: word
     for word in (
         "CONTEXT",
         "MEMORY_TYPE",
@@ -132,7 +132,7 @@ def address_range(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give base and size of the allocation."""
     _, allocation = inspected(core, call)
     if allocation is None:
-        return Outcome(CONSTANTS["CUDA_ERROR_NOT_FOUND"], {})
+        return Outcome(CUDA.constants["CUDA_ERROR_NOT_FOUND"], {})
     return given(call, allocation.pointer, allocation.size)
 
 
@@ -142,7 +142,7 @@ def host_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     _, allocation = inspected(core, call)
     if allocation is None or allocation.kind not in _HOST_KINDS:
         return Outcome(INVALID_VALUE, {})
-    return given(call, allocation.flags | CONSTANTS["cudaHostAllocMapped"])
+    return given(call, allocation.flags | CUDA.constants["cudaHostAllocMapped"])
 
 
 @answers("cudaMemAdvise", "cuMemAdvise")
@@ -247,7 +247,7 @@ def _value(core: ModelCore, call: Call, word: str, pointer: Pointer, allocation:
     managed = allocation.kind is MemoryKind.MANAGED
     pool = allocation.pool
     known: dict[str, Value] = {
-        "MEMORY_TYPE": CONSTANTS["CU_MEMORYTYPE_HOST" if host else "CU_MEMORYTYPE_DEVICE"],
+        "MEMORY_TYPE": CUDA.constants["CU_MEMORYTYPE_HOST" if host else "CU_MEMORYTYPE_DEVICE"],
         "DEVICE_POINTER": pointer,
         "HOST_POINTER": pointer if host or managed else None,
         "SYNC_MEMOPS": int(allocation.sync_memops),
@@ -260,7 +260,7 @@ def _value(core: ModelCore, call: Call, word: str, pointer: Pointer, allocation:
         "MAPPED": 1,
         "ALLOWED_HANDLE_TYPES": 0 if pool is None else pool.handle_types,
         "IS_GPU_DIRECT_RDMA_CAPABLE": 0,
-        "ACCESS_FLAGS": CONSTANTS["CU_MEM_ACCESS_FLAGS_PROT_READWRITE"],
+        "ACCESS_FLAGS": CUDA.constants["CU_MEM_ACCESS_FLAGS_PROT_READWRITE"],
         "MEMPOOL_HANDLE": Handle("pool", 0 if pool is None else pool.handle),
         "MAPPING_SIZE": allocation.size,
         "MAPPING_BASE_ADDR": allocation.pointer,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from streamsan.effects import EFFECTS, Api, Parameter, Signature
+from streamsan.effects import Api, Parameter, Signature
+from streamsan.platforms import CUDA
 from streamsan.sim.bindings.arguments import Converter, converter
 from streamsan.sim.bindings.catalogue import FunctionEntry, Item, ModuleName
 from streamsan.sim.bindings.classes import find
@@ -56,7 +57,7 @@ class Plan:
 
 def plan_of(module: ModuleName, entry: FunctionEntry) -> Plan:
     """Return the plan of a function."""
-    api = EFFECTS.find(entry.name)
+    api = CUDA.effects.find(entry.name)
     signature = _signature(api, entry)
     c_names = [item.name for item in entry.c_parameters]
     arguments = _matched([item.name for item in entry.parameters], c_names)

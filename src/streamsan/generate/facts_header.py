@@ -1,0 +1,91 @@
+"""A platform's facts of memory, frees, handles and statuses as a C++ header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+from streamsan.platforms import Platform
+from streamsan.vocabulary import FreeClass, MemoryKind
+
+_BEGIN = """// Generated from src/streamsan/platforms/{name}/facts.toml by `python -m streamsan.generate`. Do not edit.
+#pragma once
+#include <cstdint>
+
+#include "generated/vocabulary.hpp"
+
+namespace streamsan {{
+"""
+_OF_MEMORY = {
+    "dies_with_context": "Gone after a reset, or the end of the context that made it.",
+    "pooled": "From a pool or a graph: given back in a stream's order, and no free waits for it.",
+    "pageable": "The host's own memory: the device does not know it.",
+    "host_side": "Surely the host's memory, pageable, pinned or registered. Managed memory is nobody's.",
+}
+_OF_STATUS = {
+    "answers": "A program calls to see them: no failures.",
+    "of_capture": "A capture forbids the call, or is broken.",
+    "of_pointers": "A free that returns it was given a wrong pointer.",
+    "sticky": "Every later call of the process returns it, too.",
+}
+
+
+def facts_header_text(platform: Platform) -> str:
+    """Return facts.hpp as text."""
+    out = [_BEGIN.format(name=platform.name)]
+    chosen = {
+        "dies_with_context": platform.dies_with_context,
+        "pooled": lambda kind: kind in platform.memory and platform.memory[kind].pooled,
+        "pageable": platform.pageable,
+        "host_side": platform.host_side,
+    }
+    for name, holds in chosen.items():
+        kinds = [kind.name for kind in MemoryKind if holds(kind)]
+        out += _predicate(_OF_MEMORY[name], f"{name}(MemoryKind kind)", "kind", "MemoryKind", kinds)
+    out += [
+        "/// Such a free releases memory of the kind; a free of any other is a mistake. True of unknown kinds, of",
+        "/// those of other platforms, and of families that are no calls and could not refuse.",
+        "constexpr bool accepts(FreeClass family, MemoryKind kind) {",
+        "    switch (family) {",
+    ]
+    for family in FreeClass:
+        if platform.frees[family].accepts is not None:
+            kinds = [kind.name for kind in MemoryKind if platform.accepts(family, kind)]
+            out += [f"        case FreeClass::{family.name}:", "            switch (kind) {"]
+            out += [f"                case MemoryKind::{kind}:" for kind in kinds]
+            out += ["                    return true;", "                default: return false;", "            }"]
+    out += ["        default: return true;", "    }", "}", ""]
+    waiting = [family.name for family in FreeClass if platform.frees[family].waits]
+    out += _predicate(
+        "Such a free waits for the context that owns the memory, unless that is pooled. Observed, not promised.",
+        "waits(FreeClass family)",
+        "family",
+        "FreeClass",
+        waiting,
+    )
+    out += [
+        "/// Such a free of such memory waits for all work of the context that owns it. Observed, not promised.",
+        "constexpr bool waits(FreeClass family, MemoryKind kind) { return waits(family) && !pooled(kind); }",
+        "",
+        "/// Handles that need no creation. Those of streams that were made are greater.",
+        "namespace handle {",
+        f"inline constexpr std::uint64_t legacy_default_stream = {platform.legacy_stream};",
+        f"inline constexpr std::uint64_t per_thread_default_stream = {platform.per_thread_stream};",
+        "}  // namespace handle",
+        "",
+        "namespace status {",
+    ]
+    numbers = {field.name: getattr(platform.status, field.name) for field in fields(platform.status)}
+    out += [
+        f"inline constexpr std::int16_t {name} = {value};" for name, value in numbers.items() if isinstance(value, int)
+    ]
+    for name, doc in _OF_STATUS.items():
+        members = " || ".join(f"status == {number}" for number in sorted(numbers[name]))
+        out += ["", f"/// {doc}", f"constexpr bool {name}(std::int16_t status) {{", f"    return {members};", "}"]
+    return "\n".join([*out, "}  // namespace status", "", "}  // namespace streamsan", ""])
+
+
+def _predicate(doc: str, head: str, subject: str, type: str, names: Iterable[str]) -> list[str]:
+    cases = [f"        case {type}::{name}:" for name in names]
+    return [f"/// {doc}", f"constexpr bool {head} {{", f"    switch ({subject}) {{", *cases,
+            "            return true;", "        default: return false;", "    }", "}", ""]  # fmt: skip

@@ -1,0 +1,167 @@
+"""One platform, read from its folder of data. A file is read when something of it is first asked for."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from streamsan.effects.callbacks import Callback, callbacks
+from streamsan.effects.table import Effects
+from streamsan.effects.waits import Endpoint, Waits
+from streamsan.platforms.facts import FreeFacts, Interface, MemoryFacts, Statuses
+from streamsan.vocabulary import FreeClass, MemoryKind
+
+_NOTHING_KNOWN = MemoryFacts()
+
+
+class Platform:
+    """What the tool knows of one platform; `name` is what traces call it ("cuda")."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.name
+
+    # -- the API ----------------------------------------------------------------------------------
+    @cached_property
+    def effects(self) -> Effects:
+        """The API's table."""
+        return Effects(self.folder / "api")
+
+    @cached_property
+    def constants(self) -> Mapping[str, int]:
+        """The numbers of enumerators and flags that programs pass by name."""
+        groups = self._read("constants.toml")
+        return MappingProxyType({name: value for group in groups.values() for name, value in group.items()})
+
+    @cached_property
+    def waits(self) -> Waits:
+        """What copies and fills make the host wait for."""
+        return Waits(self._read("waits.toml"))
+
+    @cached_property
+    def callbacks(self) -> tuple[Callback, ...]:
+        """The entry points that a recorder may be called back for."""
+        return tuple(callbacks(self.effects, self.folder / "callbacks.json"))
+
+    # -- memory -----------------------------------------------------------------------------------
+    @cached_property
+    def memory(self) -> Mapping[MemoryKind, MemoryFacts]:
+        """What is known of each kind of memory. One that is missing is not this platform's."""
+        return {
+            MemoryKind[kind]: MemoryFacts(
+                **{**row, "side": Endpoint(row["side"]), "facts": tuple(row.get("facts", ()))}
+            )
+            for kind, row in self._facts["memory"].items()
+        }
+
+    @cached_property
+    def frees(self) -> Mapping[FreeClass, FreeFacts]:
+        """What is known of each family of frees."""
+        return {FreeClass[family]: _free_facts(row) for family, row in self._facts["free"].items()}
+
+    def side(self, kind: MemoryKind | None) -> Endpoint:
+        """Return as what a copy sees memory of a kind; None: the kind is not known."""
+        return Endpoint.UNKNOWN if kind is None else self.memory.get(kind, _NOTHING_KNOWN).side
+
+    def dies_with_context(self, kind: MemoryKind) -> bool:
+        """Return whether memory of a kind is gone after a reset or the end of the context that made it."""
+        return self.memory.get(kind, _NOTHING_KNOWN).dies_with_context
+
+    def pageable(self, kind: MemoryKind) -> bool:
+        """Return whether memory of a kind is the host's own, unknown to the device."""
+        return self.side(kind) is Endpoint.PAGEABLE
+
+    def host_side(self, kind: MemoryKind) -> bool:
+        """Return whether memory of a kind is surely the host's, pinned or not; managed memory is nobody's."""
+        return self.side(kind).is_host
+
+    def accepts(self, family: FreeClass, kind: MemoryKind) -> bool:
+        """Return whether such a free releases memory of a kind. True of unknown kinds and of other platforms'."""
+        accepted = self.frees[family].accepts
+        return accepted is None or kind in accepted or kind is MemoryKind.UNKNOWN or kind not in self.memory
+
+    def free_waits(self, family: FreeClass, kind: MemoryKind) -> bool:
+        """Return whether such a free of such memory waits for all work of the context that owns it (observed)."""
+        return self.frees[family].waits and not self.memory.get(kind, _NOTHING_KNOWN).pooled
+
+    # -- handles and statuses ---------------------------------------------------------------------
+    @property
+    def legacy_stream(self) -> int:
+        """The handle of a context's default stream."""
+        return self.constants[self._facts["streams"]["legacy"]]
+
+    @property
+    def per_thread_stream(self) -> int:
+        """The handle of a thread's own default stream. Streams that were made have greater ones."""
+        return self.constants[self._facts["streams"]["per_thread"]]
+
+    @cached_property
+    def status(self) -> Statuses:
+        """The numbers of statuses."""
+        numbers = self.constants
+        rows: dict[str, Any] = {key: numbers[name] for key, name in self._facts["status"].items()}
+        for key, names in self._facts["statuses"].items():
+            rows[key] = frozenset(numbers[name] for name in names)
+        return Statuses(**rows)
+
+    # -- names ------------------------------------------------------------------------------------
+    @cached_property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """The interfaces of the platform, that of the longest prefix first."""
+        rows = (Interface(name, **row) for name, row in self._facts["interface"].items())
+        return tuple(sorted(rows, key=lambda each: -len(each.prefix)))
+
+    def interface(self, api: str) -> Interface | None:
+        """Return the interface whose function a name is (cuMemFree: the driver's); None where it is none's."""
+        return next((each for each in self.interfaces if api.startswith(each.prefix)), None)
+
+    def is_low_level(self, api: str) -> bool:
+        """Return whether a name is one of the low-level interface: cuMemFreeAsync, not cudaFreeAsync."""
+        interface = self.interface(api)
+        return interface is not None and interface.low_level
+
+    def error_name(self, status: int, api: str) -> str:
+        """Return what a status is called where this call is (cudaErrorInvalidValue); "error 42" if it has no name."""
+        interface = self.interface(api) or self.interfaces[0]
+        return self._error_names[interface.errors].get(status, f"error {status}")
+
+    def low_level_name(self, name: str) -> str | None:
+        """Return what the low-level interface calls the same thing (cudaFree: cuMemFree); None where it has none."""
+        return next((each.names.get(name) for each in self.interfaces if each.low_level), None)
+
+    def in_low_level_names(self, text: str) -> str:
+        """Return a text with the low-level interface's functions for the others'; one without a counterpart stays."""
+        return self.high_level_word.sub(lambda found: self.low_level_name(found[0]) or found[0], text)
+
+    @cached_property
+    def high_level_word(self) -> re.Pattern[str]:
+        """Finds names of interfaces that are not the low-level one in a text."""
+        prefixes = "|".join(re.escape(each.prefix) for each in self.interfaces if not each.low_level)
+        return re.compile(rf"\b(?:{prefixes})[A-Z]\w*")
+
+    @cached_property
+    def _error_names(self) -> dict[str, dict[int, str]]:
+        # Of several names for one number the first counts.
+        backwards = list(self.constants.items())[::-1]
+        return {
+            each.errors: {number: name for name, number in backwards if name.startswith(each.errors) and number > 0}
+            for each in self.interfaces
+        }
+
+    # -- files ------------------------------------------------------------------------------------
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        return self._read("facts.toml")
+
+    def _read(self, name: str) -> dict[str, Any]:
+        return tomllib.loads((self.folder / name).read_text(encoding="utf-8"))
+
+
+def _free_facts(row: dict[str, Any]) -> FreeFacts:
+    accepts = frozenset(MemoryKind[kind] for kind in row["accepts"]) if "accepts" in row else None
+    return FreeFacts(**{**row, "accepts": accepts, "facts": tuple(row.get("facts", ()))})
