@@ -136,7 +136,13 @@ bool follows_call(const Module& module, std::uint64_t address) {
     const auto byte = [&](std::uint64_t back) { return load<std::uint8_t>(address - back); };
     if (byte(5) == 0xe8) return true;
     const auto indirect = [&](std::uint64_t length) {
-        return byte(length) == 0xff && (byte(length - 1) & 0x38) == 0x10;
+        if (byte(length) != 0xff || (byte(length - 1) & 0x38) != 0x10) return false;
+        const unsigned mode = byte(length - 1) >> 6;
+        const unsigned base = byte(length - 1) & 7;
+        const bool indexed = mode != 3 && base == 4;  // one byte more, which may name the base
+        const bool no_base = mode == 0 && (indexed ? byte(length - 2) & 7 : base) == 5;
+        const unsigned displacement = mode == 1 ? 1 : mode == 2 || no_base ? 4 : 0;
+        return length == 2U + (indexed ? 1U : 0U) + displacement;
     };
     return indirect(2) || indirect(3) || indirect(4) || indirect(6) || indirect(7);
 }
@@ -220,7 +226,8 @@ struct NativeStack::Parts {
                 if (module == nullptr || !follows_call(*module, word)) continue;
             }
             const UnwindRule candidate = *rule(word);
-            if (candidate.frame_address > FrameAddress::bottom) continue;
+            // Not the outermost function: tables lead nowhere from it, and unwinders leave its address in dead words.
+            if (candidate.frame_address >= FrameAddress::bottom) continue;
             // rbp: untouched by this frame, or pushed first.
             Registers caller{word, at + 8, registers.rbp, at, registers.rbp_at};
             bool pushed = false;

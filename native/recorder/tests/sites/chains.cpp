@@ -109,6 +109,8 @@ void through_driver(void*) {
 
 [[gnu::noinline]] void check_driver(int depth) {
     outside_count = probe_chain(outside, 64);
+    // The outermost frame's: where no table leads further, it must not end the search for the next frame.
+    std::memcpy(&driver_dead_word, &outside[outside_count - 1], sizeof driver_dead_word);
     for (int repeated = 0; repeated < 3; ++repeated) {
         if (depth < 0) driver_shallow(through_driver, nullptr);
         else driver_deep(depth, through_driver, nullptr);

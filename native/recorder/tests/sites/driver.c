@@ -3,10 +3,12 @@
 #include <string.h>
 
 static volatile int sink;
+void* driver_dead_word;
 
 __attribute__((noinline)) static void innermost(void (*callback)(void*), void* argument, int size) {
-    char room[512];
+    _Alignas(void*) char room[512];
     memset(room, size, sizeof room);
+    memcpy(room, &driver_dead_word, sizeof driver_dead_word);
     sink = room[size & 511];
     callback(argument);
     sink = room[(size + 1) & 511];

@@ -3,6 +3,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* What an earlier call left on the stack, in a frame of the driver. */
+extern void* driver_dead_word;
 void driver_shallow(void (*callback)(void*), void* argument);
 void driver_deep(int depth, void (*callback)(void*), void* argument);
 #ifdef __cplusplus
