@@ -30,7 +30,9 @@ from streamsan.report import Problem
 from streamsan.report.excerpt import printable
 
 if TYPE_CHECKING:
-    from streamsan.edits.cpp.fixes import Contents, Fixed, NotFixed, SourceFixes, State
+    from streamsan.edits.fixes import SourceFixes
+    from streamsan.edits.source import Contents, State
+    from streamsan.edits.trial import Fixed, NotFixed
 
 NO_EDIT = "no_edit"
 """the property of a finding that says why its text has no edit"""
@@ -209,16 +211,22 @@ class _Seeker:
 
     def _fixes(self, path: str, together: bool) -> SourceFixes:
         # Imported late: only who wants edits waits for what makes them.
-        from streamsan.edits.cpp.fixes import Source, fixes_of, fixes_of_each
+        from streamsan.edits.cpp.source import read
+        from streamsan.edits.fixes import fixes_of, fixes_of_each
+        from streamsan.edits.source import Source
 
         source = Source(
-            path=path,
-            defines=self._options.defines,
-            include_dirs=self._options.include_dirs,
             check=lambda contents: self._state(path, contents),
             keep=lambda contents, findings: self._kept(path, contents, findings),
             editable=self._editable,
             original=lambda file: self._original(path, file),
+            read=lambda contents: read(
+                path,
+                self._options.defines,
+                self._options.include_dirs,
+                lambda file: self._original(path, file),
+                contents,
+            ),
             accepts=lambda contents, files: self._others_accept(path, contents, files),
             contents=dict(self.edited.after),
             wanted=self._reporting.shows if together else lambda finding: True,
@@ -246,7 +254,7 @@ class _Seeker:
         return None
 
     def _state(self, path: str, contents: Contents) -> State:
-        from streamsan.edits.cpp.fixes import State
+        from streamsan.edits.source import State
 
         known = self._states[path]
         # What was checked already need not be read again.
@@ -265,7 +273,7 @@ class _Seeker:
         return report.findings
 
     def _others_accept(self, path: str, contents: Contents, files: Collection[str]) -> bool:
-        from streamsan.edits.cpp.compare import brings_up
+        from streamsan.edits.comparison import new_findings
 
         real = {os.path.realpath(file) for file in files}
         for other, state in self._states.items():
@@ -275,7 +283,7 @@ class _Seeker:
                 after = unproven_source(other, replace(self._options, contents=contents))
             except UnreadableError:
                 return False
-            if brings_up(state.findings, after.findings):
+            if new_findings(state.findings, after.findings):
                 return False
         return True
 

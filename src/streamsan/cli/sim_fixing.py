@@ -19,9 +19,10 @@ from streamsan.cli.progress import progress
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable
 from streamsan.cli.simulated import Ran, SimulatedProgram, TooSlowError, checked
-from streamsan.edits.cpp.fixes import Contents, Source, SourceFixes, State, fixes_of, fixes_of_each
+from streamsan.edits.fixes import SourceFixes, fixes_of, fixes_of_each
 from streamsan.edits.python.edits import PythonWriter
 from streamsan.edits.python.text import PythonText, TextError
+from streamsan.edits.source import Contents, Source, State
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.findings.finding import Finding, Fix, Place
 from streamsan.report import Problem
@@ -108,15 +109,12 @@ class _Seeker:
         None where that was not possible, which `edited.failed` says.
         """
         source = Source(
-            path=self._program.name,
-            defines={},
-            include_dirs=(),
             check=self.state,
             keep=self.kept,
             editable=self.editable,
             original=self.original,
             several_at_once=False,  # one edit often makes several findings of a run go away
-            writing=self.writing,
+            read=lambda contents: lambda trace: self.writing(contents, trace),
             wanted=self._reporting.shows if together else lambda finding: True,
             tell=lambda done, total: self._tell(self._program.name, done, total),
         )

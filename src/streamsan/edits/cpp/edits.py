@@ -16,7 +16,7 @@ from streamsan.edits.cpp.moves import Moves
 from streamsan.edits.cpp.names import HandleNames
 from streamsan.edits.cpp.nodes import Dependencies
 from streamsan.edits.cpp.puts import Puts
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.event_steps import RecordBehind, WaitBehindRecord, WaitForRecorded

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from streamsan.cuda_syntax.tree import Function
 from streamsan.edits.cpp.calls import Chains
 from streamsan.edits.cpp.insertion import Layout, NoPlaceError
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import GRID_WAIT, KernelWaits
 from streamsan.rules.case import Case, kernel_name
 

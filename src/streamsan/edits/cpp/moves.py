@@ -12,7 +12,7 @@ from streamsan.edits.cpp.insertion import Layout, NoPlaceError
 from streamsan.edits.cpp.names import HandleNames
 from streamsan.edits.cpp.scope import names_in_statement
 from streamsan.edits.cpp.spots import Spot, at_statement, child_of
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.variant import Variant
 from streamsan.findings.finding import Edit
 from streamsan.order.facts import Operation
 

@@ -12,7 +12,7 @@ from streamsan.edits.cpp.insertion import Layout, NoPlaceError
 from streamsan.edits.cpp.names import HandleNames
 from streamsan.edits.cpp.puts import Puts
 from streamsan.edits.cpp.spots import Spot
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.order_steps import EdgeBetween
 from streamsan.evidence.fix.steps import Calls

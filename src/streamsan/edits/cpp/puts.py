@@ -11,7 +11,7 @@ from streamsan.edits.cpp.checks import check_at
 from streamsan.edits.cpp.insertion import Layout, NoPlaceError
 from streamsan.edits.cpp.names import HandleNames
 from streamsan.edits.cpp.spots import Spot, at_statement, child_of, loops_around
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import NarrowerWait
 from streamsan.evidence.fix.event_steps import WaitForRecorded
 from streamsan.evidence.fix.order_steps import (

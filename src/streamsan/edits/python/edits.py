@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from streamsan.edits.cpp.variant import Variant
 from streamsan.edits.python import layout
 from streamsan.edits.python.calls import METHODS_OF_WITH
 from streamsan.edits.python.checks import unit_of
@@ -24,6 +23,7 @@ from streamsan.edits.python.nodes import dependencies
 from streamsan.edits.python.speech import Speech, Speeches
 from streamsan.edits.python.spots import Spot, With
 from streamsan.edits.python.text import PythonText
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.event_steps import RecordBehind, WaitBehindRecord, WaitForRecorded

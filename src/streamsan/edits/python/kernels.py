@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from streamsan.edits.cpp.variant import Variant
 from streamsan.edits.python.text import PythonText
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import GRID_WAIT, KernelWaits
 from streamsan.findings.finding import Edit
 from streamsan.rules.case import Case, kernel_name

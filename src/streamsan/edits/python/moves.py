@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from streamsan.edits.cpp.variant import Variant
 from streamsan.edits.python import layout
 from streamsan.edits.python.checks import unit_of
 from streamsan.edits.python.layout import NoPlaceError
 from streamsan.edits.python.names import Chains, Names
 from streamsan.edits.python.speech import Speeches
 from streamsan.edits.python.spots import Spot, child_in
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import FreeBehindUses
 from streamsan.findings.finding import Edit
 from streamsan.order.facts import Operation

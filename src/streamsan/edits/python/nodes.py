@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from streamsan.edits.cpp.variant import Variant
 from streamsan.edits.python import layout
 from streamsan.edits.python.calls import Written, entry_of, parameter_of, written
 from streamsan.edits.python.names import Chains
 from streamsan.edits.python.spots import Function, Spot
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.order_steps import EdgeBetween
 from streamsan.findings.finding import Edit
 

@@ -12,38 +12,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from streamsan.analysis.worlds import REDUNDANT
-from streamsan.edits.cpp.attempt import (
-    Attempt,
+from streamsan.edits.comparison import REDUNDANT, key_of, new_findings
+from streamsan.edits.lines import LineMap
+from streamsan.edits.source import Contents, Editable, Ground, Source, State, Writing
+from streamsan.edits.trial import (
     Fixed,
     NotFixed,
+    Trial,
     at_lines_of,
     edited_contents,
     no_reason_to_try,
     that_count,
 )
-from streamsan.edits.cpp.compare import key_of, new_findings
-from streamsan.edits.cpp.input import Check, Contents, Editable, Ground, Keep, Source, State, Writing
-from streamsan.edits.cpp.lines import LineMap
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.reasons import costs_then
 from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding
-
-__all__ = [
-    "Check",
-    "Contents",
-    "Editable",
-    "Fixed",
-    "Keep",
-    "NotFixed",
-    "Source",
-    "SourceFixes",
-    "State",
-    "Writing",
-    "fixes_of",
-    "fixes_of_each",
-]
 
 MOST_CHECKS = 1000
 """texts that are checked for one source"""
@@ -74,7 +58,7 @@ def fixes_of_each(source: Source) -> SourceFixes:
     kept = source.keep(ground.contents, ground.state.findings)
     for number, finding in enumerate(kept):
         source.tell(number, len(kept))
-        found = Attempt(ground, finding, fixer.check).run()
+        found = Trial(ground, finding, fixer.check).run()
         if isinstance(found, NotFixed):
             result.left.append(found)
         else:
@@ -123,7 +107,7 @@ class _Fixer:
                 if new is not None:
                     ground = new
                     continue
-            found = Attempt(ground, pending[0], self.check).run()
+            found = Trial(ground, pending[0], self.check).run()
             if isinstance(found, NotFixed):
                 asked[key_of(pending[0])] += 1
                 self._result.left.append(NotFixed(self._as_it_was(found.finding, ground), found.reason))
@@ -152,7 +136,7 @@ class _Fixer:
         for finding in findings:
             if no_reason_to_try(finding):
                 continue
-            first = Attempt(ground, finding, self.check).first()
+            first = Trial(ground, finding, self.check).first()
             if first is not None and all(self._source.editable(edit.file) for edit in first[0].edits):
                 plan = _Plan(finding, *first)
                 if _compatible([*plans, plan]):

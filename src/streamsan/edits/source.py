@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
-from streamsan.cuda_syntax import read_unit
-from streamsan.cuda_syntax.tree import Unit
-from streamsan.edits.cpp.calls import Chains
-from streamsan.edits.cpp.edits import Writer
-from streamsan.edits.cpp.insertion import Layout
-from streamsan.edits.cpp.text import SourceBytes
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Verification
@@ -63,35 +55,24 @@ class Writing(Protocol):
         """Yield the ways to write a step, the nearest first."""
 
 
-class SourceWriting(Writer):
-    """What writes steps as CUDA C++."""
-
-    def __init__(self, chains: Chains, files: Mapping[str, SourceBytes], trace: EditableTrace) -> None:
-        super().__init__(chains, Layout(files), trace)
-        self.files: Mapping[str, SourceBytes] = files
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """One source, and how to check it."""
 
-    path: str
-    defines: Mapping[str, str]
-    include_dirs: Sequence[str]
     check: Check
     keep: Keep
     editable: Callable[[str], bool]
     """whether a file may be edited"""
     original: Callable[[str], bytes]
     """the bytes of a file. Raises OSError"""
+    read: Callable[[Contents], Callable[[EditableTrace], Writing]]
+    """reads the source with new contents; returns what gives for a trace of it that which writes its steps"""
     accepts: Callable[[Contents, Collection[str]], bool] = lambda contents, files: True
     """whether the other sources take the new contents of these files: whether they have no new finding"""
     contents: Contents = field(default_factory=dict)
     """new contents that there are already"""
     several_at_once: bool = True
     """whether edits for several findings are tried in one text: fewer texts are checked, and may have more edits"""
-    writing: Callable[[Contents, EditableTrace], Writing] | None = None
-    """what writes the steps for a trace of new contents; None: CUDA C++"""
     wanted: Callable[[Finding], bool] = lambda finding: True
     """whether edits are sought for a finding"""
     tell: Callable[[int, int], None] = lambda done, total: None
@@ -105,7 +86,7 @@ class Ground:
         self.source = source
         self.contents = contents
         self.state = state
-        self._read: tuple[Unit, dict[str, SourceBytes]] | None = None
+        self._read: Callable[[EditableTrace], Writing] | None = None
         self._traces: dict[int, tuple[EditableTrace, Writing]] = {}
         self._verifications: dict[int, Verification] = {}
 
@@ -113,8 +94,10 @@ class Ground:
         """Return a trace made ready for edits, and what writes its steps as text."""
         key = id(trace)
         if key not in self._traces:
+            if self._read is None:
+                self._read = self.source.read(self.contents)
             editable = EditableTrace(trace)
-            self._traces[key] = editable, self._writing(trace, editable)
+            self._traces[key] = editable, self._read(editable)
         return self._traces[key]
 
     def verification(self, trace: Trace) -> Verification:
@@ -123,24 +106,3 @@ class Ground:
         if key not in self._verifications:
             self._verifications[key] = Verification(trace)
         return self._verifications[key]
-
-    def _writing(self, trace: Trace, editable: EditableTrace) -> Writing:
-        if self.source.writing is not None:
-            return self.source.writing(self.contents, editable)
-        unit, files = self._unit()
-        return SourceWriting(Chains(unit, trace), files, editable)
-
-    def _unit(self) -> tuple[Unit, dict[str, SourceBytes]]:
-        if self._read is None:
-            unit = read_unit(
-                Path(self.source.path),
-                defines=dict(self.source.defines),
-                include_dirs=[Path(folder) for folder in self.source.include_dirs],
-                contents=self.contents,
-            )
-            files: dict[str, SourceBytes] = {}
-            for file in unit.files:
-                known = self.contents.get(os.path.realpath(file))
-                files[file] = SourceBytes(self.source.original(file) if known is None else known)
-            self._read = unit, files
-        return self._read

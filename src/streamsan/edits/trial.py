@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streamsan.edits.cpp.compare import compared
-from streamsan.edits.cpp.input import Contents, Editable, Ground, Source, State, Writing
-from streamsan.edits.cpp.lines import LineMap, edits_between
+from streamsan.edits.comparison import is_gone, new_findings
 from streamsan.edits.cpp.text import EditError
-from streamsan.edits.cpp.variant import Variant
+from streamsan.edits.lines import LineMap, edits_between
 from streamsan.edits.python.text import TextError
+from streamsan.edits.source import Contents, Editable, Ground, Source, State, Writing
+from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.candidates import FIXABLE, candidates, rank
 from streamsan.evidence.fix.change_steps import WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
@@ -31,6 +31,7 @@ from streamsan.findings.finding import Edit, Finding
 from streamsan.rules import RULES
 from streamsan.rules.case import Case
 from streamsan.trace import Trace
+from streamsan.vocabulary import RuleCode
 
 NOT_WRITTEN = "the text has no place for an edit that would do"
 MOST_TRIES = 40
@@ -80,7 +81,7 @@ class _Base:
     """what the last step brought up"""
 
 
-class Attempt:
+class Trial:
     """One finding, for which edits are sought."""
 
     def __init__(self, ground: Ground, finding: Finding, check: Checked) -> None:
@@ -143,7 +144,7 @@ class Attempt:
         An event with its two calls apart needs more text than one with both at one place: it comes behind.
         """
         assert isinstance(case.names, Trace)
-        if case.fact.code == 504:
+        if case.fact.code == RuleCode.REDUNDANT_SYNC:
             yield 0, WaitsRemoved((case.operation,))
             return
         verification = ground.verification(case.names)
@@ -182,8 +183,8 @@ class Attempt:
             self._why = "too many texts were checked already"
             return None
         origin, removed = self._origin.state, base.removed + variant.removed
-        gone, new = compared(origin.findings, after.findings, self._finding)
-        new = that_count(source, contents, new)
+        gone = is_gone(self._finding, origin.findings, after.findings)
+        new = that_count(source, contents, new_findings(origin.findings, after.findings))
         if not gone or after.operations < origin.operations - removed:
             return None
         if after.ended not in (origin.ended, 0):

@@ -6,30 +6,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from streamsan.analysis.worlds import NOT_UNDERSTOOD, REDUNDANT
 from streamsan.findings.finding import Finding
+from streamsan.vocabulary import RuleCode
 
+REDUNDANT = f"SS{RuleCode.REDUNDANT_SYNC}"
+NOT_UNDERSTOOD = f"SS{RuleCode.NOT_UNDERSTOOD}"
 _NUMBER = re.compile(r"\d+")
 
 
-def compared(before: Iterable[Finding], after: Sequence[Finding], finding: Finding) -> tuple[bool, tuple[Finding, ...]]:
-    """Return whether a finding is gone after an edit of text, and the findings that are new.
-
-    Lines have moved, so findings are told apart by what they say, where a kind of finding says the same twice by their
-    number.
-    """
-    known = list(before)
-    count = Counter(key_of(each) for each in known)[key_of(finding)]
-    return Counter(key_of(each) for each in after)[key_of(finding)] < count, _new(known, after)
+def is_gone(finding: Finding, before: Iterable[Finding], after: Iterable[Finding]) -> bool:
+    """Tell whether fewer findings say what one said: lines have moved, so findings are told apart by their words."""
+    key = key_of(finding)
+    return sum(key_of(each) == key for each in after) < sum(key_of(each) == key for each in before)
 
 
-def new_findings(before: Iterable[Finding], after: Sequence[Finding]) -> tuple[Finding, ...]:
+def new_findings(before: Sequence[Finding], after: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings that are new after edits of text, or stronger."""
-    return _new(list(before), after)
-
-
-def _new(before: Sequence[Finding], after: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings that were not there before, or are stronger now."""
     left = Counter(key_of(each) for each in before)
     strengths: dict[tuple[str, ...], tuple[int, int]] = {}
     for each in before:
@@ -42,11 +34,6 @@ def _new(before: Sequence[Finding], after: Iterable[Finding]) -> tuple[Finding, 
         else:
             new.append(each)
     return tuple(new)
-
-
-def brings_up(before: Iterable[Finding], after: Sequence[Finding]) -> bool:
-    """Tell whether an edit brought up a finding in a source that it was not made for."""
-    return bool(_new(list(before), after))
 
 
 def key_of(finding: Finding) -> tuple[str, ...]:
