@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
-import streamsan.sim
+import streamsan.testing
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path(__file__).resolve().parent / "schedule_programs"
@@ -44,7 +44,7 @@ def load(path: Path) -> ModuleType:
 
 def wrong_words(path: Path, schedule: int | str) -> int:
     """Return how many words the program computes wrongly under a schedule; -1 if it fails."""
-    with streamsan.sim.device(schedule=schedule) as device:
+    with streamsan.testing.device(schedule=schedule) as device:
         sys.modules.pop("gpu", None)
         program = load(path)
         device.kernels.update(getattr(program, "SIMULATED_KERNELS", {}))

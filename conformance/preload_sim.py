@@ -7,7 +7,7 @@ import streamsan.sim.session
 import streamsan.testing.device_under_test
 from conformance import worker
 from conformance.registry import all_cases
-from streamsan.sim.python_source import PythonSources
+from streamsan.python_program.call_text import PythonSources
 
 all_cases()
 for _name, _module in list(sys.modules.items()):

@@ -85,11 +85,11 @@ def _lab(job: Job, case: Case, milliseconds: int) -> Iterator[Lab]:
         _gpu[0].milliseconds = milliseconds
         yield _gpu[0]
         return
-    import streamsan.sim
+    import streamsan.testing
 
     with (
         contextlib.redirect_stderr(io.StringIO()),
-        streamsan.sim.device("lazy", job.driver, max(case.devices, 1), BODIES),
+        streamsan.testing.device("lazy", job.driver, max(case.devices, 1), BODIES),
     ):
         yield Lab("sim", milliseconds, case.devices, image)
 

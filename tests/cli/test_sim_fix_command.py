@@ -12,9 +12,9 @@ import pytest
 
 from streamsan.cli import main
 from streamsan.cli.simulated import SimulatedProgram
+from streamsan.python_program.visible_names import read, seen_from
 from streamsan.sim import overlay
 from streamsan.sim.options import Driver, SimulationOptions
-from streamsan.sim.visible import read, seen_from
 
 HELPER = """\
 from cuda.bindings import runtime as cudart

@@ -40,7 +40,7 @@ class Ran:
     trace: Trace | None
     """None: it ended before its first call was recorded"""
     looks: Sequence[Mapping[str, Any]] = ()
-    """what its functions could name, see `streamsan.sim.visible`"""
+    """what its functions could name, see `streamsan.python_program.visible_names`"""
     failed: bool = False
     """streamsan could not begin, and has said why"""
 
@@ -111,7 +111,7 @@ class SimulatedProgram:
             return Ran(status, None, failed=True)
         looks: Sequence[Mapping[str, Any]] = ()
         if looked_at:
-            from streamsan.sim.visible import read
+            from streamsan.python_program.visible_names import read
 
             looks = read(folder)
         return Ran(status, collect(folder), looks)

@@ -1,66 +1,17 @@
 """The simulated device: CUDA Python programs run without a GPU, on a device that keeps the contract and no more.
 
-with streamsan.sim.device(schedule="lazy") as device:
-    from cuda.bindings import runtime as cudart
-    ...
-device.check()      # AssertionError with the report when something is wrong
+In: a Python program that imports `cuda.bindings` (`start` runs it; it imports `bindings/` instead, by `shim/`).
+Out: its own results, and a trace. Look first at `session` (one simulated process): it gives each call to the device
+model, whose `executor/` keeps bytes and runs work as late as the schedule says; `exchange/` is what processes share.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from streamsan.sim.options import Driver, Schedule
-    from streamsan.testing.device_under_test import Device
-
-__all__ = ["device"]
+import importlib
 
 
-@contextmanager
-def device(
-    schedule: Schedule | int | str = 0,
-    driver: Driver | str = "contract",
-    devices: int = 1,
-    kernels: Mapping[str, Callable[..., object]] | None = None,
-) -> Iterator[Device]:
-    """Simulate a device for the duration of a `with` block: imports of `cuda.bindings` give the simulated modules.
-
-    `schedule`: "eager", "lazy", or the seed of a random schedule. `driver`: "contract" or "h200". `kernels`: bodies of
-    kernels by name. Raises ValueError for what these may not be. Leaving the block checks nothing: see `Device`.
-    """
-    # Imported here: `import streamsan.sim` alone is cheap, and the bindings import it.
-    from streamsan.sim import active, processes, threads, waits
-    from streamsan.sim.installation import Installation
-    from streamsan.sim.options import Driver, SimulationOptions
-    from streamsan.sim.session import Session
-    from streamsan.sim.settings import schedule_of
-    from streamsan.testing.device_under_test import Device
-
-    if devices < 1:
-        raise ValueError("there is at least one device")
-    options = SimulationOptions(schedule_of(str(schedule)), Driver(driver), devices)
-    session = Session(options, os.path.basename(sys.argv[0]) or "python")
-    session.kernels.register(kernels or {})
-    found = Device(session)
-    with Installation():
-        active.push(session)
-        threads.watch()
-        processes.watch()
-        waits.watch()
-        try:
-            yield found
-        except BaseException:
-            found.gave_up()
-            raise
-        finally:
-            # A forked child leaves through here too: it ends its part, and the parent goes on with its own.
-            found.close()
-            waits.unwatch()
-            processes.unwatch()
-            threads.unwatch()
-            active.pop(session)
+def __getattr__(name: str) -> object:
+    """Return `streamsan.testing.device` by its older name: programs use it."""
+    if name == "device":
+        return importlib.import_module("streamsan.testing").device
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

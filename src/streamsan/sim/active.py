@@ -13,7 +13,7 @@ _sessions: list[Session] = []
 def session() -> Session:
     """Return the session in use. Raises RuntimeError when there is none."""
     if not _sessions:
-        raise RuntimeError("no simulated device: use `streamsan sim SCRIPT.py` or `with streamsan.sim.device():`")
+        raise RuntimeError("no simulated device: use `streamsan sim SCRIPT.py` or `with streamsan.testing.device():`")
     return _sessions[-1]
 
 

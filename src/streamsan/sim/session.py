@@ -18,6 +18,7 @@ from streamsan.model.state import Context, HostThread
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
 from streamsan.model.values import Outcome, Value
 from streamsan.platforms import CUDA
+from streamsan.python_program.call_text import PythonSources
 from streamsan.sim.call_lock import CallLock
 from streamsan.sim.driver_thread import DriverThread
 from streamsan.sim.executor.device import SimulatedDevice
@@ -29,7 +30,6 @@ from streamsan.sim.host_buffers import freed_buffers
 from streamsan.sim.kernels import Kernels
 from streamsan.sim.modules import place_variables
 from streamsan.sim.options import SimulationOptions
-from streamsan.sim.python_source import PythonSources
 from streamsan.sim.sites import CallSites
 from streamsan.sim.spool import Birth, Spool, claim
 from streamsan.sim.threads import Threads

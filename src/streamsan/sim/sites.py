@@ -11,7 +11,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 import streamsan
-from streamsan.sim.python_source import PythonSources
+from streamsan.python_program.call_text import PythonSources
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.site import Site
 

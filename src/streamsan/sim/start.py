@@ -43,7 +43,7 @@ def begin(settings: Settings) -> Session:
     session = Session(settings.options, settings.program, settings.folder)
     if overlay.install(settings.folder):
         # Imported late: only a run that edits are sought for looks at what the program can name.
-        from streamsan.sim.visible import Names
+        from streamsan.python_program.visible_names import Names
 
         session.sites.watch = Names(settings.folder, session.builder).note
     if settings.kernels:

@@ -1,4 +1,4 @@
-"""What `streamsan.sim.device()` gives: the simulated device as a test sees it."""
+"""What `streamsan.testing.device()` gives: the simulated device as a test sees it."""
 
 from __future__ import annotations
 

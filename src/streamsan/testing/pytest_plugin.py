@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def simulated_device(request: pytest.FixtureRequest) -> Iterator[Device]:
     """A simulated device for one test; the test fails on findings at warning or above."""
-    from streamsan.sim import device
+    from streamsan.testing import device
 
     marker = request.node.get_closest_marker("streamsan")
     options = {} if marker is None else dict(marker.kwargs)

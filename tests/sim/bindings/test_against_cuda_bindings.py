@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from recorded_session import RecordedSession
 
+from streamsan.generate import python_bindings as generate
 from streamsan.model.values import Outcome
+from streamsan.platforms.python_bindings import DATA, catalogue
 from streamsan.sim import modules
-from streamsan.sim.bindings import driver, generate, runtime
-from streamsan.sim.bindings.catalogue import DATA, catalogue
+from streamsan.sim.bindings import driver, runtime
 from streamsan.sim.session import Session
 
 real_driver: Any = pytest.importorskip("cuda.bindings.driver")
@@ -133,7 +134,7 @@ def default(real: Any, word: str) -> Any:
 WITHOUT_DEVICE = """
 import cuda.bindings.runtime as real
 from test_against_cuda_bindings import default
-from streamsan.sim.bindings.catalogue import catalogue
+from streamsan.platforms.python_bindings import catalogue
 assert int(real.cudaGetDeviceCount()[0])
 for name in catalogue("runtime").functions:
     if not hasattr(real, name):

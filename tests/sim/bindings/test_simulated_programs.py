@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamsan.platforms.python_bindings import catalogue
 from streamsan.sim.bindings import driver, runtime
-from streamsan.sim.bindings.catalogue import catalogue
 from streamsan.sim.session import Session
 
 TO_DEVICE = 1

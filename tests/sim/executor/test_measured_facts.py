@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamsan.sim import device
+from streamsan.testing import device
 
 SIZE = 4 << 20
 WORDS = SIZE // 4

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamsan.sim import device
+from streamsan.testing import device
 
 SIZE = 4 << 20
 FOLLOW, OPPORTUNISTIC, INTERNAL = 1, 2, 3

@@ -11,7 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
-from streamsan.sim import active, device
+from streamsan.sim import active
+from streamsan.testing import device
 
 pytest_plugins = ["pytester"]
 

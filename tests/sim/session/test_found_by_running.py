@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
-from streamsan.sim import device
+from streamsan.testing import device
 from streamsan.testing.device_under_test import Device
 
 SIZE = 1 << 16

@@ -15,8 +15,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
-from streamsan.sim import device
 from streamsan.sim.session import NeverReturnsError
+from streamsan.testing import device
 from streamsan.testing.device_under_test import Device
 from streamsan.vocabulary import OperationKind
 

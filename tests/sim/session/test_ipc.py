@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import launch, loaded, ok
 from other_process import Other, content_of, handle_of, other_process
 
-from streamsan.sim import active, device
+from streamsan.sim import active
+from streamsan.testing import device
 from streamsan.testing.device_under_test import Device
 from streamsan.vocabulary import MemoryKind, OperationKind
 

@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 from other_process import Other, content_of, handle_of, other_process
 
-from streamsan.sim import active, device
+from streamsan.sim import active
 from streamsan.sim.exchange.records import MOST_EVENTS, RING
 from streamsan.sim.session import NeverReturnsError
+from streamsan.testing import device
 
 SIZE = 4096
 SCHEDULES = ["lazy", "eager", 0, 1, 2]

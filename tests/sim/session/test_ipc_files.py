@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 from other_process import Other, other_process
 
-from streamsan.sim import device
+from streamsan.testing import device
 
 SIZE = 1 << 16
 GRANULE = 2 << 20

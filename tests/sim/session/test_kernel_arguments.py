@@ -13,8 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
-from streamsan.sim import device
 from streamsan.sim.kernel_bodies import KernelLaunch
+from streamsan.testing import device
 
 SOURCE = b"""
 __device__ int total;

@@ -12,8 +12,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import Pair, launch, loaded, ok
 
-from streamsan.sim import device
 from streamsan.sim.kernel_bodies import KernelLaunch
+from streamsan.testing import device
 from streamsan.testing.device_under_test import Device
 
 POINTER_INT_FLOAT = (ctypes.c_void_p, ctypes.c_int, ctypes.c_float)
@@ -136,7 +136,7 @@ def test_pointers_to_const_are_read_only(simulated: Device, capsys: pytest.Captu
 
 
 def test_without_a_body_what_is_written_depends_on_what_is_read() -> None:
-    from streamsan.sim import device as simulate
+    from streamsan.testing import device as simulate
 
     def run(first: float) -> list[float]:
         with simulate() as found:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from kernels_source import ok
 
-from streamsan.sim import device
 from streamsan.sim.image import program_of
 from streamsan.sim.program import Start
+from streamsan.testing import device
 
 N = 64
 TEXT = """

@@ -15,8 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
 import streamsan.sim
-from streamsan.sim import device, turns
+from streamsan.sim import turns
 from streamsan.sim.session import NeverReturnsError
+from streamsan.testing import device
 
 SCHEDULES: tuple[int | str, ...] = (0, 3, "eager", "lazy")
 PRELUDE = """\

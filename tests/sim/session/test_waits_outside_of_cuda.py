@@ -17,7 +17,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
-from streamsan.sim import device, waits
+from streamsan.sim import waits
+from streamsan.testing import device
 from streamsan.testing.device_under_test import Device
 
 SCHEDULES: tuple[int | str, ...] = (0, 1, 3, "eager", "lazy")

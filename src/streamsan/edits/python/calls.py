@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from streamsan.edits.python.spots import Function, Spot, With
-from streamsan.sim.bindings.catalogue import FunctionEntry, ModuleName, catalogue
+from streamsan.platforms.python_bindings import FunctionEntry, ModuleName, catalogue
 
 STREAMS = ("cudaStream_t", "CUstream")
 EVENTS = ("cudaEvent_t", "CUevent")

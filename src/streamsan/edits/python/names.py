@@ -16,8 +16,8 @@ from streamsan.edits.python.spots import Function, Spot, find
 from streamsan.edits.python.text import PythonText
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order.facts import Operation
+from streamsan.python_program.visible_names import LOCAL, MOST_OF_CHAIN
 from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM
-from streamsan.sim.visible import LOCAL, MOST_OF_CHAIN
 from streamsan.vocabulary import OperationKind
 
 STREAM, EVENT = "stream", "event"

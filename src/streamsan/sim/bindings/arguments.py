@@ -8,7 +8,7 @@ from functools import partial
 
 from streamsan.effects import POINTER_ROLES, Parameter, Role
 from streamsan.model.values import HandleType, Pointer, Value
-from streamsan.sim.bindings.catalogue import Item, ModuleName
+from streamsan.platforms.python_bindings import Item, ModuleName
 from streamsan.sim.bindings.classes import find
 from streamsan.sim.bindings.handles import Opaque, handle_type, model_handle
 from streamsan.sim.bindings.pointers import address_of, number_of, value_of

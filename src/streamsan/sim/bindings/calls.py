@@ -10,9 +10,9 @@ from typing import Any
 from streamsan.effects import Effect
 from streamsan.model.call import KernelArguments
 from streamsan.model.values import Outcome, Value
+from streamsan.platforms.python_bindings import ModuleName
 from streamsan.sim import active
 from streamsan.sim.bindings.arguments import Fields
-from streamsan.sim.bindings.catalogue import ModuleName
 from streamsan.sim.bindings.classes import find
 from streamsan.sim.bindings.enums import member
 from streamsan.sim.bindings.exceptions import UNCHECKED_LISTS

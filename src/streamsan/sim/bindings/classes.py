@@ -7,7 +7,7 @@ from functools import cache, partial
 from threading import RLock
 from typing import Any
 
-from streamsan.sim.bindings.catalogue import Catalogue, ModuleName, catalogue
+from streamsan.platforms.python_bindings import Catalogue, ModuleName, catalogue
 from streamsan.sim.bindings.enums import enumeration, member
 from streamsan.sim.bindings.handles import Opaque, handle_class
 from streamsan.sim.bindings.pointers import address_of

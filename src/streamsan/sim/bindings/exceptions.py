@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.sim.bindings.catalogue import Item
+from streamsan.platforms.python_bindings import Item
 
 UNLIKE_C = {
     "typename": "type",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from streamsan.platforms.python_bindings import FunctionEntry, ModuleName, catalogue
 from streamsan.sim.bindings import special
-from streamsan.sim.bindings.catalogue import FunctionEntry, ModuleName, catalogue
 from streamsan.sim.bindings.plans import Plan, plan_of
 
 Handler = Callable[[Plan, Sequence[object]], object]

@@ -7,9 +7,9 @@ from enum import IntEnum
 from typing import Any
 
 from streamsan.model.errors import words
+from streamsan.platforms.python_bindings import ModuleName, catalogue
 from streamsan.sim import active
 from streamsan.sim.bindings.calls import error
-from streamsan.sim.bindings.catalogue import ModuleName, catalogue
 from streamsan.sim.bindings.classes import find
 from streamsan.sim.bindings.enums import member
 from streamsan.sim.bindings.plans import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from streamsan.sim.bindings.catalogue import VERSION_VARIABLE, ModuleName, catalogue
+from streamsan.platforms.python_bindings import VERSION_VARIABLE, ModuleName, catalogue
 from streamsan.sim.bindings.classes import own
 from streamsan.sim.bindings.functions import function
 from streamsan.sim.bindings.local import OTHERS

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from streamsan.sim.bindings.catalogue import catalogue
+from streamsan.platforms.python_bindings import catalogue
 from streamsan.sim.bindings.enums import enumeration
 from streamsan.sim.bindings.handles import handle_class
 from streamsan.sim.compiler import ARCHITECTURES, CompilerProgram, Result

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from streamsan.model.values import Handle, Pointer, Value
+from streamsan.platforms.python_bindings import Item, ModuleName
 from streamsan.sim.bindings import ipc
-from streamsan.sim.bindings.catalogue import Item, ModuleName
 from streamsan.sim.bindings.classes import Kind, find
 from streamsan.sim.bindings.enums import member
 from streamsan.sim.bindings.handles import names_something

@@ -1,6 +1,6 @@
 """`cuda.bindings` on a simulated device."""
 
-from streamsan.sim.bindings.catalogue import catalogue as _catalogue
+from streamsan.platforms.python_bindings import catalogue as _catalogue
 from streamsan.sim.start import ensure_session as _ensure_session
 
 __version__ = _catalogue("driver").version

@@ -1,4 +1,4 @@
-"""What cuda.bindings offers, by name: read from `data/api.json`, which `generate.py` writes."""
+"""What cuda.bindings offers, by name: read from `cuda/python_bindings.json`, which `generate.python_bindings` writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
-DATA = Path(__file__).resolve().parent / "data" / "api.json"
+DATA = Path(__file__).parent / "cuda" / "python_bindings.json"
 VERSION_VARIABLE = "STREAMSAN_CUDA_BINDINGS"
 FIRST_OF_NEW = 13
 

@@ -1,7 +1,7 @@
-"""Writes `data/api.json`: the names, types and numbers of cuda.bindings, as an installed package shows them.
+"""Writes `platforms/cuda/python_bindings.json`: names, types and numbers of cuda.bindings, as an installed package shows them.
 
-    python -m streamsan.sim.bindings.generate dump FILE            what the importable cuda-bindings offers
-    python -m streamsan.sim.bindings.generate merge NEW OLD        one data file of the dumps of two major versions
+    python -m streamsan.generate.python_bindings dump FILE            what the importable cuda-bindings offers
+    python -m streamsan.generate.python_bindings merge NEW OLD        one data file of the dumps of two major versions
 
 A dump has, for each of the two modules: functions (parameters and returned values by name and type, parameters of the
 C function), enumerations, constants, handle classes and structure classes. `merge` keeps the dump of the newer major
@@ -21,7 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-TARGET = Path(__file__).resolve().parent / "data" / "api.json"
+from streamsan.platforms.python_bindings import DATA
+
 MODULES = ("runtime", "driver")
 SECTIONS = ("functions", "enums", "constants", "handles", "structures", "sizes")
 _REFERENCE = re.compile(r":py:obj:`~?\.?([\w.]+)`")
@@ -212,7 +213,6 @@ def write(data: Mapping[str, Any], path: Path) -> None:
     """Write a data file with one line for each name, so that differences can be read."""
     lines = json.dumps(data, separators=(",", ":"), sort_keys=False)
     text = re.sub(r'(?<=[\]}l]),(?="\w+":[\[{n])', ",\n", lines)
-    path.parent.mkdir(exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8")
 
 
@@ -223,7 +223,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if len(arguments) == 3 and arguments[0] == "merge":
         new, old = (json.loads(Path(name).read_text(encoding="utf-8")) for name in arguments[1:])
-        write(merge(new, old), TARGET)
+        write(merge(new, old), DATA)
         return 0
     print(__doc__, file=sys.stderr)
     return 2

@@ -6,7 +6,7 @@ import linecache
 
 import pytest
 
-from streamsan.sim.python_source import PythonSources
+from streamsan.python_program.call_text import PythonSources
 
 
 def target(line: str, call: str) -> str:
