@@ -1,4 +1,4 @@
-"""Writes `platforms/cuda/python_bindings.json`: names, types and numbers of cuda.bindings, as an installed package shows them.
+"""Writes `platforms/cuda/python_bindings.json`: names, types and numbers that an installed cuda.bindings shows.
 
     python -m streamsan.generate.python_bindings dump FILE            what the importable cuda-bindings offers
     python -m streamsan.generate.python_bindings merge NEW OLD        one data file of the dumps of two major versions

@@ -1,4 +1,4 @@
-"""What cuda.bindings offers, by name: read from `cuda/python_bindings.json`, which `generate.python_bindings` writes."""
+"""What cuda.bindings offers, by name: `generate.python_bindings` writes the data."""
 
 from __future__ import annotations
 
