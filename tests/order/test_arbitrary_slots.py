@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from streamsan.generate.__main__ import write_headers
+
 ROOT = Path(__file__).parents[2]
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
@@ -19,9 +21,17 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if COMPILER is None:
         pytest.skip("no C++ compiler")
     target = tmp_path_factory.mktemp("native") / "arbitrary_slots"
+    write_headers(target.with_name("generated"))
     sources = sorted(path for path in (ROOT / "native/order").glob("*.cpp") if path.name != "bindings.cpp")
     command = [COMPILER, "-std=c++20", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command += ["-I", str(ROOT / "native"), str(ROOT / "native/order/tests/arbitrary_slots.cpp"), *map(str, sources)]
+    command += [
+        "-I",
+        str(ROOT / "native"),
+        "-I",
+        str(target.parent),
+        str(ROOT / "native/order/tests/arbitrary_slots.cpp"),
+        *map(str, sources),
+    ]
     subprocess.run([*command, "-o", str(target)], check=True)
     return target
 

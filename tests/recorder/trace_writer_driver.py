@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 import numpy as np
 import pytest
 
+from streamsan.generate.__main__ import write_headers
 from streamsan.trace import Trace
 
 NATIVE = Path(__file__).parents[2] / "native"
@@ -72,12 +73,13 @@ def build(folders: pytest.TempPathFactory, sanitizer: str, sources: Sequence[str
 @cache
 def _built(folder: Path, sanitizer: str, sources: tuple[str, ...], without: str) -> Path | None:
     assert COMPILER
-    compiler = [COMPILER, "-std=c++20", *SANITIZERS[sanitizer], "-pthread", "-I", str(NATIVE)]
+    compiler = [COMPILER, "-std=c++20", *SANITIZERS[sanitizer], "-pthread", "-I", str(NATIVE), "-I", str(folder)]
     folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _available(compiler, folder):
             return None
+        write_headers(folder / "generated")
         common = folder / "common.hpp"
         if not common.exists():
             common.write_text(COMMON)

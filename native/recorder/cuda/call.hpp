@@ -25,7 +25,7 @@ struct CallbackParameter {
     effects::Handle handle;
 };
 
-/// One entry point of the driver or the runtime: a row of the generated table (native/generated/cuda_callbacks.hpp).
+/// One entry point of the driver or the runtime: a row of the generated table (generated/cuda_callbacks.hpp).
 struct Callback {
     std::uint16_t id;       ///< CUPTI's callback id in its domain
     bool runtime;           ///< domain: runtime, else driver

@@ -1,6 +1,7 @@
-"""Write what is generated of the one vocabulary and of the platform's tables.
+"""Write what is generated from the one vocabulary and from the platform's tables.
 
-`python -m streamsan.generate` rewrites them in a checkout; `--check` fails if they are out of date.
+`python -m streamsan.generate` rewrites the committed Python half in a checkout; `--check` fails if it is out of date.
+`--headers FOLDER` writes the C++ half, as the native build does: nothing but the standard library is needed for it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,6 @@ PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE.parent.parent
 VOCABULARY = PACKAGE / "vocabulary" / "vocabulary.toml"
 PYTHON_TARGET = PACKAGE / "vocabulary" / "__init__.py"
-HEADER_TARGET = ROOT / "native" / "generated" / "vocabulary.hpp"
-EFFECTS_TARGET = ROOT / "native" / "generated" / "effects.hpp"
-CALLBACKS_TARGET = ROOT / "native" / "generated" / "cuda_callbacks.hpp"
-WAITS_TARGET = ROOT / "native" / "generated" / "copy_waits.hpp"
-FACTS_TARGET = ROOT / "native" / "generated" / "facts.hpp"
 NOTICE = "Generated from src/streamsan/vocabulary/vocabulary.toml by `python -m streamsan.generate`. Do not edit."
 
 
@@ -52,11 +48,10 @@ def header_text(vocabulary: dict[str, Any]) -> str:
 
 
 def effects_text() -> str:
-    """Return effects.hpp as text. The tables need the vocabulary, so these come after vocabulary.py is written."""
+    """Return effects.hpp as text."""
     from streamsan.generate.effects_header import header_text as text
-    from streamsan.platforms import CUDA
 
-    return text(CUDA.effects)
+    return text()
 
 
 def callbacks_text() -> str:
@@ -83,36 +78,46 @@ def facts_text() -> str:
     return facts_header_text(CUDA)
 
 
+# The tables need vocabulary/__init__.py, which may be what is out of date: their modules are imported when asked for.
+HEADERS: dict[str, Callable[[], str]] = {
+    "vocabulary.hpp": lambda: header_text(load_vocabulary()),
+    "effects.hpp": effects_text,
+    "cuda_callbacks.hpp": callbacks_text,
+    "copy_waits.hpp": waits_text,
+    "facts.hpp": facts_text,
+}
+
+
+def write_headers(folder: Path) -> None:
+    """Write the C++ headers into a folder. A file that is as it should be keeps its time, so nothing is built again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in HEADERS.items():
+        target, text = folder / name, make()
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the generated files; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m streamsan.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if a file is out of date, write nothing")
+    parser.add_argument("--headers", type=Path, metavar="FOLDER", help="write the C++ headers into FOLDER instead")
     options = parser.parse_args(arguments)
+    if options.headers is not None:
+        write_headers(options.headers)
+        return 0
     if not (ROOT / "pyproject.toml").is_file():
         print(f"{ROOT} is no checkout of streamsan: there is nothing to generate", file=sys.stderr)
         return 2
-    vocabulary = load_vocabulary()
-    stale = 0
-    targets: tuple[tuple[Path, Callable[[], str]], ...] = (
-        (PYTHON_TARGET, lambda: python_text(vocabulary)),
-        (HEADER_TARGET, lambda: header_text(vocabulary)),
-        (EFFECTS_TARGET, effects_text),
-        (CALLBACKS_TARGET, callbacks_text),
-        (WAITS_TARGET, waits_text),
-        (FACTS_TARGET, facts_text),
-    )
-    for target, make in targets:
-        text = make()
-        if target.exists() and target.read_text(encoding="utf-8") == text:
-            continue
-        stale += 1
-        if options.check:
-            print(f"{target} is out of date: run python -m streamsan.generate", file=sys.stderr)
-        else:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
-            print(f"wrote {target}")
-    return 1 if options.check and stale else 0
+    text = python_text(load_vocabulary())
+    if PYTHON_TARGET.exists() and PYTHON_TARGET.read_text(encoding="utf-8") == text:
+        return 0
+    if options.check:
+        print(f"{PYTHON_TARGET} is out of date: run python -m streamsan.generate", file=sys.stderr)
+        return 1
+    PYTHON_TARGET.write_text(text, encoding="utf-8")
+    print(f"wrote {PYTHON_TARGET}")
+    return 0
 
 
 if __name__ == "__main__":
