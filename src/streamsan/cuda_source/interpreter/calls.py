@@ -9,7 +9,7 @@ from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.frame import MacroArgument, Scope
 from streamsan.cuda_source.interpreter.functions import Pack
 from streamsan.cuda_source.interpreter.library.braced import BracedList, plain
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, FunctionModel
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.statuses import asks_for_success
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, UNKNOWN, CType
@@ -24,11 +24,13 @@ from streamsan.cuda_source.interpreter.values import (
     FunctionValue,
     LibraryObject,
     Native,
+    Operand,
     Reference,
     Status,
     StructObject,
     SymbolPointer,
     Value,
+    held_by,
     is_pointer,
     is_unknown,
 )
@@ -207,7 +209,7 @@ class Calls:
         operands = self.operands(node.arguments)
         if model is not None:
             arguments = tuple(self.template_arguments(callee.template_arguments))
-            return self.as_operand(model(machine, operands, library.CallSite(span, arguments)))
+            return self.as_operand(model(machine, operands, CallSite(span, arguments)))
         cell = machine.global_cell(name)
         if cell is not None:
             return self._call_with(cell, operands, span)
@@ -236,11 +238,11 @@ class Calls:
         """Return what a library model gave as an operand."""
         return value if isinstance(value, Operand) else Operand(value)
 
-    def native(self, name: str, model: library.FunctionModel) -> Native:
+    def native(self, name: str, model: FunctionModel) -> Native:
         """Return a modelled function as a value."""
 
         def run(machine: Machine, operands: list[Operand], span: Span) -> Any:
-            return model(machine, operands, library.CallSite(span))
+            return model(machine, operands, CallSite(span))
 
         return Native(name, run)
 
@@ -278,7 +280,7 @@ class Calls:
         if chosen.body is None and library.find_function(callee.name) is not None:
             model = library.find_function(callee.name)
             assert model is not None
-            return self.as_operand(model(machine, operands, library.CallSite(node.span)))
+            return self.as_operand(model(machine, operands, CallSite(node.span)))
         if chosen.body is None and library.is_harmless(callee.name):
             return self.harmless(callee.name, operands, node.span)
         if chosen.device_only:
@@ -403,6 +405,17 @@ class Calls:
             chosen, operands, span, this=None if chosen.static else this, cls=cls, template_arguments=template_arguments
         )
 
+    def call_method(self, target: Operand, name: str, operands: list[Operand], span: Span) -> Operand | None:
+        """Call a method of an object of any class; None if the operand is no object or has no such method."""
+        held = held_by(target)
+        if isinstance(held, LibraryObject):
+            return self.library_method(held, target, name, operands, span)
+        if isinstance(held, StructObject) and held.cls is not None:
+            found = held.cls.find_method(name)
+            if found is not None:
+                return self.method(self.machine.expressions.cell_of(target), found[0], found[1], operands, span)
+        return None
+
     def library_method(
         self, held: LibraryObject, target: Operand, name: str, operands: list[Operand], span: Span
     ) -> Operand:
@@ -411,7 +424,7 @@ class Calls:
         if target.cell is not None:
             held.cell = target.cell
         result = library.call_method(machine, held, name, operands, span)
-        if result is library.NOT_MODELLED:
+        if result is NOT_MODELLED:
             if library.is_harmless(name):
                 return Operand(machine.fresh(name, "opaque"))
             return self.opaque(f"{held.class_name}::{name}", operands, span)
@@ -443,7 +456,7 @@ class Calls:
             if operands[0].cell is not None:
                 first.cell = operands[0].cell
             result = library.call_method(machine, first, name, operands[1:], span)
-            if result is not library.NOT_MODELLED:
+            if result is not NOT_MODELLED:
                 return self.as_operand(result)
         free = machine.program.find_functions(name, machine.frame)
         if free:

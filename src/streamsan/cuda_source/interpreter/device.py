@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from streamsan.cuda_source.interpreter import kernels
 from streamsan.cuda_source.interpreter.failures import Failures
 from streamsan.cuda_source.interpreter.host_memory import HostMemory
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.made_names import MadeNames
 from streamsan.cuda_source.interpreter.places import Places
 from streamsan.cuda_source.interpreter.program import last_name
@@ -26,6 +25,7 @@ from streamsan.cuda_source.interpreter.values import (
     FunctionValue,
     LibraryObject,
     Native,
+    Operand,
     Status,
     StructObject,
     SymbolPointer,

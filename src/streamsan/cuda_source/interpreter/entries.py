@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, Program, last_name
 from streamsan.cuda_source.interpreter.relevance import Relevance, walk
 from streamsan.cuda_source.interpreter.types import CType
-from streamsan.cuda_source.interpreter.values import Cell, StructObject
+from streamsan.cuda_source.interpreter.values import Cell, Operand, StructObject
 from streamsan.cuda_syntax.tree import Call, Function, Member, Name, New, Span, Type, Unit, Variable
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.frame import MacroArgument, PathEnds, Thrown
 from streamsan.cuda_source.interpreter.library.braced import BracedList, Evaluated, braced, plain
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.operators import Operators
 from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.statuses import Success, means_success
@@ -22,6 +21,7 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     FunctionValue,
     LibraryObject,
+    Operand,
     StructObject,
     SymbolPointer,
     Term,

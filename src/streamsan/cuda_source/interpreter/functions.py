@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.frame import Frame, Scope, Thrown
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, PlainContext
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.types import FLOATING, SCALAR_SIZES, CType
@@ -16,6 +15,7 @@ from streamsan.cuda_source.interpreter.values import (
     Closure,
     FunctionValue,
     LibraryObject,
+    Operand,
     Reference,
     StructObject,
     Value,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import (
+    HOST_READABLE,
     ArrayObject,
     Cell,
     CellPointer,
@@ -25,18 +26,6 @@ from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind
 if TYPE_CHECKING:
     from streamsan.cuda_source.interpreter.device import Device
 
-HOST_READABLE = frozenset(
-    {
-        MemoryKind.UNKNOWN,
-        MemoryKind.MANAGED,
-        MemoryKind.PINNED,
-        MemoryKind.REGISTERED,
-        MemoryKind.HOST_HEAP,
-        MemoryKind.HOST_STACK,
-        MemoryKind.HOST_STATIC,
-    }
-)
-"""Kinds of memory that host code can touch."""
 Storage = Cell | ArrayObject
 
 

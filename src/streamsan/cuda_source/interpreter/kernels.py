@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
@@ -17,6 +16,7 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     FunctionValue,
     LibraryObject,
+    Operand,
     Status,
     StructObject,
     SymbolPointer,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.frame import BREAK, CONTINUE, Completion, Scope, Thrown
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.relevance import Relevance
 from streamsan.cuda_source.interpreter.statements import end_of
 from streamsan.cuda_source.interpreter.terms import condition as strip
@@ -15,9 +14,13 @@ from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
     CellPointer,
+    Closure,
     DevicePointer,
     ElementPointer,
+    FunctionValue,
     LibraryObject,
+    Native,
+    Operand,
     StructObject,
     SymbolPointer,
     Term,
@@ -31,6 +34,7 @@ from streamsan.cuda_syntax.tree import (
     DoWhile,
     Expression,
     For,
+    Function,
     If,
     Index,
     Literal_,
@@ -57,6 +61,25 @@ class Loops:
         self.relevance: Relevance = machine.program_relevance()
         self.depth = 0
         """Loops around the statement under execution, over all activations."""
+
+    def callee_acts(self, callee: Value) -> bool:
+        """Tell whether calling a value may do more than compute numbers."""
+        if isinstance(callee, Closure):
+            return self.closure_issues(callee) or bool(self.relevance.assigned(callee.node.body))
+        if isinstance(callee, StructObject) and callee.cls is not None:
+            found = callee.cls.find_method("operator()")
+            return found is not None and self._functions_act(found[0])
+        if isinstance(callee, FunctionValue):
+            return self._functions_act(callee.functions)
+        return isinstance(callee, Native)
+
+    def closure_issues(self, closure: Closure) -> bool:
+        """Tell whether calling a lambda may issue operations."""
+        body: Any = closure.node.body
+        return self.relevance.expression_acts(body)
+
+    def _functions_act(self, functions: list[Function]) -> bool:
+        return any(each.body is None or self.relevance.body_acts(each) for each in functions)
 
     # -- summaries ---------------------------------------------------------------------------------
 

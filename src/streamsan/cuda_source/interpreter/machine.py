@@ -67,17 +67,6 @@ class Limits:
     """iterations of a loop that only a `break` ends"""
 
 
-class Operand:
-    """The outcome of an expression: a cell (an lvalue, or an xvalue once moved), or a value."""
-
-    __slots__ = ("cell", "moved", "value")
-
-    def __init__(self, value: Value = None, cell: Cell | None = None, moved: bool = False) -> None:
-        self.value = value
-        self.cell = cell
-        self.moved = moved
-
-
 class Machine:
     """One path of one entry, under execution."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter.frame import Frame, Scope
-from streamsan.cuda_source.interpreter.places import LONGEST_TEXT, cell_name
+from streamsan.cuda_source.interpreter.places import LONGEST_TEXT
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
@@ -23,6 +23,7 @@ from streamsan.cuda_source.interpreter.values import (
     LibraryObject,
     StructObject,
     Value,
+    cell_name,
 )
 from streamsan.model.values import Handle, Pointer
 from streamsan.vocabulary import OperationKind

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
@@ -29,6 +28,7 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     LibraryObject,
     Opaque,
+    Operand,
     StructObject,
     SymbolPointer,
     Value,

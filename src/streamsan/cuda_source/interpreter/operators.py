@@ -26,7 +26,8 @@ from streamsan.cuda_source.interpreter.values import (
 from streamsan.model.values import Handle, Symbol
 
 if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine, Operand
+    from streamsan.cuda_source.interpreter.machine import Machine
+    from streamsan.cuda_source.interpreter.values import Operand
 
 COMPARISONS = {"==", "!=", "<", ">", "<=", ">="}
 

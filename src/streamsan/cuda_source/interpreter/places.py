@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, CellPointer, ElementPointer, StructObject, Value
+from streamsan.cuda_source.interpreter.values import (
+    Cell,
+    CellPointer,
+    ElementPointer,
+    Value,
+    cell_name,
+)
 from streamsan.cuda_syntax.tree import Expression, Span, Unary
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.site import Site
@@ -70,15 +76,3 @@ class Places:
         while isinstance(expression, Unary):
             expression = expression.operand
         return self.text(expression.span)
-
-
-def cell_name(cell: Cell) -> str:
-    """Return a cell's name as the program would write it: `buf.ptr`, `d_x[1]`."""
-    owner = cell.owner
-    if isinstance(owner, StructObject) and owner.cell is not None and owner.cell.name and cell.name:
-        outer = cell_name(owner.cell)
-        return f"{outer}.{cell.name}"
-    if isinstance(owner, ArrayObject) and owner.cell is not None and isinstance(cell.key, int):
-        outer = cell_name(owner.cell)
-        return f"{outer}[{cell.key}]" if outer else cell.name
-    return cell.name

@@ -15,12 +15,12 @@ from streamsan.cuda_source.interpreter.frame import (
     Scope,
     Thrown,
 )
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
     LibraryObject,
+    Operand,
     StructObject,
     Value,
 )

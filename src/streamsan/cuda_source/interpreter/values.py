@@ -33,6 +33,20 @@ class Status(int):
     """A number that an API call returned as its status."""
 
 
+HOST_READABLE = frozenset(
+    {
+        MemoryKind.UNKNOWN,
+        MemoryKind.MANAGED,
+        MemoryKind.PINNED,
+        MemoryKind.REGISTERED,
+        MemoryKind.HOST_HEAP,
+        MemoryKind.HOST_STACK,
+        MemoryKind.HOST_STATIC,
+    }
+)
+"""Kinds of memory that host code can touch."""
+
+
 class HostBlock:
     """Host memory that the model knows: a local, a heap block, or pinned and managed memory that host code touches."""
 
@@ -271,6 +285,35 @@ Value = (
     | Native
     | LibraryObject
 )
+
+
+class Operand:
+    """The outcome of an expression: a cell (an lvalue, or an xvalue once moved), or a value."""
+
+    __slots__ = ("cell", "moved", "value")
+
+    def __init__(self, value: Value = None, cell: Cell | None = None, moved: bool = False) -> None:
+        self.value = value
+        self.cell = cell
+        self.moved = moved
+
+
+def held_by(operand: Operand) -> Value:
+    """Return the object or value behind an operand, without reading host memory."""
+    value = operand.cell.value if operand.cell is not None else operand.value
+    return value.cell.value if isinstance(value, Reference) else value
+
+
+def cell_name(cell: Cell) -> str:
+    """Return a cell's name as the program would write it: `buf.ptr`, `d_x[1]`."""
+    owner = cell.owner
+    if isinstance(owner, StructObject) and owner.cell is not None and owner.cell.name and cell.name:
+        outer = cell_name(owner.cell)
+        return f"{outer}.{cell.name}"
+    if isinstance(owner, ArrayObject) and owner.cell is not None and isinstance(cell.key, int):
+        outer = cell_name(owner.cell)
+        return f"{outer}[{cell.key}]" if outer else cell.name
+    return cell.name
 
 
 def is_unknown(value: Value) -> bool:

@@ -35,33 +35,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, TypeVar
 
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, FunctionModel, Machine
 from streamsan.cuda_source.interpreter.types import CType
-from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Value
+from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Operand, Value
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine, Operand
-
-
-@dataclass(frozen=True, slots=True)
-class CallSite:
-    """What a function's model may need of the call beyond its operands."""
-
-    span: Span
-    template_arguments: tuple[Any, ...] = ()
-
-
-class _NotModelled:
-    """The model does not know this method."""
-
-
-NOT_MODELLED: Final = _NotModelled()
-
-FunctionModel = Callable[["Machine", list["Operand"], CallSite], Any]
 Model = TypeVar("Model", bound=type)
 
 _functions: dict[str, FunctionModel] = {}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamsan.cuda_source.interpreter.library import class_
 from streamsan.cuda_source.interpreter.library.containers import Vector
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library.face import Machine
+from streamsan.cuda_source.interpreter.values import Operand
 from streamsan.cuda_syntax.tree import Span
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 class Adapter(Vector):

@@ -6,61 +6,34 @@ and a function that an algorithm calls runs for each element (of a long range, f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import CallSite, function
+from streamsan.cuda_source.interpreter.library import function
 from streamsan.cuda_source.interpreter.library.containers import Vector
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.operands import (
-    LARGEST_RANGE,
-    forget_numbers,
-    held_by,
-    method_of,
-    same_block,
-    text_of,
-    touch,
-)
+from streamsan.cuda_source.interpreter.library.operands import LARGEST_RANGE, forget_numbers, same_block, text_of, touch
 from streamsan.cuda_source.interpreter.library.ranges import Range
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Closure,
     FunctionValue,
     LibraryObject,
     Native,
+    Operand,
     StructObject,
     Value,
+    held_by,
     is_pointer,
 )
 from streamsan.vocabulary import AccessMode
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 def _is_callable(value: Value) -> bool:
     return isinstance(value, Closure | FunctionValue | Native) or (
         isinstance(value, StructObject) and value.cls is not None and value.cls.find_method("operator()") is not None
     )
-
-
-def acts(machine: Machine, value: Value) -> bool:
-    """Tell whether calling a function may do more than compute numbers."""
-    relevance = machine.loops.relevance
-    if isinstance(value, Closure):
-        return _issues(machine, value) or bool(relevance.assigned(value.node.body))
-    if isinstance(value, StructObject) and value.cls is not None:
-        found = value.cls.find_method("operator()")
-        return found is not None and any(method.body is None or relevance.body_acts(method) for method in found[0])
-    if isinstance(value, FunctionValue):
-        return any(method.body is None or relevance.body_acts(method) for method in value.functions)
-    return _is_callable(value)
-
-
-def _issues(machine: Machine, value: Closure) -> bool:
-    body: Any = value.node.body
-    return machine.loops.relevance.expression_acts(body)
 
 
 def followed(machine: Machine, found: Range) -> bool:
@@ -104,7 +77,7 @@ def transform(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     found.touch(machine, AccessMode.READ, call)
     if second is not None:
         touch(machine, second, AccessMode.READ, call.span, found.size)
-    if not acts(machine, callee) and not followed(machine, found) and not isinstance(insert, Inserter):
+    if not machine.loops.callee_acts(callee) and not followed(machine, found) and not isinstance(insert, Inserter):
         touch(machine, target, AccessMode.WRITE, call.span, found.size)
         forget_numbers(target)
         return _moved_by(machine, target, found.count)
@@ -152,7 +125,7 @@ def _generate(machine: Machine, operands: list[Operand], call: CallSite, counted
         return operands[0]
     found = Range(machine, operands, call, counted)
     callee = held_by(found.rest[0]) if found.rest else None
-    if found.elements is not None and acts(machine, callee) and followed(machine, found):
+    if found.elements is not None and machine.loops.callee_acts(callee) and followed(machine, found):
         for element in found.elements:
             machine.expressions.assign(element, machine.calls.invoke_value(callee, [], call.span), call.span)
         return found.last
@@ -258,7 +231,7 @@ def through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
             seen.append(value)
             touch(machine, value, AccessMode.READ_WRITE, call.span)
             forget_numbers(value)
-        elif _is_callable(value) and acts(machine, value) and not isinstance(value, Closure):
+        elif _is_callable(value) and machine.loops.callee_acts(value) and not isinstance(value, Closure):
             return machine.calls.opaque("an algorithm's function", operands, call.span)
     return machine.fresh("result", "opaque")
 
@@ -282,7 +255,7 @@ def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> An
         value = machine.expressions.load(operand, call.span)
         if is_pointer(value):
             touch(machine, value, AccessMode.READ, call.span, found.size)
-        elif isinstance(value, Closure) and _issues(machine, value):
+        elif isinstance(value, Closure) and machine.loops.closure_issues(value):
             for element in (found.elements or [])[:LARGEST_RANGE]:
                 machine.calls.invoke_value(value, [element], call.span)
     return machine.fresh("result", "opaque")
@@ -319,7 +292,7 @@ class Inserter(LibraryObject):
 
     def put(self, machine: Machine, operand: Operand, call: CallSite) -> None:
         """Append an element."""
-        method_of(machine, self.target, self.method, [operand], call.span)
+        machine.calls.call_method(self.target, self.method, [operand], call.span)
 
     def lengthen(self, machine: Machine) -> None:
         """Some elements were appended."""

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamsan.cuda_source.interpreter.library import class_
 from streamsan.cuda_source.interpreter.library.braced import items_of
 from streamsan.cuda_source.interpreter.library.containers import LARGEST_EAGER, is_object
-from streamsan.cuda_source.interpreter.library.operands import held_by
+from streamsan.cuda_source.interpreter.library.face import Machine
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, ElementPointer, LibraryObject, Value, is_pointer
+from streamsan.cuda_source.interpreter.values import (
+    ArrayObject,
+    Cell,
+    ElementPointer,
+    LibraryObject,
+    Operand,
+    Value,
+    held_by,
+    is_pointer,
+)
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import AccessMode, MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 @class_("std::array", "cuda::std::array")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamsan.cuda_source.interpreter.library.face import Machine
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, Value
+from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, Operand, Value
 from streamsan.cuda_syntax.tree import Expression, InitList, Span
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 @dataclass(slots=True)

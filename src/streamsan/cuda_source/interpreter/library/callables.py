@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library import class_, function
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Native, Reference, Value
+from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Native, Operand, Reference, Value
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 @class_("std::function", "std::move_only_function", "std::packaged_task")

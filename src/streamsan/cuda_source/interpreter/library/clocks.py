@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import CallSite, function
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine, Operand
+from streamsan.cuda_source.interpreter.library import function
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
+from streamsan.cuda_source.interpreter.values import Operand
 
 CLOCKS = ("steady_clock", "system_clock", "high_resolution_clock", "utc_clock")
 SCOPES = ("std::chrono::", "chrono::", "")

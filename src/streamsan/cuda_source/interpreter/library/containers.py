@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, find_function
+from streamsan.cuda_source.interpreter.library import class_, find_function
 from streamsan.cuda_source.interpreter.library.braced import braced, carried, items_of
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -15,6 +15,7 @@ from streamsan.cuda_source.interpreter.values import (
     Cell,
     ElementPointer,
     LibraryObject,
+    Operand,
     StructObject,
     Term,
     Value,
@@ -23,9 +24,6 @@ from streamsan.cuda_source.interpreter.values import (
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 LARGEST_EAGER = 256
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import CallSite, function, harmless
+from streamsan.cuda_source.interpreter.library import function, harmless
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN
-from streamsan.cuda_source.interpreter.values import Cell, StructObject
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
+from streamsan.cuda_source.interpreter.values import Cell, Operand, StructObject
 
 _INTEGERS = ("char", "short", "int", "long", "longlong")
 _SCALARS = (*_INTEGERS, *(f"u{name}" for name in _INTEGERS), "float", "double")

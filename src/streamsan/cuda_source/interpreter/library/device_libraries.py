@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import CallSite, FunctionModel, family
-from streamsan.cuda_source.interpreter.library.operands import held_by
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library import family
+from streamsan.cuda_source.interpreter.library.face import CallSite, FunctionModel, Machine
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
@@ -22,18 +21,17 @@ from streamsan.cuda_source.interpreter.values import (
     DevicePointer,
     ElementPointer,
     LibraryObject,
+    Operand,
     StructObject,
     SymbolPointer,
     Value,
+    held_by,
     is_pointer,
 )
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model import values as model_values
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 DEEPEST_DESCRIPTOR = 6
 _SET_STREAM = re.compile(r"SetStream(_v2)?$|SetCUDAStream$")

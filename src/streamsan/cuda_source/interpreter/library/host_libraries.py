@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.host_memory import HOST_READABLE
-from streamsan.cuda_source.interpreter.library import CallSite, FunctionModel, family, function
-from streamsan.cuda_source.interpreter.library.operands import forget_numbers, held_by, touch
+from streamsan.cuda_source.interpreter.library import family, function
+from streamsan.cuda_source.interpreter.library.face import CallSite, FunctionModel, Machine
+from streamsan.cuda_source.interpreter.library.operands import forget_numbers, touch
 from streamsan.cuda_source.interpreter.library.text_streams import receive
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.values import (
+    HOST_READABLE,
     CellPointer,
     DevicePointer,
     ElementPointer,
+    Operand,
     SymbolPointer,
     Value,
+    held_by,
     is_pointer,
 )
 from streamsan.vocabulary import AccessMode
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 _NAMES = re.compile(
     r"(gl(ut|ew|fw|X|u)?[A-Z]|nvrtc[A-Z]|nvml[A-Z]|MPI_|omp_|SDL_|nppGet|cupti[A-Z]|stbi_|lodepng|gzopen|gzread|gzclose|H5"

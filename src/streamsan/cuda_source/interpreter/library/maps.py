@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, class_
+from streamsan.cuda_source.interpreter.library import class_
 from streamsan.cuda_source.interpreter.library.braced import braced as list_of
 from streamsan.cuda_source.interpreter.library.braced import carried, items_of
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
 from streamsan.cuda_source.interpreter.library.operands import (
     cell_from,
     default_cell,
-    held_by,
     text_of,
     type_argument,
     unknown_cell,
 )
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.library.tuples import Tuple
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -29,16 +28,15 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     FunctionValue,
     LibraryObject,
+    Operand,
     SymbolPointer,
     Term,
     Value,
+    held_by,
 )
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.vocabulary import MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 class Key:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import CallSite, function
+from streamsan.cuda_source.interpreter.library import function
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import CHAR
 from streamsan.cuda_source.interpreter.values import (
@@ -13,14 +14,12 @@ from streamsan.cuda_source.interpreter.values import (
     DevicePointer,
     ElementPointer,
     LibraryObject,
+    Operand,
     Reference,
     StructObject,
     Value,
 )
 from streamsan.vocabulary import AccessMode, MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine, Operand
 
 
 def value_of(machine: Machine, operands: list[Operand], position: int, call: CallSite) -> Value:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library.face import Machine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -13,26 +13,17 @@ from streamsan.cuda_source.interpreter.values import (
     DevicePointer,
     ElementPointer,
     LibraryObject,
+    Operand,
     Reference,
-    StructObject,
     SymbolPointer,
     Value,
 )
 from streamsan.cuda_syntax.tree import Span
 from streamsan.vocabulary import AccessMode, MemoryKind
 
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
-
 LARGEST_RANGE = 64
 """Elements of a range that are visited one by one; of a longer one, the first and the last few."""
 FIRST_VISITED, LAST_VISITED = 6, 2
-
-
-def held_by(operand: Operand) -> Value:
-    """Return the object or value behind an operand, without reading host memory."""
-    value = operand.cell.value if operand.cell is not None else operand.value
-    return value.cell.value if isinstance(value, Reference) else value
 
 
 def cell_from(
@@ -79,18 +70,6 @@ def type_argument(type: CType, position: int) -> CType:
     """Return a template argument of a type; UNKNOWN if it is not written."""
     found = type.arguments[position] if len(type.arguments) > position else None
     return found if isinstance(found, CType) else UNKNOWN
-
-
-def method_of(machine: Machine, operand: Operand, name: str, operands: list[Operand], span: Span) -> Operand | None:
-    """Call a method of an object of any class; None if the operand is no object or has no such method."""
-    held = held_by(operand)
-    if isinstance(held, LibraryObject):
-        return machine.calls.library_method(held, operand, name, operands, span)
-    if isinstance(held, StructObject) and held.cls is not None:
-        found = held.cls.find_method(name)
-        if found is not None:
-            return machine.calls.method(machine.expressions.cell_of(operand), found[0], found[1], operands, span)
-    return None
 
 
 def memory_of(value: Value) -> Value:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
-from streamsan.cuda_source.interpreter.library.operands import (
-    cell_from,
-    default_cell,
-    held_by,
-    type_argument,
-    unknown_cell,
-)
+from streamsan.cuda_source.interpreter.library import class_, function
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.operands import cell_from, default_cell, type_argument, unknown_cell
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.library.tuples import Tuple
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import Cell, CellPointer, ElementPointer, LibraryObject, Value
+from streamsan.cuda_source.interpreter.values import (
+    Cell,
+    CellPointer,
+    ElementPointer,
+    LibraryObject,
+    Operand,
+    Value,
+    held_by,
+)
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 @class_("std::optional", "std::any", "std::variant", "cuda::std::optional")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library import class_, function, is_class
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -13,14 +13,12 @@ from streamsan.cuda_source.interpreter.values import (
     CellPointer,
     ElementPointer,
     LibraryObject,
+    Operand,
     Value,
 )
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 class Owner:
@@ -55,7 +53,7 @@ class SmartPointer(LibraryObject):
         deleter = type.arguments[1] if len(type.arguments) > 1 else None
         if not isinstance(deleter, CType) or deleter.function or deleter.pointers or span is None:
             return None
-        if machine.program.class_of(deleter, machine.frame) is None:
+        if is_class(deleter.name) or not machine.objects.is_class(deleter):
             return None
         cell = Cell(None, deleter, "deleter")
         machine.objects.construct(cell, deleter, [], span)

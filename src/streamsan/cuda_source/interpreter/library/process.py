@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamsan.cuda_source.interpreter.frame import Exited
-from streamsan.cuda_source.interpreter.library import CallSite, function, harmless
+from streamsan.cuda_source.interpreter.library import function, harmless
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine, Operand
+from streamsan.cuda_source.interpreter.values import Operand
 
 harmless("dup", "dup2", "mkfifo", "shm_unlink", "sem_unlink", "prctl", "setsid", "getpgrp", "setpgid")
 harmless("wait", "waitpid", "kill", "signal", "sigaction", "getopt", "getopt_long", "WIFEXITED", "WEXITSTATUS")

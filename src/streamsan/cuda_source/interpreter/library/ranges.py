@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import CallSite, function
+from streamsan.cuda_source.interpreter.library import function
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.operands import (
-    LARGEST_RANGE,
-    elements_between,
-    held_by,
-    method_of,
-    range_size,
-    touch,
-)
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library.operands import LARGEST_RANGE, elements_between, range_size, touch
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     ElementPointer,
     LibraryObject,
+    Operand,
     StructObject,
     Value,
+    held_by,
 )
 from streamsan.vocabulary import AccessMode
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 def _ends(names: tuple[str, ...], method: str) -> None:
@@ -37,7 +29,7 @@ def _ends(names: tuple[str, ...], method: str) -> None:
         held = held_by(operands[0])
         if isinstance(held, ArrayObject):
             return ElementPointer(held, held.length if method == "end" else 0)
-        found = method_of(machine, operands[0], method, [], call.span)
+        found = machine.calls.call_method(operands[0], method, [], call.span)
         return found if found is not None else machine.fresh(method, "opaque")
 
 
@@ -53,7 +45,7 @@ def size(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     held = held_by(operands[0]) if operands else None
     if isinstance(held, ArrayObject):
         return held.length if held.length is not None else machine.fresh("size", "opaque")
-    found = method_of(machine, operands[0], "size", [], call.span) if operands else None
+    found = machine.calls.call_method(operands[0], "size", [], call.span) if operands else None
     return found if found is not None else machine.fresh("size", "opaque")
 
 
@@ -94,8 +86,8 @@ class Range:
         second = machine.expressions.load(operands[1], call.span) if len(operands) > 1 else None
         iterators = isinstance(held, ArrayObject) and (counted or isinstance(second, ElementPointer))
         if isinstance(held, ArrayObject | LibraryObject | StructObject) and not iterators:  # std::ranges
-            first = method_of(machine, operands[0], "begin", [], call.span)
-            last = method_of(machine, operands[0], "end", [], call.span)
+            first = machine.calls.call_method(operands[0], "begin", [], call.span)
+            last = machine.calls.call_method(operands[0], "end", [], call.span)
             self.memory: Value = machine.expressions.load(first, call.span) if first is not None else held
             self.last: Value = machine.expressions.load(last, call.span) if last is not None else None
             if isinstance(held, ArrayObject):

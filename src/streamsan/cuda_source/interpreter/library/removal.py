@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import CallSite, function
-from streamsan.cuda_source.interpreter.library.algorithms import acts, followed, through, without_policy
+from streamsan.cuda_source.interpreter.library import function
+from streamsan.cuda_source.interpreter.library.algorithms import followed, through, without_policy
 from streamsan.cuda_source.interpreter.library.containers import Vector
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.maps import Associative
-from streamsan.cuda_source.interpreter.library.operands import held_by
 from streamsan.cuda_source.interpreter.library.ranges import Range
-from streamsan.cuda_source.interpreter.machine import Operand
-from streamsan.cuda_source.interpreter.values import ArrayObject, ElementPointer, Value
+from streamsan.cuda_source.interpreter.values import ArrayObject, ElementPointer, Operand, Value, held_by
 from streamsan.cuda_syntax.tree import Span
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 Question = Callable[[Operand], Value]
 
@@ -62,7 +58,8 @@ def remove_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     if not found.rest:
         return through(machine, operands, call)
     callee = held_by(found.rest[0])
-    return _gathered(machine, operands, found, _predicate(machine, callee, call.span), acts(machine, callee), call)
+    fork = machine.loops.callee_acts(callee)
+    return _gathered(machine, operands, found, _predicate(machine, callee, call.span), fork, call)
 
 
 @function("std::partition", "std::stable_partition")
@@ -75,7 +72,7 @@ def partition(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     callee = held_by(found.rest[0])
     holds = _predicate(machine, callee, call.span)
     unary = machine.expressions.operators.unary
-    return _gathered(machine, operands, found, lambda e: unary("!", holds(e)), acts(machine, callee), call)
+    return _gathered(machine, operands, found, lambda e: unary("!", holds(e)), machine.loops.callee_acts(callee), call)
 
 
 @function("std::remove", "std::ranges::remove")
@@ -110,7 +107,7 @@ def erase_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
         return machine.fresh("erase_if", "opaque")
     callee = held_by(operands[1])
     question = _predicate(machine, callee, call.span)
-    return _erased(machine, operands, question, acts(machine, callee), call)
+    return _erased(machine, operands, question, machine.loops.callee_acts(callee), call)
 
 
 @function("std::erase")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     ElementPointer,
     LibraryObject,
+    Operand,
     Value,
 )
 from streamsan.cuda_syntax.tree import Span
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 _FIRST = {"begin", "cbegin", "data"}
 _LAST = {"end", "cend"}

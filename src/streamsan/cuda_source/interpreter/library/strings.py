@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
+from streamsan.cuda_source.interpreter.library import class_, function
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.operands import held_by, text_of, touch
-from streamsan.cuda_source.interpreter.machine import Operand
+from streamsan.cuda_source.interpreter.library.operands import text_of, touch
 from streamsan.cuda_source.interpreter.types import CHAR, CType
-from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, ElementPointer, LibraryObject, Value, is_pointer
+from streamsan.cuda_source.interpreter.values import (
+    ArrayObject,
+    Cell,
+    ElementPointer,
+    LibraryObject,
+    Operand,
+    Value,
+    held_by,
+    is_pointer,
+)
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import AccessMode, MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 LONGEST_TEXT = 4096
 _MUTATORS = {"insert", "erase", "replace", "resize", "pop_back", "swap"}

@@ -5,20 +5,17 @@ They are edges of this run only: that one thread came first is how this interlea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
+from streamsan.cuda_source.interpreter.library import class_, function
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
 from streamsan.cuda_source.interpreter.library.threads import Future, Waits
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import CType
-from streamsan.cuda_source.interpreter.values import Cell, CellPointer, LibraryObject
+from streamsan.cuda_source.interpreter.values import Cell, CellPointer, LibraryObject, Operand
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import EdgeClass
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 class Synchroniser(LibraryObject):

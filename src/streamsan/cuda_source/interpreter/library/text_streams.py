@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, constants, function
+from streamsan.cuda_source.interpreter.library import class_, constants, function
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.operands import held_by, touch
+from streamsan.cuda_source.interpreter.library.operands import touch
 from streamsan.cuda_source.interpreter.library.strings import String
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
     CellPointer,
     ElementPointer,
     LibraryObject,
+    Operand,
     StructObject,
     SymbolPointer,
     Value,
+    held_by,
     is_pointer,
 )
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import AccessMode
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 def receive(machine: Machine, cell: Cell, span: Span) -> None:

@@ -7,29 +7,27 @@ rest of it is code that may run at any time until it is joined.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamsan.cuda_source.interpreter.frame import Thrown
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
+from streamsan.cuda_source.interpreter.library import class_, function
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.machine import Operand
-from streamsan.cuda_source.interpreter.places import cell_name
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
     LibraryObject,
+    Operand,
     Reference,
     StructObject,
     Value,
+    cell_name,
 )
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.state import HostThread
 from streamsan.model.values import Origin, Symbol
 from streamsan.rules.host_threads import UNNAMED
 from streamsan.vocabulary import EdgeClass, MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 class Waits(Exception):  # noqa: N818 - no error: how control leaves the thread's body

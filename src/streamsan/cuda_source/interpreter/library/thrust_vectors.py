@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import (
-    NOT_MODELLED,
-    CallSite,
-    FunctionModel,
-    class_,
-    constants,
-    family,
-    function,
-    is_class,
-)
+from streamsan.cuda_source.interpreter.library import class_, constants, family, function, is_class
 from streamsan.cuda_source.interpreter.library.algorithms import copy_range
-from streamsan.cuda_source.interpreter.library.operands import held_by, touch, type_argument
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, FunctionModel, Machine
+from streamsan.cuda_source.interpreter.library.operands import touch, type_argument
 from streamsan.cuda_source.interpreter.library.ranges import Range
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
@@ -29,17 +20,16 @@ from streamsan.cuda_source.interpreter.values import (
     DevicePointer,
     ElementPointer,
     LibraryObject,
+    Operand,
     SymbolPointer,
     Value,
+    held_by,
     is_pointer,
 )
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model import values as model_values
 from streamsan.model.values import Handle, Origin
 from streamsan.vocabulary import AccessMode
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 
 def run(machine: Machine, name: str, values: list[Value], stream: Value, waits: bool, span: Span) -> None:

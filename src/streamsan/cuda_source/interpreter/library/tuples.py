@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.library import NOT_MODELLED, CallSite, class_, function
-from streamsan.cuda_source.interpreter.library.operands import (
-    cell_from,
-    default_cell,
-    held_by,
-)
+from streamsan.cuda_source.interpreter.library import class_, function
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.operands import cell_from, default_cell
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
-from streamsan.cuda_source.interpreter.machine import Operand
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Value
+from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Operand, Value, held_by
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 _PAIR_MEMBERS = {"first": 0, "second": 1}
 
