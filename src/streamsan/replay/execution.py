@@ -14,7 +14,7 @@ from streamsan.replay.program import Memory, NoReplayError, Step
 from streamsan.replay.runner import Name
 from streamsan.replay.script import Action, Do, Script
 from streamsan.replay.words import Seen, Words
-from streamsan.sim.executor.schedules import Policy
+from streamsan.sim.executor.scheduler import Policy
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from streamsan.replay.layout import Layout
 from streamsan.replay.policies import RefusedError
 from streamsan.replay.program import Step
 from streamsan.replay.runner import Name, Runner
-from streamsan.sim.executor.schedules import Policy
+from streamsan.sim.executor.scheduler import Policy
 from streamsan.sim.executor.tasks import ContextWork, Task, Timeline, closure
 from streamsan.sim.executor.timelines import Record
 from streamsan.vocabulary import FreeClass, MemoryKind, OperationKind, StreamKind, WaitClass

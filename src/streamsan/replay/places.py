@@ -14,8 +14,7 @@ from streamsan.sim.executor.memory import Block, SimulatedMemory
 from streamsan.sim.executor.poison import Poison
 from streamsan.sim.executor.recycling import Pool
 from streamsan.sim.executor.reuse import PromisedReuse
-from streamsan.sim.executor.scheduler import Scheduler
-from streamsan.sim.executor.schedules import Policy
+from streamsan.sim.executor.scheduler import Policy, Scheduler
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.tasks import ContextWork, Task, Timeline
 from streamsan.sim.payloads import IllegalAddressError

@@ -12,8 +12,7 @@ from streamsan.replay.places import Places
 from streamsan.replay.policies import RefusedError
 from streamsan.replay.program import Access, Memory, Step
 from streamsan.replay.words import Seen, Words, perform
-from streamsan.sim.executor.scheduler import Scheduler
-from streamsan.sim.executor.schedules import Policy
+from streamsan.sim.executor.scheduler import Policy, Scheduler
 from streamsan.sim.executor.tasks import Body, Task, Timeline
 from streamsan.sim.payloads import IllegalAddressError
 from streamsan.vocabulary import FreeClass, NodeKind, OperationKind, WaitClass

@@ -90,18 +90,23 @@ class Launch:
 class Kernels:
     """The modules, libraries, kernels and functions that the program loaded. Callers hold the session's lock."""
 
-    def __init__(self, fresh_handle: Callable[[], int], guard: Guard, say: Callable[[str], None]) -> None:
-        """Begin without any; `say` takes what could not be understood."""
+    def __init__(
+        self,
+        fresh_handle: Callable[[], int],
+        guard: Guard,
+        not_understood: Callable[[str], None],
+        place_variables: Callable[[Module], None],
+    ) -> None:
+        """Begin without any; `place_variables` gives the device variables of a module their memory."""
         self._fresh_handle = fresh_handle
         self._guard = guard
-        self._say = say
-        self._said: set[int] = set()
+        self._not_understood = not_understood
+        self._noted: set[int] = set()
+        self._place_variables = place_variables
         self._modules: dict[int, Module] = {}
         self._functions: dict[int, Function] = {}
         self.bodies: dict[str, Body] = {}
         """bodies by kernel name, before those of the script's own SIMULATED_KERNELS"""
-        self.place_variables: Callable[[Module], None] = lambda module: None
-        """gives the device variables of a module their memory"""
 
     def register(self, bodies: Mapping[str, Body]) -> None:
         """Give bodies of kernels by name. Raises TypeError for what cannot be called."""
@@ -185,11 +190,11 @@ class Kernels:
         if parameters and not arguments:
             return Launch(INVALID_VALUE)
         dimensions = Dimensions(_three(grid), _three(block), int(shared))
-        if problem and found.handle not in self._said:
-            self._said.add(found.handle)
-            self._say(problem)
+        if problem and found.handle not in self._noted:
+            self._noted.add(found.handle)
+            self._not_understood(problem)
         if found.module.program.variables and self.body_of(found.kernel) is not None:
-            self.place_variables(found.module)
+            self._place_variables(found.module)
         payload = SimulatedKernel(
             found.kernel,
             tuple(arguments),

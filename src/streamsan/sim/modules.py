@@ -23,7 +23,6 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from streamsan.model.values import Pointer
 from streamsan.sim.image import InvalidImageError, binary_of, image_bytes, program_of
 from streamsan.sim.kernels import (
     INVALID_HANDLE,
@@ -31,12 +30,10 @@ from streamsan.sim.kernels import (
     NOT_FOUND,
     SUCCESS,
     Function,
-    Module,
     number_of,
     variable_of,
 )
 from streamsan.sim.program import Program
-from streamsan.vocabulary import MemoryKind
 
 if TYPE_CHECKING:
     from streamsan.sim.session import Session
@@ -234,28 +231,7 @@ def _variable(api: str, session: Session, handle: object, name: object) -> Answe
     variable = variable_of(module, _text(name))
     if variable is None or not variable.size or ("Managed" in api and not variable.managed):
         return (NOT_FOUND,)
-    found = module.variables.get(variable.lowered)
-    if found is None:
-        found = _placed(session, module, variable.lowered, variable.size, variable.initial)
-    return SUCCESS, *found
-
-
-def _placed(session: Session, module: Module, name: str, size: int, initial: bytes) -> tuple[Pointer, int]:
-    """Give a device variable its memory, when it is first asked for."""
-    site = session.sites.labelled(session.sites.here(), name)
-    pointer = session.model.host_allocate(session.threads.calling(site), size, MemoryKind.DEVICE_SYMBOL, site)
-    view = session.memory.view(pointer.address, size)
-    view[:] = 0
-    view[: len(initial)] = memoryview(initial[:size])
-    module.variables[name] = (pointer, size)
-    return pointer, size
-
-
-def place_variables(session: Session, module: Module) -> None:
-    """Give the variables of a module their memory, before a body of the program's runs that may use them."""
-    for variable in module.program.variables:
-        if variable.size and variable.lowered not in module.variables:
-            _placed(session, module, variable.lowered, variable.size, variable.initial)
+    return SUCCESS, *session.variables.place(module, variable)
 
 
 @_handles("cuLibraryGetModule")

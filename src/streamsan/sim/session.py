@@ -20,15 +20,15 @@ from streamsan.model.values import Outcome, Value
 from streamsan.platforms import CUDA
 from streamsan.python_program.call_text import PythonSources
 from streamsan.sim.call_lock import CallLock
+from streamsan.sim.device_variables import DeviceVariables
 from streamsan.sim.driver_thread import DriverThread
 from streamsan.sim.executor.device import SimulatedDevice
-from streamsan.sim.executor.schedules import DeadlockError
+from streamsan.sim.executor.scheduler import DeadlockError
 from streamsan.sim.executor.tasks import Underway
 from streamsan.sim.executor.works import run_quietly
 from streamsan.sim.family import collect
 from streamsan.sim.host_buffers import freed_buffers
 from streamsan.sim.kernels import Kernels
-from streamsan.sim.modules import place_variables
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.sites import CallSites
 from streamsan.sim.spool import Birth, Spool, claim
@@ -87,8 +87,10 @@ class Session:
         """Called with a line when a call can never return; None, or if it returns: NeverReturnsError is raised."""
         self.exit_kind = ExitKind.NORMAL
         """how the program ends; ABORTED: not all that it would have done at its end was reached"""
-        self.kernels = Kernels(self.model.core.fresh_handle, self.guarded, self.not_understood)
-        self.kernels.place_variables = partial(place_variables, self)
+        self.variables = DeviceVariables(self.model, self.memory, self.sites, self.threads)
+        self.kernels = Kernels(
+            self.model.core.fresh_handle, self.guarded, self.not_understood, self.variables.place_all
+        )
         self.is_forked = False
         """this process is a child of the one that began the session"""
         self._in_host_function = threading.local()

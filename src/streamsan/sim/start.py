@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from streamsan.sim import active, overlay, processes, threads, waits
+from streamsan.sim import active, overlay, processes, thread_watch, waits
 from streamsan.sim.kernel_bodies import Body
 from streamsan.sim.kernels import BODIES
 from streamsan.sim.session import Session
@@ -50,7 +50,7 @@ def begin(settings: Settings) -> Session:
         session.kernels.register(bodies_of(settings.kernels))
     session.on_hang = _end_at_once
     active.push(session)
-    threads.watch()
+    thread_watch.watch()
     processes.watch()
     waits.watch()
     # Registered first, so it runs last: exit handlers of the program may still call CUDA.

@@ -32,7 +32,7 @@ def device(
     kernels by name. Raises ValueError for what these may not be. Leaving the block checks nothing: see `Device`.
     """
     # Imported here: the pytest plugin is loaded in every run of pytest, and must be cheap.
-    from streamsan.sim import active, processes, threads, waits
+    from streamsan.sim import active, processes, thread_watch, waits
     from streamsan.sim.installation import Installation
     from streamsan.sim.options import Driver, SimulationOptions
     from streamsan.sim.session import Session
@@ -47,7 +47,7 @@ def device(
     found = Device(session)
     with Installation():
         active.push(session)
-        threads.watch()
+        thread_watch.watch()
         processes.watch()
         waits.watch()
         try:
@@ -60,5 +60,5 @@ def device(
             found.close()
             waits.unwatch()
             processes.unwatch()
-            threads.unwatch()
+            thread_watch.unwatch()
             active.pop(session)

@@ -7,7 +7,7 @@ import ctypes
 import pytest
 from simulated_machine import SCHEDULES, UNKNOWN, Machine, value_work
 
-from streamsan.sim.executor.schedules import DeadlockError
+from streamsan.sim.executor.scheduler import DeadlockError
 from streamsan.sim.options import Schedule
 from streamsan.vocabulary import MemoryKind, StreamKind
 

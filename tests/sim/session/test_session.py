@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streamsan.sim import active, threads
+from streamsan.sim import active, thread_watch
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.session import Session
 from streamsan.trace import Trace
@@ -16,9 +16,9 @@ from streamsan.vocabulary import EdgeClass, ExitKind, OperationKind
 def session() -> Iterator[Session]:
     made = Session(SimulationOptions(), "program.py")
     active.push(made)
-    threads.watch()
+    thread_watch.watch()
     yield made
-    threads.unwatch()
+    thread_watch.unwatch()
     active.pop(made)
 
 

@@ -10,17 +10,17 @@ from streamsan.model.programmatic import is_used_early
 from streamsan.model.work import CopyWork, KernelWork, Work
 from streamsan.sim.exchange.pool_files import is_pool_file
 from streamsan.sim.executor.graph_launch import GraphLaunches
+from streamsan.sim.executor.host_knowledge import HostKnowledge
 from streamsan.sim.executor.memory import Block, SimulatedMemory
 from streamsan.sim.executor.poison import Poison
 from streamsan.sim.executor.recycling import Pool
 from streamsan.sim.executor.reuse import ObservedReuse, PromisedReuse
-from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS, LAUNCH_FAILURE, Scheduler
-from streamsan.sim.executor.schedules import DeadlockError, Lazy, policy_of
+from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS, LAUNCH_FAILURE, DeadlockError, Scheduler
+from streamsan.sim.executor.schedules import Lazy, policy_of
 from streamsan.sim.executor.sharing import Sharing
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, Underway
 from streamsan.sim.executor.timelines import Timelines
-from streamsan.sim.executor.told import Told
 from streamsan.sim.executor.works import Works, label_of, staged_body
 from streamsan.sim.options import Driver, SimulationOptions
 from streamsan.sim.payloads import IllegalAddressError, LaunchFailedError
@@ -75,8 +75,10 @@ class SimulatedDevice:
         self._scheduler = Scheduler(self._policy, self._run)
         self.works = Works(self.memory, self._scheduler.host_is_free)
         self._timelines = Timelines()
-        self._told = Told()
-        self._storage = Storage(self.memory, ObservedReuse(self._told) if self._waits else PromisedReuse(self._policy))
+        self._knowledge = HostKnowledge()
+        self._storage = Storage(
+            self.memory, ObservedReuse(self._knowledge) if self._waits else PromisedReuse(self._policy)
+        )
         self._sharing = Sharing(self._storage, self._timelines, self._scheduler, damages=not self._waits)
         self.exchange = self._sharing.exchange
         self._graphs = GraphLaunches(self.memory, self._storage, self._scheduler, self._timelines, self.works)
@@ -261,7 +263,7 @@ class SimulatedDevice:
             task = self._scheduler.follow(timeline, label_of(work), body, (), self.works.condition(work))
         if wait is WaitClass.COMPLETE or self._copy_waits(work, wait, staged):
             self._scheduler.wait([task])
-            self._told.stream(timeline, task.number)
+            self._knowledge.stream(timeline, task.number)
             if isinstance(work, CopyWork):
                 self._sharing.looked_at(work.source.address)
         self._scheduler.after_call()
@@ -318,7 +320,7 @@ class SimulatedDevice:
         record = self._timelines.recorded(event)
         if record is not None:
             self._scheduler.wait([record.task])
-            self._told.event(record)
+            self._knowledge.event(record)
         self._waited()
 
     def synchronize_context(self, thread: HostThread, context: Context) -> None:
@@ -331,7 +333,7 @@ class SimulatedDevice:
         timeline = self._timelines.of(thread, stream)
         complete = self._scheduler.query(timeline.awaited())
         if complete:
-            self._told.stream(timeline, self._scheduler.latest)
+            self._knowledge.stream(timeline, self._scheduler.latest)
         return self._answer(complete)
 
     def query_event(self, thread: HostThread, event: Event, fresh: Symbol) -> Value:
@@ -339,7 +341,7 @@ class SimulatedDevice:
         record = self._timelines.recorded(event)
         complete = record is None or self._scheduler.query([record.task])
         if complete and record is not None:
-            self._told.event(record)
+            self._knowledge.event(record)
         return self._answer(complete)
 
     def elapsed(self, start: Event, end: Event, fresh: Symbol) -> Value:
@@ -369,7 +371,7 @@ class SimulatedDevice:
             with suppress(DeadlockError):
                 self._wait_for_context(context)
         self._scheduler.drop(work)
-        self._told.forget(work)
+        self._knowledge.forget(work)
         self._storage.end_context(context)
         self._timelines.end(context)
         if self._broken and context.kind is ContextKind.PRIMARY:
@@ -501,7 +503,7 @@ class SimulatedDevice:
 
     def _wait_for_stream(self, timeline: Timeline) -> None:
         self._scheduler.wait(timeline.awaited())
-        self._told.stream(timeline, self._scheduler.latest)
+        self._knowledge.stream(timeline, self._scheduler.latest)
 
     def _wait_for_context(self, context: Context | None) -> None:
         self._wait_for_works([self._timelines.work(context)])
@@ -509,4 +511,4 @@ class SimulatedDevice:
     def _wait_for_works(self, works: Sequence[ContextWork]) -> None:
         latest = self._scheduler.latest
         self._scheduler.wait([task for work in works for task in work.tails()])
-        self._told.contexts(works, latest)
+        self._knowledge.contexts(works, latest)

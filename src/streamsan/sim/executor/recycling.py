@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamsan.sim.executor.memory import Block, SimulatedMemory, rounded
 from streamsan.sim.executor.regions import Region
-from streamsan.sim.executor.reuse import GAP, INTERNAL_DEPENDENCIES, Reuse
+from streamsan.sim.executor.reuse import GAP, INTERNAL_DEPENDENCIES, Cached, Reuse
 from streamsan.sim.executor.tasks import Task, Timeline
 from streamsan.vocabulary import MemoryKind
 
@@ -89,22 +89,6 @@ class Heap:
     def _shrink_pools(self) -> None:
         for pool in self.pools:
             pool.trim(0)
-
-
-@dataclass(slots=True, eq=False)
-class Cached:
-    """A block that a pool holds after its free."""
-
-    block: Block
-    freed: Task | None
-    """the free; None: it took effect at once (cudaFree does not wait, F-03)"""
-    timeline: int
-    position: int
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the free has happened."""
-        return self.freed is None or self.freed.done
 
 
 @dataclass(slots=True)
@@ -220,7 +204,9 @@ class Pool:
             for cached in self._cached.get(extent, ())[: -_MOST_CANDIDATES - 1 : -1]:
                 if extent > _MOST_WASTE * same and not cached.is_complete:
                     continue
-                if self.reuse.may_take(self, cached, timeline) or (internal and self.allows(INTERNAL_DEPENDENCIES)):
+                if self.reuse.may_take(self.allows, cached, timeline) or (
+                    internal and self.allows(INTERNAL_DEPENDENCIES)
+                ):
                     return cached
         return None
 

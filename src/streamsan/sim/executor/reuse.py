@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
-from streamsan.sim.executor.memory import GRANULE, rounded
-from streamsan.sim.executor.schedules import Policy
-from streamsan.sim.executor.told import Told
-
-if TYPE_CHECKING:
-    from streamsan.sim.executor.recycling import Cached, Pool
-    from streamsan.sim.executor.tasks import Timeline
+from streamsan.sim.executor.host_knowledge import HostKnowledge
+from streamsan.sim.executor.memory import GRANULE, Block, rounded
+from streamsan.sim.executor.scheduler import Policy
+from streamsan.sim.executor.tasks import Task, Timeline
 
 FOLLOW_EVENTS = 1
 OPPORTUNISTIC = 2
@@ -20,13 +19,33 @@ GAP = GRANULE
 """Bytes that a block is longer than what was asked for, rounded up."""
 
 
+Allows = Callable[[int], bool]
+"""whether a pool allows a kind of reuse, by the number of its attribute"""
+
+
+@dataclass(slots=True, eq=False)
+class Cached:
+    """A block that a pool holds after its free."""
+
+    block: Block
+    freed: Task | None
+    """the free; None: it took effect at once (cudaFree does not wait, F-03)"""
+    timeline: int
+    position: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the free has happened."""
+        return self.freed is None or self.freed.done
+
+
 class Reuse(Protocol):
     """What a pool decides for a freed block and an allocation in a stream."""
 
     counts_unordered_frees: bool
     """whether a free that is in no stream's order (cudaFree) lowers the count of used bytes"""
 
-    def may_take(self, pool: Pool, cached: Cached, timeline: Timeline) -> bool:
+    def may_take(self, allows: Allows, cached: Cached, timeline: Timeline) -> bool:
         """Return whether the stream may have the block as things are."""
 
     def may_wait(self) -> bool:
@@ -47,11 +66,11 @@ class PromisedReuse:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
-    def may_take(self, pool: Pool, cached: Cached, timeline: Timeline) -> bool:
+    def may_take(self, allows: Allows, cached: Cached, timeline: Timeline) -> bool:
         """Return whether a free is ordered before, or complete and (by chance) taken for an opportunity."""
-        if cached.freed is None or _is_ordered(pool, cached, timeline):
+        if cached.freed is None or _is_ordered(allows, cached, timeline):
             return True
-        return cached.freed.done and pool.allows(OPPORTUNISTIC) and self._policy.chance(0.75)
+        return cached.freed.done and allows(OPPORTUNISTIC) and self._policy.chance(0.75)
 
     def may_wait(self) -> bool:
         """Decide by chance."""
@@ -71,16 +90,16 @@ class ObservedReuse:
 
     counts_unordered_frees = False
 
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, knowledge: HostKnowledge) -> None:
+        self._knowledge = knowledge
 
-    def may_take(self, pool: Pool, cached: Cached, timeline: Timeline) -> bool:
+    def may_take(self, allows: Allows, cached: Cached, timeline: Timeline) -> bool:
         """Return whether a free is ordered before, known to the host, or (opportunistic) complete."""
-        if cached.freed is None or _is_ordered(pool, cached, timeline):
+        if cached.freed is None or _is_ordered(allows, cached, timeline):
             return True
-        if self._told.knows(cached.freed, cached.position):
+        if self._knowledge.knows(cached.freed, cached.position):
             return True  # whatever the program forbids (A-09)
-        return cached.freed.done and pool.allows(OPPORTUNISTIC)
+        return cached.freed.done and allows(OPPORTUNISTIC)
 
     def may_wait(self) -> bool:
         """It never makes a stream wait: it takes other memory (A-02)."""
@@ -96,10 +115,10 @@ class ObservedReuse:
         return needed if extent - needed > GAP else extent
 
 
-def _is_ordered(pool: Pool, cached: Cached, timeline: Timeline) -> bool:
+def _is_ordered(allows: Allows, cached: Cached, timeline: Timeline) -> bool:
     if cached.timeline == timeline.index:
         return True
-    return pool.allows(FOLLOW_EVENTS) and timeline.has_seen(cached.timeline, cached.position)
+    return allows(FOLLOW_EVENTS) and timeline.has_seen(cached.timeline, cached.position)
 
 
 def _aligned(size: int) -> int:

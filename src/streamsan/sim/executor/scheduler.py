@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
-from streamsan.sim.executor.schedules import DeadlockError, Policy
 from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, Underway, closure
 
 MOST_PENDING = 100_000
@@ -12,6 +12,34 @@ MOST_PENDING = 100_000
 ILLEGAL_ADDRESS = 700
 LAUNCH_FAILURE = 719
 _TASK_MS = 0.002
+
+
+class DeadlockError(Exception):
+    """The host waits, and nothing can run: a stream waits for a value that nobody writes."""
+
+    def __init__(self, message: str, site: int = 0) -> None:
+        super().__init__(message)
+        self.site = site
+        """of the call that issued what cannot run, 0 when there is none"""
+
+
+class Policy(Protocol):
+    """One way to choose what runs when; `schedules` has them."""
+
+    def after_call(self, scheduler: Scheduler) -> None:
+        """Run what runs between two calls of the API."""
+
+    def wait(self, scheduler: Scheduler, targets: Sequence[Task]) -> None:
+        """Run at least until the targets are done. Raises DeadlockError."""
+
+    def query(self, scheduler: Scheduler, targets: Sequence[Task]) -> bool:
+        """Return whether the targets are done, and make progress towards it."""
+
+    def idle(self, scheduler: Scheduler) -> bool:
+        """Run a piece of what is ready, while the program does something else; return whether anything ran."""
+
+    def chance(self, probability: float) -> bool:
+        """Decide what the contract leaves open: return whether to take the choice in which mistakes show."""
 
 
 class Scheduler:

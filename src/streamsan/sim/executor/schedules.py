@@ -5,41 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Protocol
 
+from streamsan.sim.executor.scheduler import Policy, Scheduler
 from streamsan.sim.executor.tasks import Task, Timeline, closure
 from streamsan.sim.options import Schedule
-
-if TYPE_CHECKING:
-    from streamsan.sim.executor.scheduler import Scheduler
-
-
-class DeadlockError(Exception):
-    """The host waits, and nothing can run: a stream waits for a value that nobody writes."""
-
-    def __init__(self, message: str, site: int = 0) -> None:
-        super().__init__(message)
-        self.site = site
-        """of the call that issued what cannot run, 0 when there is none"""
-
-
-class Policy(Protocol):
-    """One way to choose."""
-
-    def after_call(self, scheduler: Scheduler) -> None:
-        """Run what runs between two calls of the API."""
-
-    def wait(self, scheduler: Scheduler, targets: Sequence[Task]) -> None:
-        """Run at least until the targets are done. Raises DeadlockError."""
-
-    def query(self, scheduler: Scheduler, targets: Sequence[Task]) -> bool:
-        """Return whether the targets are done, and make progress towards it."""
-
-    def idle(self, scheduler: Scheduler) -> bool:
-        """Run a piece of what is ready, while the program does something else; return whether anything ran."""
-
-    def chance(self, probability: float) -> bool:
-        """Decide what the contract leaves open: return whether to take the choice in which mistakes show."""
 
 
 class Eager:

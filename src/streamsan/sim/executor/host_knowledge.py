@@ -1,4 +1,4 @@
-"""Which work the host has been told is complete: by a wait, or by a query that said so."""
+"""Which work the host knows to be complete: by a wait, or by a query that said so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streamsan.sim.executor.tasks import Clock, ContextWork, Task, Timeline
 from streamsan.sim.executor.timelines import Record
 
 
-class Told:
+class HostKnowledge:
     """What all waits and queries of a process have said so far."""
 
     def __init__(self) -> None:
