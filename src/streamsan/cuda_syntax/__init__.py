@@ -1,5 +1,10 @@
-"""From text to a typed tree: parsing (tree-sitter), `#if`, local includes, macros kept as calls, repairs."""
+"""From CUDA C++ text to a typed tree, whatever the text holds.
 
-from streamsan.cuda_syntax.unit import read_text, read_unit
+In: a file or a text. Out: a `Unit` of `tree`, with a Problem for what could not be followed. The way through is `unit`:
+`preprocess` decides `#if` and includes (macros stay calls), the grammar (tree-sitter) gives nodes, `lowering` finds
+what a node stands for in the tables of the levels (`declarations`, `statements`, `operators`, ...), and `repairs` takes
+damaged regions apart so that an error hides little.
+"""
 
-__all__ = ["read_text", "read_unit"]
+from streamsan.cuda_syntax.unit import read_text as read_text
+from streamsan.cuda_syntax.unit import read_unit as read_unit

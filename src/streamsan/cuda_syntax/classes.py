@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarations, expressions, repairs, types
+from streamsan.cuda_syntax import types
 from streamsan.cuda_syntax.context import Context
+from streamsan.cuda_syntax.lowering import optional
+from streamsan.cuda_syntax.repairs import contents
 from streamsan.cuda_syntax.tree import (
     Alias,
     Class,
@@ -23,7 +25,7 @@ from streamsan.cuda_syntax.tree import (
 def class_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
     """A class with its members; nothing for a mere declaration (its name is noted as a type)."""
     named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    name = types.name_of(ctx, named)[0] if named is not None else declarations.anonymous_name(ctx, node)
+    name = types.name_of(ctx, named)[0] if named is not None else types.anonymous_name(ctx, node)
     ctx.types.add(name.rpartition("::")[2])
     if body is None:
         return []
@@ -38,14 +40,7 @@ def class_definition(ctx: Context, node: Node, templates: list[Parameter]) -> li
         union=node.type == "union_specifier",
     )
     inner = ctx.copy(scope=made.name, local=False)
-    if (hollow := ctx.hollow.get(body.start_byte)) is not None:
-        members = repairs.region(inner.with_code(hollow.code), hollow.start, hollow.end, "class")
-    elif body.has_error:
-        end = body.end_byte - 1 if body.children and body.children[-1].type == "}" else body.end_byte
-        members = repairs.region(inner, body.start_byte + 1, end, "class", body.children[1:])
-    else:
-        members = [m for child in body.named_children if not child.is_extra for m in member(inner, child)]
-    for found in members:
+    for found in contents(inner, body, "class"):
         if isinstance(found, Variable):
             made.fields.append(found)
         elif isinstance(found, Function):
@@ -53,26 +48,6 @@ def class_definition(ctx: Context, node: Node, templates: list[Parameter]) -> li
         elif isinstance(found, Class | Enum | Alias | UsingNamespace):
             made.nested.append(found)
     return [made]
-
-
-def member(ctx: Context, node: Node) -> list[Statement]:
-    """The members a node in a class body stands for."""
-    if declarations.handles(node):
-        if node.type == "friend_declaration":
-            return _friend(ctx, node)
-        return declarations.declare(ctx, node)
-    text = ctx.text(node).strip(" ;,\n")
-    if text and node.type != "expression_statement":
-        ctx.problem(ctx.span(node), ctx.brief(node))
-    return []
-
-
-def _friend(ctx: Context, node: Node) -> list[Statement]:
-    """A friend function defined in the class is a function of the enclosing namespace: only that form matters."""
-    for child in node.named_children:
-        if child.type == "function_definition":
-            return declarations.declare(ctx.copy(scope=ctx.scope.rpartition("::")[0]), child)
-    return []
 
 
 def _bases(ctx: Context, node: Node) -> list[Type]:
@@ -85,10 +60,10 @@ def _bases(ctx: Context, node: Node) -> list[Type]:
     return found
 
 
-def enum_definition(ctx: Context, node: Node) -> list[Statement]:
+def enum_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
     """An enumeration with its items."""
     named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    name = types.name_of(ctx, named)[0] if named is not None else declarations.anonymous_name(ctx, node)
+    name = types.name_of(ctx, named)[0] if named is not None else types.anonymous_name(ctx, node)
     ctx.types.add(name.rpartition("::")[2])
     if body is None:
         return []
@@ -97,7 +72,7 @@ def enum_definition(ctx: Context, node: Node) -> list[Statement]:
         if child.type != "enumerator":
             continue
         item = child.child_by_field_name("name")
-        value = expressions.optional(ctx, child.child_by_field_name("value"))
+        value = optional(ctx, child.child_by_field_name("value"))
         items.append(("" if item is None else ctx.text(item), value))
     scoped = any(c.type in ("class", "struct") for c in node.children)
     return [Enum(ctx.span(node), ctx.qualified(name), scoped, items)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import expressions, types
+from streamsan.cuda_syntax import types
 from streamsan.cuda_syntax.context import Context
+from streamsan.cuda_syntax.lowering import expression
+from streamsan.cuda_syntax.specifiers import Specifiers
 from streamsan.cuda_syntax.tree import (
     Binary,
     Call,
@@ -19,19 +19,22 @@ from streamsan.cuda_syntax.tree import (
     Variable,
 )
 
-if TYPE_CHECKING:
-    from streamsan.cuda_syntax.declarations import Specifiers
-
 
 def constructor_call(
-    ctx: Context, node: Node, declarator: Node, read: types.Declarator, said: Specifiers
+    ctx: Context, node: Node, declarator: Node, read: types.Declarator, specifiers: Specifiers
 ) -> Variable | None:
     """`Buffer b(n, s);` as the variable it is; None when it is a function declaration.
 
     Parameters that can only be types (built-in, known, `const T&`, `T name` with both plain) make it a function.
     """
     parameters = read.parameters
-    if parameters is None or declarator.type != "function_declarator" or said.kernel or said.virtual or said.extern:
+    if (
+        parameters is None
+        or declarator.type != "function_declarator"
+        or specifiers.kernel
+        or specifiers.virtual
+        or specifiers.extern
+    ):
         return None
     if node.type == "field_declaration" or node.child_by_field_name("type") is None or "::" in read.name:
         return None
@@ -41,7 +44,7 @@ def constructor_call(
         return None
     if any(c.type in ("trailing_return_type", "noexcept", "type_qualifier") for c in declarator.children):
         return None
-    if said.device or said.host:
+    if specifiers.device or specifiers.host:
         return None
     listed = [c for c in parameters.children if c.is_named and not c.is_extra]
     if not listed or any(c.type == "..." for c in parameters.children):
@@ -64,9 +67,9 @@ def constructor_call(
         name,
         read.type,
         arguments=arguments,
-        static=said.static,
-        thread_local=said.thread_local,
-        device=said.memory,
+        static=specifiers.static,
+        thread_local=specifiers.thread_local,
+        device=specifiers.memory,
         maybe_function=undecided,
     )
 
@@ -87,22 +90,22 @@ def _as_argument(ctx: Context, node: Node) -> Expression | None:
         return first
     span = ctx.span(node)
     if declarator.type in ("pointer_declarator", "reference_declarator"):
-        inner = declarator.child_by_field_name("declarator") or types._last_named(declarator)
+        inner = declarator.child_by_field_name("declarator") or types.last_named(declarator)
         if inner is None or inner.type != "identifier":
             return None
-        return Binary(span, declarator.children[0].type, first, expressions.expression(ctx, inner))
+        return Binary(span, declarator.children[0].type, first, expression(ctx, inner))
     if declarator.type == "abstract_array_declarator":
         size = declarator.child_by_field_name("size")
-        return None if size is None else Index(span, first, expressions.expression(ctx, size))
+        return None if size is None else Index(span, first, expression(ctx, size))
     if declarator.type == "abstract_function_declarator":
         given, _ = types.parameters(ctx, declarator.child_by_field_name("parameters"))
         if all(not p.name and _plain(p.type) for p in given):
             return Call(span, first, [Name(span, p.type.name, p.type.arguments) for p in given])
         return None
     if declarator.type == "parenthesized_declarator":
-        inner = types._first_declarator(declarator)
+        inner = types.first_declarator(declarator)
         if inner is not None and inner.type == "identifier":
-            return Call(span, first, [expressions.expression(ctx, inner)])
+            return Call(span, first, [expression(ctx, inner)])
     return None
 
 

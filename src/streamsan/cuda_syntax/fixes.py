@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from streamsan.cuda_syntax.preprocess import MacroText
-from streamsan.cuda_syntax.scanner import STRING
+from streamsan.cuda_syntax.scanner import STRING, unclosed
 from streamsan.cuda_syntax.source import Code
 
 _HOLE = re.compile(r"(?<=[(,<{=])(\s*)\.\.\.(?=\s*[),;>}])")
@@ -215,3 +215,47 @@ def _decoration_of(name: str, macros: Mapping[str, MacroText]) -> str:
 def mentions(text: str, words: set[str]) -> bool:
     """Whether any of the words occurs in the text."""
     return not words.isdisjoint(_NAMES_IN_BODY.findall(text))
+
+
+_CALL = re.compile(r"\s*(?P<name>[^\W\d][\w:]*)\s*\(")
+_GOES_ON = re.compile(r"\s*(?:[^\w\s;~]|else\b|and\b|or\b|const\b|noexcept\b|override\b)")
+NO_MACROS: Final = frozenset(
+    "if while for switch return sizeof decltype alignas alignof noexcept catch else do __attribute__ __declspec "  # noqa: SIM905
+    "__launch_bounds__ static_assert requires explicit template typename operator void int float double auto".split()
+)
+"""words before `(` that are no macros"""
+
+
+def macros_without_semicolon(code: Code) -> tuple[list[Code], Code | None]:
+    """`CHECK(f()) g();`: the calls at the start, each with a `;`, and the rest, if any."""
+    text = code.ascii
+    size = len(text)
+    calls: list[Code] = []
+    at = 0
+    while (match := _CALL.match(text, at)) is not None and match["name"] not in NO_MACROS:
+        arguments = arguments_at(text, match.end() - 1)
+        if arguments is None or _GOES_ON.match(text, arguments[1]):
+            break
+        end = arguments[1]
+        after = text[end : end + 200].lstrip()
+        if after[:1] == ";" or (not after and not _is_macro_name(match["name"])):
+            break  # a statement like any other, or a call at the end of a block whose `;` was forgotten
+        calls.append(code.cut([(at, end, None), (end, end, ";")]))
+        at = end
+    if not calls:
+        return [], None
+    return calls, code.cut([(at, size, None)]) if text[at:].strip("; \n\t") else None
+
+
+def _is_macro_name(name: str) -> bool:
+    return name.upper() == name
+
+
+def terminated(code: Code) -> tuple[Code, str] | None:
+    """The code with the brackets that nothing closed, and the `;`, added; and what was missing."""
+    text = code.ascii.rstrip()
+    missing = unclosed(text.rstrip("; \n\t"))
+    if not missing and text.endswith((";", "}")):
+        return None
+    size = len(text) if not missing else len(text.rstrip("; \n\t"))
+    return code.cut([(0, size, None), (size, size, missing + ";")]), missing[:1] or ";"

@@ -7,9 +7,10 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import expressions, statements
 from streamsan.cuda_syntax.context import Context, Shared, parse
+from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.preprocess import MacroText
+from streamsan.cuda_syntax.repairs import contents
 from streamsan.cuda_syntax.source import Code
 from streamsan.cuda_syntax.tree import (
     Block,
@@ -108,12 +109,12 @@ def _find(value: tuple[Code, Node], kind: str) -> Node | None:
 
 def _quiet_expression(value: tuple[Code, Node], node: Node, shared: Shared) -> Expression:
     ctx = Context(value[0], shared, local=True)
-    return expressions.expression(ctx, node)
+    return expression(ctx, node)
 
 
 def _quiet_statements(value: tuple[Code, Node], node: Node, shared: Shared) -> list[Statement]:
     ctx = Context(value[0], shared, local=True)
-    found = statements.block_statements(ctx, node)
+    found = contents(ctx, node, "block")
     if len(found) == 1 and isinstance(found[0], DoWhile) and _is_false(found[0].condition):
         inner = found[0].body
         return inner.body if isinstance(inner, Block) else [inner]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import classes, declarations, expressions, fixes, scanner, statements
-from streamsan.cuda_syntax.context import Context, Hollow, parse
+from streamsan.cuda_syntax import fixes, lowering
+from streamsan.cuda_syntax.context import MAX_DEPTH, Context, Hollow, parse
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import Item, items, opens_block
 from streamsan.cuda_syntax.source import Code
@@ -39,14 +40,8 @@ _WITHOUT_MEANING = re.compile(
 )
 """a bare word in capitals (a macro from a header nobody has), an explicit instantiation"""
 _CALLED = re.compile(r"(?P<name>[^\W\d]\w*(?:::\w+)*)(?=\s*\()")
-_CALL = re.compile(r"\s*(?P<name>[^\W\d][\w:]*)\s*\(")
 _FUNCTION_NAME = re.compile(r"([^\W\d][\w:]*|~\w+)\s*\((?:[^()]|\([^()]*\))*\)[^(){}]*$")
-_NOT_MACROS: Final = frozenset(
-    "if while for switch return sizeof decltype alignas alignof noexcept catch else do __attribute__ __declspec "  # noqa: SIM905
-    "__launch_bounds__ static_assert requires explicit template typename operator void int float double auto".split()
-)
 _BODY_FOLLOWS: Final = frozenset((")", "else", "do", "try", "const", "noexcept", "override", "final", "mutable"))
-_GOES_ON = re.compile(r"\s*(?:[^\w\s;~]|else\b|and\b|or\b|const\b|noexcept\b|override\b)")
 
 
 @dataclass(slots=True)
@@ -62,12 +57,93 @@ class _Attempt:
         return not self.root.has_error and bool(self.nodes)
 
 
-def block(ctx: Context, node: Node) -> list[Statement]:
-    """The statements of a block in which the grammar stumbled."""
-    start, end = node.start_byte + 1, node.end_byte
-    if end > start and ctx.code.data[end - 1 : end] == b"}":
-        end -= 1
-    return region(ctx, start, end, "block", node.children[1:])
+def block(ctx: Context, node: Node) -> Block:
+    """A compound statement, or what stands in the place of one."""
+    if node.type != "compound_statement":
+        return Block(ctx.span(node), lowering.statement(ctx, node))
+    if ctx.depth >= MAX_DEPTH:
+        ctx.problem(ctx.span(node), "nested too deeply to follow")
+        return Block(ctx.span(node), [])
+    return Block(ctx.span(node), contents(ctx, node, "block"))
+
+
+def contents(ctx: Context, node: Node, level: Level) -> list[Statement]:
+    """The statements or declarations between the braces of a node, in order."""
+    if ctx.hollow and (hollow := ctx.hollow.get(node.start_byte)) is not None:
+        return region(ctx.with_code(hollow.code), hollow.start, hollow.end, level)
+    if node.has_error and level != "file":
+        start, end = node.start_byte + 1, node.end_byte
+        if end > start and ctx.code.data[end - 1 : end] == b"}":
+            end -= 1
+        return region(ctx, start, end, level, node.children[1:])
+    found = lowered(ctx, node.children, level)
+    return _with_elisions(ctx, node.start_byte, node.end_byte, found) if level == "block" else found
+
+
+def lowered(ctx: Context, nodes: list[Node], level: Level) -> list[Statement]:
+    """What nodes stand for that stand in braces, or in a file."""
+    found: list[Statement] = []
+    for node in nodes:
+        if node.is_named and not node.is_extra:
+            found.extend(_LEVELS[level](ctx, node))
+    return found
+
+
+def _member(ctx: Context, node: Node) -> list[Statement]:
+    """What stands in a class."""
+    if node.type == "friend_declaration":
+        # A friend function defined in the class is a function of the enclosing namespace: only that form matters.
+        outside = ctx.copy(scope=ctx.scope.rpartition("::")[0])
+        defined = [child for child in node.named_children if child.type == "function_definition"]
+        return lowering.declare(outside, defined[0]) if defined else []
+    if lowering.is_declaration(node):
+        return lowering.declare(ctx, node)
+    text = ctx.text(node).strip(" ;,\n")
+    if text and node.type != "expression_statement":
+        ctx.problem(ctx.span(node), ctx.brief(node))
+    return []
+
+
+def _top_level(ctx: Context, node: Node) -> list[Statement]:
+    """What stands at namespace scope: declarations; statements too, in fragments of programs."""
+    if lowering.is_declaration(node):
+        return lowering.declare(ctx, node)
+    return lowering.statement(ctx if node.is_error else ctx.copy(local=True), node)
+
+
+_LEVELS: Final[dict[Level, Callable[[Context, Node], list[Statement]]]] = {
+    "block": lowering.statement,
+    "class": _member,
+    "file": _top_level,
+}
+
+
+def _with_elisions(ctx: Context, start: int, end: int, found: list[Statement]) -> list[Statement]:
+    """Puts a hole where a comment such as `// ... kernel code ...` stands among the statements of a block.
+
+    Holes inside a nested statement belong to that one's own block.
+    """
+    elisions = ctx.elisions
+    if not elisions:
+        return found
+    first, last = ctx.code.origin(start), ctx.code.origin(max(start, end - 1))
+    at = bisect_left(elisions, (first, 0))
+    result = found
+    while at < len(elisions) and elisions[at][0] <= last:
+        begin, finish = elisions[at]
+        span = ctx.code.source.span(begin, finish)
+        place = (span.line, span.column)
+        inside = any(
+            (s.span.line, s.span.column) <= place < (s.span.end_line, s.span.end_column) and s.span.file == span.file
+            for s in found
+        )
+        if not inside:
+            if result is found:
+                result = list(found)
+            index = next((i for i, s in enumerate(result) if (s.span.line, s.span.column) > place), len(result))
+            result.insert(index, UnparsedStatement(span, " ".join(ctx.code.source.text[begin:finish].split()), []))
+        at += 1
+    return result
 
 
 def region(ctx: Context, start: int, end: int, level: Level, nodes: list[Node] | None = None) -> list[Statement]:
@@ -77,7 +153,7 @@ def region(ctx: Context, start: int, end: int, level: Level, nodes: list[Node] |
         del item
         found.extend(made)
     if level == "block":
-        found = statements.with_elisions(ctx, start, end, found)
+        found = _with_elisions(ctx, start, end, found)
     return found
 
 
@@ -102,25 +178,11 @@ def each(
             mine.append(node)
             at += 1
         if mine and sound and mine[0].start_byte == item.start and mine[-1].end_byte == item.end and not item.stray:
-            yield item, _lower(ctx, mine, level)
+            yield item, lowered(ctx, mine, level)
         else:
             ctx.depth += 1
             yield item, _repair(ctx, item, text, level)
             ctx.depth -= 1
-
-
-def _lower(ctx: Context, nodes: list[Node], level: Level) -> list[Statement]:
-    found: list[Statement] = []
-    for node in nodes:
-        if not node.is_named or node.is_extra:
-            continue
-        if level == "block":
-            found.extend(statements.statement(ctx, node))
-        elif level == "class":
-            found.extend(classes.member(ctx, node))
-        else:
-            found.extend(declarations.top_level(ctx, node))
-    return found
 
 
 def _attempt(ctx: Context, code: Code, level: Level) -> _Attempt:
@@ -143,7 +205,7 @@ def _lower_attempt(
     ctx: Context, attempt: _Attempt, level: Level, hollow: dict[int, Hollow] | None = None
 ) -> list[Statement]:
     inner = ctx.with_code(attempt.code, hollow)
-    return _lower(inner, attempt.nodes, level)
+    return lowered(inner, attempt.nodes, level)
 
 
 def _repair(ctx: Context, item: Item, text: str, level: Level) -> list[Statement]:
@@ -168,7 +230,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
     if level != "block" and _WITHOUT_MEANING.fullmatch(code.ascii):
         return []
     worst = attempt
-    calls, rest = _macros_without_semicolon(code)
+    calls, rest = fixes.macros_without_semicolon(code)
     if calls:
         lowered: list[Statement] = []
         for call in calls:
@@ -191,7 +253,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
             return _lower_attempt(ctx, attempt, level)
     if level == "file":
         attempt = _attempt(ctx, code, "block")
-        if attempt.good and not any(declarations.handles(n) for n in attempt.nodes):
+        if attempt.good and not any(lowering.is_declaration(n) for n in attempt.nodes):
             return _lower_attempt(ctx.copy(local=True), attempt, "block")
     found = _hollowed(ctx, code, level)
     if found is not None:
@@ -204,7 +266,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
                 return region(ctx.with_code(expanded), 0, len(expanded.data), level)
         finally:
             ctx.depth -= 1
-    terminated = _terminated(code)
+    terminated = fixes.terminated(code)
     if terminated is not None:
         closed, missing = terminated
         attempt = _attempt(ctx, closed, level)
@@ -292,43 +354,8 @@ def macro_with_block(ctx: Context, node: Node) -> list[Statement]:
     end = body.start_byte if body is not None else node.end_byte
     head = " ".join(ctx.code.shown[node.start_byte : min(end, node.start_byte + 200)].split())
     ctx.problem(span, f"{head} {{...}}")
-    inside = statements.block(ctx, body) if body is not None else Block(span, [])
+    inside = block(ctx, body) if body is not None else Block(span, [])
     return [If(span, None, Unparsed(span, head, []), inside, None)]
-
-
-def _macros_without_semicolon(code: Code) -> tuple[list[Code], Code | None]:
-    """`CHECK(f()) g();`: the calls at the start, each with a `;`, and the rest, if any."""
-    text = code.ascii
-    size = len(text)
-    calls: list[Code] = []
-    at = 0
-    while (match := _CALL.match(text, at)) is not None and match["name"] not in _NOT_MACROS:
-        arguments = fixes.arguments_at(text, match.end() - 1)
-        if arguments is None or _GOES_ON.match(text, arguments[1]):
-            break
-        end = arguments[1]
-        after = text[end : end + 200].lstrip()
-        if after[:1] == ";" or (not after and not _is_macro_name(match["name"])):
-            break  # a statement like any other, or a call at the end of a block whose `;` was forgotten
-        calls.append(code.cut([(at, end, None), (end, end, ";")]))
-        at = end
-    if not calls:
-        return [], None
-    return calls, code.cut([(at, size, None)]) if text[at:].strip("; \n\t") else None
-
-
-def _is_macro_name(name: str) -> bool:
-    return name.upper() == name
-
-
-def _terminated(code: Code) -> tuple[Code, str] | None:
-    """The code with the brackets that nothing closed, and the `;`, added; and what was missing."""
-    text = code.ascii.rstrip()
-    missing = scanner.unclosed(text.rstrip("; \n\t"))
-    if not missing and text.endswith((";", "}")):
-        return None
-    size = len(text) if not missing else len(text.rstrip("; \n\t"))
-    return code.cut([(0, size, None), (size, size, missing + ";")]), missing[:1] or ";"
 
 
 def _brief(text: str, item: Item) -> str:
@@ -341,7 +368,7 @@ def _names_called(code: Code) -> list[Expression]:
     found: list[Expression] = []
     for match in _CALLED.finditer(code.ascii):
         name = match["name"]
-        if name not in _NOT_MACROS and len(found) < 20:
+        if name not in fixes.NO_MACROS and len(found) < 20:
             span = code.span_of(match.start(), match.end())
             found.append(Call(span, Name(span, name), [], True))
     return found
@@ -360,7 +387,7 @@ def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list
     ctx.problem(code.span_of(0, max(1, len(text[:head_end].rstrip()))), head)
     inner = ctx.with_code(attempt.code)
     if not groups:
-        return [UnparsedStatement(span, head, expressions.recognised(inner, attempt.root) or _names_called(code))]
+        return [UnparsedStatement(span, head, lowering.recognised(inner, attempt.root) or _names_called(code))]
     named = _FUNCTION_NAME.search(text, 0, head_end)
     result: list[Statement] = []
     for index, group in enumerate(groups):
@@ -372,7 +399,7 @@ def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list
             children: list[Expression] = []
             if index == 0 and head_end < size:
                 first = _attempt(ctx, code.cut([(0, head_end, None), (head_end, head_end, ";")]), "block")
-                children = expressions.recognised(ctx.with_code(first.code), first.root)
+                children = lowering.recognised(ctx.with_code(first.code), first.root)
             result.append(If(body.span, None, Unparsed(span, head, children), body, None))
         elif named is not None and level in ("file", "class"):
             local = ctx.with_code(code).copy(local=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarations, expressions, repairs, types
-from streamsan.cuda_syntax.context import MAX_DEPTH, Context
+from streamsan.cuda_syntax import declarations, lowering, types
+from streamsan.cuda_syntax.context import Context
+from streamsan.cuda_syntax.lowering import expression, named_parts, optional, statement, unparsed_statement
+from streamsan.cuda_syntax.repairs import block, contents
 from streamsan.cuda_syntax.tree import (
     Block,
     Break,
@@ -35,29 +36,6 @@ from streamsan.cuda_syntax.tree import (
 )
 
 
-def statement(ctx: Context, node: Node) -> list[Statement]:
-    """The statements a node stands for: several for `int a, b;`, none for `;`."""
-    handler = _HANDLERS.get(node.type)
-    if handler is None:
-        if node.type in expressions._HANDLERS:
-            return [ExpressionStatement(ctx.span(node), expressions.expression(ctx, node))]
-        return [unparsed(ctx, node)]
-    if ctx.depth >= MAX_DEPTH:
-        ctx.problem(ctx.span(node), "nested too deeply to follow")
-        return [UnparsedStatement(ctx.span(node), ctx.brief(node), [])]
-    ctx.depth += 1
-    try:
-        return handler(ctx, node)
-    finally:
-        ctx.depth -= 1
-
-
-def unparsed(ctx: Context, node: Node) -> Statement:
-    """A statement that was not understood, with its Problem."""
-    ctx.problem(ctx.span(node), ctx.brief(node))
-    return UnparsedStatement(ctx.span(node), ctx.brief(node), expressions.recognised(ctx, node))
-
-
 def one(ctx: Context, node: Node | None) -> Statement | None:
     """The statement of a node, several as a block."""
     if node is None:
@@ -70,71 +48,20 @@ def _body(ctx: Context, node: Node | None, owner: Node) -> Statement:
     return one(ctx, node) or Block(ctx.span(owner), [])
 
 
-def block(ctx: Context, node: Node) -> Block:
-    """A compound statement."""
-    if node.type != "compound_statement":
-        return Block(ctx.span(node), statement(ctx, node))
-    if ctx.depth >= MAX_DEPTH:
-        ctx.problem(ctx.span(node), "nested too deeply to follow")
-        return Block(ctx.span(node), [])
-    return Block(ctx.span(node), block_statements(ctx, node))
-
-
-def block_statements(ctx: Context, node: Node) -> list[Statement]:
-    """The statements in a compound statement, in order."""
-    if ctx.hollow and (hollow := ctx.hollow.get(node.start_byte)) is not None:
-        return repairs.region(ctx.with_code(hollow.code), hollow.start, hollow.end, "block")
-    if node.has_error:
-        return repairs.block(ctx, node)
-    found: list[Statement] = []
-    for child in node.children:
-        if child.is_named and not child.is_extra:
-            found.extend(statement(ctx, child))
-    return with_elisions(ctx, node.start_byte, node.end_byte, found)
-
-
-def with_elisions(ctx: Context, start: int, end: int, found: list[Statement]) -> list[Statement]:
-    """Puts a hole where a comment such as `// ... kernel code ...` stands among the statements of a block.
-
-    Holes inside a nested statement belong to that one's own block.
-    """
-    elisions = ctx.elisions
-    if not elisions:
-        return found
-    first, last = ctx.code.origin(start), ctx.code.origin(max(start, end - 1))
-    at = bisect_left(elisions, (first, 0))
-    result = found
-    while at < len(elisions) and elisions[at][0] <= last:
-        begin, finish = elisions[at]
-        span = ctx.code.source.span(begin, finish)
-        place = (span.line, span.column)
-        inside = any(
-            (s.span.line, s.span.column) <= place < (s.span.end_line, s.span.end_column) and s.span.file == span.file
-            for s in found
-        )
-        if not inside:
-            if result is found:
-                result = list(found)
-            index = next((i for i, s in enumerate(result) if (s.span.line, s.span.column) > place), len(result))
-            result.insert(index, UnparsedStatement(span, " ".join(ctx.code.source.text[begin:finish].split()), []))
-        at += 1
-    return result
-
-
 # -- handlers ----------------------------------------------------------------------------------------------------------
 
 
 def _compound(ctx: Context, node: Node) -> list[Statement]:
-    return [Block(ctx.span(node), block_statements(ctx, node))]
+    return [Block(ctx.span(node), contents(ctx, node, "block"))]
 
 
 def _expression(ctx: Context, node: Node) -> list[Statement]:
-    named = [c for c in node.named_children if not c.is_extra]
-    if not named:
+    parts = named_parts(node)
+    if not parts:
         return []
-    if len(named) > 1 or (node.has_error and any(c.is_error for c in node.children)):
-        return [unparsed(ctx, node)]
-    return [ExpressionStatement(ctx.span(node), expressions.expression(ctx, named[0]))]
+    if len(parts) > 1 or (node.has_error and any(c.is_error for c in node.children)):
+        return [unparsed_statement(ctx, node)]
+    return [ExpressionStatement(ctx.span(node), expression(ctx, parts[0]))]
 
 
 def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[Statement], Expression]:
@@ -148,17 +75,17 @@ def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[Sta
             declared.extend(statement(ctx, child))
     value = node.child_by_field_name("value")
     if value is None:
-        named = [c for c in node.named_children if not c.is_extra]
-        if len(named) != 1:
-            return declared, expressions.unparsed(ctx, node)
-        value = named[0]
+        parts = named_parts(node)
+        if len(parts) != 1:
+            return declared, lowering.unparsed(ctx, node)
+        value = parts[0]
     if value.type == "declaration":
         variables = declarations.local(ctx, value)
         declared.extend(variables)
         names = [v for v in variables if isinstance(v, Variable)]
         name = names[-1].name if names else ""
         return declared, Name(ctx.span(value), name)
-    return declared, expressions.expression(ctx, value)
+    return declared, expression(ctx, value)
 
 
 def _first(ctx: Context, node: Node, declared: list[Statement]) -> Statement | None:
@@ -175,8 +102,8 @@ def _if(ctx: Context, node: Node) -> list[Statement]:
     if alternative is not None:
         inner = alternative
         if alternative.type == "else_clause":
-            named = [c for c in alternative.named_children if not c.is_extra]
-            otherwise = one(ctx, named[0]) if named else None
+            parts = named_parts(alternative)
+            otherwise = one(ctx, parts[0]) if parts else None
         else:
             otherwise = one(ctx, inner)
     constexpr = any(c.type == "constexpr" for c in node.children)
@@ -187,10 +114,10 @@ def _for(ctx: Context, node: Node) -> list[Statement]:
     initializer = node.child_by_field_name("initializer")
     init: list[Statement] = []
     if initializer is not None:
-        if initializer.type in _HANDLERS:
+        if initializer.type in HANDLERS:
             init = statement(ctx, initializer)
         else:
-            init = [ExpressionStatement(ctx.span(initializer), expressions.expression(ctx, initializer))]
+            init = [ExpressionStatement(ctx.span(initializer), expression(ctx, initializer))]
     condition = node.child_by_field_name("condition")
     value: Expression | None = None
     if condition is not None:
@@ -198,8 +125,8 @@ def _for(ctx: Context, node: Node) -> list[Statement]:
             extra, value = condition_of(ctx, condition, node)
             init.extend(extra)
         else:
-            value = expressions.expression(ctx, condition)
-    step = expressions.optional(ctx, node.child_by_field_name("update"))
+            value = expression(ctx, condition)
+    step = optional(ctx, node.child_by_field_name("update"))
     return [For(ctx.span(node), init, value, step, _body(ctx, node.child_by_field_name("body"), node))]
 
 
@@ -207,7 +134,7 @@ def _range_for(ctx: Context, node: Node) -> list[Statement]:
     ranged = node.child_by_field_name("right")
     body = _body(ctx, node.child_by_field_name("body"), node)
     variable = declarations.range_variable(ctx, node)
-    value = expressions.expression(ctx, ranged) if ranged is not None else Literal_(ctx.span(node), None)
+    value = expression(ctx, ranged) if ranged is not None else Literal_(ctx.span(node), None)
     loop = RangeFor(ctx.span(node), variable, value, body)
     initializer = node.child_by_field_name("initializer")
     if initializer is None:
@@ -240,9 +167,9 @@ def _switch(ctx: Context, node: Node) -> list[Statement]:
 def _case(ctx: Context, node: Node) -> list[Statement]:
     """The grammar puts the statements after a label into it; here they follow it."""
     value = node.child_by_field_name("value")
-    found: list[Statement] = [Case(ctx.span(node), expressions.optional(ctx, value))]
+    found: list[Statement] = [Case(ctx.span(node), optional(ctx, value))]
     if value is not None and any(c.type == "..." for c in node.children):
-        found = [Case(ctx.span(node), expressions.unparsed(ctx, node))]
+        found = [Case(ctx.span(node), lowering.unparsed(ctx, node))]
     after = False
     for child in node.children:
         if child.type == ":":
@@ -262,10 +189,10 @@ def _label(ctx: Context, node: Node) -> list[Statement]:
 
 
 def _return(ctx: Context, node: Node) -> list[Statement]:
-    named = [c for c in node.named_children if not c.is_extra]
-    if len(named) > 1:
-        return [Return(ctx.span(node), expressions.unparsed(ctx, node))]
-    return [Return(ctx.span(node), expressions.expression(ctx, named[0]) if named else None)]
+    parts = named_parts(node)
+    if len(parts) > 1:
+        return [Return(ctx.span(node), lowering.unparsed(ctx, node))]
+    return [Return(ctx.span(node), expression(ctx, parts[0]) if parts else None)]
 
 
 def _break(ctx: Context, node: Node) -> list[Statement]:
@@ -282,7 +209,7 @@ def _goto(ctx: Context, node: Node) -> list[Statement]:
 
 
 def _throw(ctx: Context, node: Node) -> list[Statement]:
-    return [ExpressionStatement(ctx.span(node), expressions.expression(ctx, node))]
+    return [ExpressionStatement(ctx.span(node), expression(ctx, node))]
 
 
 def _try(ctx: Context, node: Node) -> list[Statement]:
@@ -323,10 +250,10 @@ def _error(ctx: Context, node: Node) -> list[Statement]:
         return []
     if text.strip("; ") == "...":
         return [UnparsedStatement(ctx.span(node), "...", [])]
-    return [unparsed(ctx, node)]
+    return [unparsed_statement(ctx, node)]
 
 
-_HANDLERS: Final[dict[str, Callable[[Context, Node], list[Statement]]]] = {
+HANDLERS: Final[dict[str, Callable[[Context, Node], list[Statement]]]] = {
     "compound_statement": _compound,
     "expression_statement": _expression,
     "declaration": _declaration,
@@ -367,3 +294,4 @@ _HANDLERS: Final[dict[str, Callable[[Context, Node], list[Statement]]]] = {
     "comment": _nothing,
     ";": _nothing,
 }
+"""for `lowering.STATEMENTS`"""

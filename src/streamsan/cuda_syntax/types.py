@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarations, expressions
 from streamsan.cuda_syntax.context import MAX_DEPTH, Context
-from streamsan.cuda_syntax.tree import Expression, Parameter, Type
+from streamsan.cuda_syntax.lowering import expression
+from streamsan.cuda_syntax.tree import Expression, Name, Parameter, Type
 
 _SPACES = re.compile(r"\s+")
 _WORDS = re.compile(r"\w[\w\s]*\w|\w")
@@ -80,13 +80,13 @@ def name_of(ctx: Context, node: Node) -> tuple[str, list[Type | Expression]]:
             target = current.child_by_field_name("type")
             parts.append("operator " + ("" if target is None else _operator_type(ctx, current, target)))
             break
-        parts.append(_squeeze(ctx.text(current)))
+        parts.append(squeeze(ctx.text(current)))
         break
     return "::".join(parts).removeprefix("::"), arguments
 
 
 def _operator_type(ctx: Context, node: Node, target: Node) -> str:
-    name = name_of(ctx, target)[0] if target.type in NAME_NODES else _squeeze(ctx.text(target))
+    name = name_of(ctx, target)[0] if target.type in NAME_NODES else squeeze(ctx.text(target))
     declarator = node.child_by_field_name("declarator")
     depth = 0
     while declarator is not None and depth < MAX_DEPTH:
@@ -103,14 +103,21 @@ def _plain_name(ctx: Context, node: Node) -> str:
     if node.type in ("template_type", "template_function", "dependent_name"):
         named = node.child_by_field_name("name")
         return ctx.text(named) if named is not None else ctx.text(node)
-    return _squeeze(ctx.text(node))
+    return squeeze(ctx.text(node))
 
 
-def _squeeze(text: str) -> str:
+def squeeze(text: str) -> str:
+    """A name without the spaces in it; an operator's keeps those between words."""
     if "operator" in text:
         symbol = _SPACES.sub(" ", text.strip())
         return symbol if symbol[-1:].isalnum() else symbol.replace(" ", "")
     return "".join(text.split())
+
+
+def anonymous_name(ctx: Context, node: Node) -> str:
+    """A name for a class or enum that has none: by its place, so that it is the same wherever it is asked for."""
+    span = ctx.span(node)
+    return f"<unnamed {span.line}:{span.column}>"
 
 
 def template_arguments(ctx: Context, node: Node) -> list[Type | Expression]:
@@ -122,7 +129,7 @@ def template_arguments(ctx: Context, node: Node) -> list[Type | Expression]:
         if child.type == "type_descriptor":
             found.append(descriptor(ctx, child))
         elif not child.is_extra:
-            found.append(expressions.expression(ctx, child))
+            found.append(expression(ctx, child))
     return found
 
 
@@ -145,7 +152,7 @@ def base_type(ctx: Context, node: Node | None) -> Type:
     if kind in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier"):
         named = node.child_by_field_name("name")
         if named is None:
-            return Type(declarations.anonymous_name(ctx, node))
+            return Type(anonymous_name(ctx, node))
         name, arguments = name_of(ctx, named)
         return Type(name, arguments)
     if kind == "placeholder_type_specifier":
@@ -189,10 +196,10 @@ def declare(ctx: Context, node: Node | None, base: Type) -> Declarator:
         elif kind in ("reference_declarator", "abstract_reference_declarator"):
             read.reference = "&&" if node.children[0].type == "&&" else "&"
             if following is None:
-                following = _last_named(node)
+                following = last_named(node)
         elif kind in ("array_declarator", "abstract_array_declarator"):
             size = node.child_by_field_name("size")
-            read.array.insert(0, None if size is None else expressions.expression(ctx, size))
+            read.array.insert(0, None if size is None else expression(ctx, size))
         elif kind in ("function_declarator", "abstract_function_declarator"):
             if following is not None and _is_function_pointer(following):
                 read.function = True
@@ -203,7 +210,7 @@ def declare(ctx: Context, node: Node | None, base: Type) -> Declarator:
                 while node is not None and node.type.endswith(
                     ("pointer_declarator", "pointer_type_declarator", "reference_declarator")
                 ):
-                    node = node.child_by_field_name("declarator") or _last_named(node)
+                    node = node.child_by_field_name("declarator") or last_named(node)
                 if node is not None and node.type == "function_declarator":  # a function returning a function pointer
                     continue
                 continue
@@ -215,10 +222,10 @@ def declare(ctx: Context, node: Node | None, base: Type) -> Declarator:
             if trailing is not None:
                 found.trailing = trailing
         elif kind in ("parenthesized_declarator", "abstract_parenthesized_declarator", "attributed_declarator"):
-            following = following or _first_declarator(node)
+            following = following or first_declarator(node)
         elif kind == "variadic_declarator":
             found.pack = True
-            following = following or _last_named(node)
+            following = following or last_named(node)
         elif kind == "init_declarator":
             pass
         elif kind == "structured_binding_declarator":
@@ -232,14 +239,14 @@ def declare(ctx: Context, node: Node | None, base: Type) -> Declarator:
             if kind == "operator_cast":
                 found.parameters = _cast_parameters(node)
                 found.function_node = node
-                read.name = _squeeze(ctx.text(node.child_by_field_name("type") or node))
+                read.name = squeeze(ctx.text(node.child_by_field_name("type") or node))
             elif kind == "qualified_identifier" and (cast := _nested_cast(node)) is not None:
                 found.parameters = _cast_parameters(cast)
-                read.name = _squeeze(ctx.text(cast.child_by_field_name("type") or cast))
+                read.name = squeeze(ctx.text(cast.child_by_field_name("type") or cast))
                 found.function_node = cast
             break
         else:
-            following = following or _first_declarator(node)
+            following = following or first_declarator(node)
         node = following
     return found
 
@@ -254,7 +261,7 @@ def _nested_cast(node: Node) -> Node | None:
 def _cast_parameters(node: Node) -> Node | None:
     current = node.child_by_field_name("declarator")
     while current is not None and current.type != "abstract_function_declarator":
-        current = current.child_by_field_name("declarator") or _last_named(current)
+        current = current.child_by_field_name("declarator") or last_named(current)
     return None if current is None else current.child_by_field_name("parameters")
 
 
@@ -268,17 +275,19 @@ def _is_function_pointer(node: Node) -> bool:
 def _inside_parentheses(node: Node) -> Node | None:
     if node.type not in ("parenthesized_declarator", "abstract_parenthesized_declarator"):
         return None
-    return _first_declarator(node)
+    return first_declarator(node)
 
 
-def _first_declarator(node: Node) -> Node | None:
+def first_declarator(node: Node) -> Node | None:
+    """The first declarator or name directly inside a node."""
     for child in node.named_children:
         if child.type.endswith("_declarator") or child.type in NAME_NODES:
             return child
     return None
 
 
-def _last_named(node: Node) -> Node | None:
+def last_named(node: Node) -> Node | None:
+    """The last declarator or name directly inside a node."""
     named = [c for c in node.named_children if c.type.endswith("_declarator") or c.type in NAME_NODES]
     return named[-1] if named else None
 
@@ -316,7 +325,7 @@ def _parameter(ctx: Context, node: Node) -> Parameter:
     if declared.parameters is not None:
         declared.type.function = True  # a parameter of function type is a pointer to it
     pack = declared.pack or node.type == "variadic_parameter_declaration"
-    value = None if default is None else expressions.expression(ctx, default)
+    value = None if default is None else expression(ctx, default)
     return Parameter(declared.name, declared.type, value, pack)
 
 
@@ -346,3 +355,12 @@ def template_parameters(ctx: Context, node: Node | None) -> list[Parameter]:
         elif kind in ("parameter_declaration", "optional_parameter_declaration", "variadic_parameter_declaration"):
             found.append(_parameter(ctx, child))
     return found
+
+
+def _as_expression(ctx: Context, node: Node) -> Expression:
+    read = base_type(ctx, node)
+    return Name(ctx.span(node), read.name, read.arguments)
+
+
+TYPE_NAMES = dict.fromkeys(TYPE_NODES, _as_expression)
+"""for `lowering.TYPE_NAMES`"""

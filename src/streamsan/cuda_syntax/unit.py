@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from streamsan.cuda_syntax import declarations, fixes, fragment, macros, repairs, scanner
+from streamsan.cuda_syntax import (
+    declarations,
+    fixes,
+    fragment,
+    lowering,
+    macros,
+    operators,
+    primary_expressions,
+    repairs,
+    scanner,
+    statements,
+    types,
+)
 from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
 from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
 from streamsan.cuda_syntax.source import Code, SourceFile, clean
 from streamsan.cuda_syntax.tree import Problem, Span, Statement, Unit
+
+lowering.EXPRESSIONS.update(primary_expressions.HANDLERS | operators.HANDLERS)
+lowering.TYPE_NAMES.update(types.TYPE_NAMES)
+lowering.STATEMENTS.update(statements.HANDLERS)
+lowering.DECLARATIONS.update(declarations.HANDLERS)
 
 
 def read_unit(
@@ -81,7 +98,7 @@ def _file(read: PreprocessedFile, shared: Shared) -> list[Statement]:
         for child in root.named_children:
             if not child.is_extra:
                 include_until(child.start_byte)
-                found.extend(declarations.top_level(ctx, child))
+                found.extend(repairs.lowered(ctx, [child], "file"))
     while included:
         found.extend(_file(included.pop()[1], shared))
     return found

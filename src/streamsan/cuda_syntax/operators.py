@@ -1,14 +1,15 @@
-"""Expressions: from the grammar's nodes to the tree."""
+"""Expressions with operands: operators, calls and launches, members, casts, `new` and `delete`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import literals, statements, types
+from streamsan.cuda_syntax import types
 from streamsan.cuda_syntax.context import BUILTIN_TYPES, MAX_DEPTH, Context
+from streamsan.cuda_syntax.lowering import expression, named_parts, optional, recognised, unparsed
 from streamsan.cuda_syntax.tree import (
     Assign,
     Binary,
@@ -19,158 +20,17 @@ from streamsan.cuda_syntax.tree import (
     Expression,
     Index,
     InitList,
-    Lambda,
     Launch,
     Literal_,
     Member,
-    Name,
     New,
     SizeOf,
-    StatementExpression,
     Type,
     Unary,
     Unparsed,
 )
 
 _NAMED_CASTS: Final = frozenset(("static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"))
-
-
-def expression(ctx: Context, node: Node) -> Expression:
-    """The expression a node stands for; Unparsed, with a Problem where something was lost, if it is none we know."""
-    handler = _HANDLERS.get(node.type)
-    if handler is None:
-        return _unknown(ctx, node)
-    if ctx.depth >= MAX_DEPTH:
-        ctx.problem(ctx.span(node), "nested too deeply to follow")
-        return Unparsed(ctx.span(node), ctx.brief(node), [])
-    ctx.depth += 1
-    try:
-        return handler(ctx, node)
-    finally:
-        ctx.depth -= 1
-
-
-def _unknown(ctx: Context, node: Node) -> Expression:
-    if node.is_error:
-        return unparsed(ctx, node)
-    if node.type in types.TYPE_NODES:
-        read = types.base_type(ctx, node)
-        return Name(ctx.span(node), read.name, read.arguments)
-    return unparsed(ctx, node)
-
-
-def unparsed(ctx: Context, node: Node) -> Expression:
-    """What was recognised inside something that is no expression we know, in order."""
-    return Unparsed(ctx.span(node), ctx.brief(node), recognised(ctx, node))
-
-
-def recognised(ctx: Context, node: Node) -> list[Expression]:
-    """The outermost calls, launches and assignments inside a node, in order of text."""
-    found: list[Expression] = []
-    pending = list(reversed(node.children))
-    while pending:
-        current = pending.pop()
-        if not current.child_count:
-            continue
-        if current.type in _WORTH_KEEPING and not current.is_missing:
-            found.append(expression(ctx, current))
-        else:
-            pending.extend(reversed(current.children))
-    return found
-
-
-_WORTH_KEEPING: Final = frozenset(
-    ("call_expression", "assignment_expression", "new_expression", "delete_expression", "update_expression")
-)
-
-
-def optional(ctx: Context, node: Node | None) -> Expression | None:
-    """The expression, if there is one."""
-    return None if node is None else expression(ctx, node)
-
-
-def _named(node: Node) -> list[Node]:
-    return [c for c in node.named_children if not c.is_extra]
-
-
-# -- names and literals ------------------------------------------------------------------------------------------------
-
-
-def _identifier(ctx: Context, node: Node) -> Expression:
-    text = ctx.code.shown[node.start_byte : node.end_byte]
-    if text == "NULL" or text == "__null":
-        return Literal_(ctx.span(node), None)
-    if text == "..." or text == "___":
-        return Unparsed(ctx.span(node), "...", [])
-    return Name(ctx.span(node), text)
-
-
-def _qualified(ctx: Context, node: Node) -> Expression:
-    name, arguments = types.name_of(ctx, node)
-    return Name(ctx.span(node), name, arguments)
-
-
-def _number(ctx: Context, node: Node) -> Expression:
-    value, suffix = literals.number(ctx.text(node))
-    span = ctx.span(node)
-    if value is None:
-        return Unparsed(span, ctx.brief(node), [])
-    if suffix:
-        return Call(span, Name(span, f'operator""{suffix}'), [Literal_(span, value)])
-    return Literal_(span, value)
-
-
-def _string(ctx: Context, node: Node) -> Expression:
-    value, suffix = literals.string(ctx.text(node))
-    span = ctx.span(node)
-    if suffix:
-        return Call(span, Name(span, f'operator""{suffix}'), [Literal_(span, value)])
-    return Literal_(span, value)
-
-
-def _concatenated(ctx: Context, node: Node) -> Expression:
-    parts = [expression(ctx, child) for child in _named(node)]
-    if all(isinstance(part, Literal_) for part in parts):
-        return Literal_(ctx.span(node), "".join(str(part.value) for part in parts if isinstance(part, Literal_)))
-    return Unparsed(ctx.span(node), ctx.brief(node), parts)
-
-
-def _character(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), literals.character(ctx.text(node)))
-
-
-def _user_defined(ctx: Context, node: Node) -> Expression:
-    named = _named(node)
-    if not named:
-        return unparsed(ctx, node)
-    span = ctx.span(node)
-    suffix = ctx.text(named[-1])
-    return Call(span, Name(span, f'operator""{suffix}'), [expression(ctx, named[0])])
-
-
-def _true(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), True)
-
-
-def _false(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), False)
-
-
-def _null(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), None)
-
-
-# -- operators ---------------------------------------------------------------------------------------------------------
-
-
-def _parenthesized(ctx: Context, node: Node) -> Expression:
-    named = _named(node)
-    if len(named) != 1:
-        return unparsed(ctx, node)
-    inner = named[0]
-    if inner.type == "compound_statement":
-        return StatementExpression(ctx.span(node), statements.block(ctx, inner))
-    return expression(ctx, inner)
 
 
 def _unary(ctx: Context, node: Node) -> Expression:
@@ -249,17 +109,14 @@ def _conditional(ctx: Context, node: Node) -> Expression:
 
 
 def _throw(ctx: Context, node: Node) -> Expression:
-    named = _named(node)
+    named = named_parts(node)
     operand = expression(ctx, named[0]) if named else Literal_(ctx.span(node), None)
     return Unary(ctx.span(node), "throw", operand)
 
 
 def _await(ctx: Context, node: Node) -> Expression:
-    named = _named(node)
+    named = named_parts(node)
     return Unparsed(ctx.span(node), ctx.brief(node), [expression(ctx, child) for child in named])
-
-
-# -- calls, members, indices -------------------------------------------------------------------------------------------
 
 
 def arguments_of(ctx: Context, node: Node | None) -> tuple[list[Expression], bool]:
@@ -344,16 +201,13 @@ def _member(ctx: Context, node: Node) -> Expression:
 def _index(ctx: Context, node: Node) -> Expression:
     base = node.child_by_field_name("argument")
     listed = node.child_by_field_name("indices")
-    given = [] if listed is None else [expression(ctx, c) for c in _named(listed)]
+    given = [] if listed is None else [expression(ctx, c) for c in named_parts(listed)]
     if base is None or not given:
         return unparsed(ctx, node)
     value = expression(ctx, base)
     span = ctx.span(node)
     index = given[0] if len(given) == 1 else Unparsed(span, ctx.brief(node), given)
     return Index(span, value, index)
-
-
-# -- casts, sizes, allocation ------------------------------------------------------------------------------------------
 
 
 def _cast(ctx: Context, node: Node) -> Expression:
@@ -373,8 +227,8 @@ def _sizeof(ctx: Context, node: Node) -> Expression:
     if any(c.type == "..." for c in node.children):
         return Unparsed(span, ctx.brief(node), [])
     inner = operand
-    while inner.type == "parenthesized_expression" and len(_named(inner)) == 1:
-        inner = _named(inner)[0]
+    while inner.type == "parenthesized_expression" and len(named_parts(inner)) == 1:
+        inner = named_parts(inner)[0]
     if inner.type == "identifier" and ctx.is_type(ctx.text(inner)):
         return SizeOf(span, Type(ctx.text(inner)), None)
     if inner.type in ("template_function", "primitive_type", "sized_type_specifier"):
@@ -401,118 +255,13 @@ def _new(ctx: Context, node: Node) -> Expression:
 
 
 def _delete(ctx: Context, node: Node) -> Expression:
-    named = _named(node)
+    named = named_parts(node)
     if not named:
         return unparsed(ctx, node)
     return Delete(ctx.span(node), expression(ctx, named[-1]), any(c.type == "[" for c in node.children))
 
 
-# -- braces ------------------------------------------------------------------------------------------------------------
-
-
-def _init_list(ctx: Context, node: Node) -> Expression:
-    return braces(ctx, node, None)
-
-
-def braces(ctx: Context, node: Node, of: Type | None) -> InitList:
-    """`{a, .x = b}`, of a type when one stands before it."""
-    items: list[Expression] = []
-    names: list[str | None] = []
-    for child in _named(node):
-        if child.type == "initializer_pair":
-            designator, value = child.child_by_field_name("designator"), child.child_by_field_name("value")
-            if value is None:
-                continue
-            items.append(expression(ctx, value))
-            is_field = designator is not None and designator.type == "field_designator"
-            names.append(ctx.text(designator).lstrip(". ") if designator is not None and is_field else None)
-        else:
-            items.append(expression(ctx, child))
-            names.append(None)
-    return InitList(ctx.span(node), of, items, names)
-
-
-def _compound_literal(ctx: Context, node: Node) -> Expression:
-    target, value = node.child_by_field_name("type"), node.child_by_field_name("value")
-    if target is None or value is None:
-        return unparsed(ctx, node)
-    listed = braces(ctx, value, types.base_type(ctx, target))
-    listed.span = ctx.span(node)
-    return listed
-
-
-# -- lambdas -----------------------------------------------------------------------------------------------------------
-
-
-def _lambda(ctx: Context, node: Node) -> Expression:
-    default: Literal["", "=", "&"] = ""
-    captures: list[tuple[str, bool, Expression | None]] = []
-    listed = node.child_by_field_name("captures")
-    if listed is not None:
-        reference = False
-        for child in listed.children:
-            kind = child.type
-            if kind == "lambda_default_capture":
-                default = "&" if ctx.text(child) == "&" else "="
-            elif kind == "&":
-                reference = True
-            elif kind in (",", "[", "]"):
-                reference = False
-            elif kind == "lambda_capture_initializer":
-                captures.append(_init_capture(ctx, child))
-            elif child.is_named and not child.is_extra:
-                captures.append((ctx.text(child).strip("&*. \n"), reference or ctx.text(child)[:1] == "&", None))
-    declarator = node.child_by_field_name("declarator")
-    parameter_list = None if declarator is None else declarator.child_by_field_name("parameters")
-    given, _ = types.parameters(ctx, parameter_list)
-    body = node.child_by_field_name("body")
-    inner = ctx.copy(local=True)
-    if body is None:
-        return unparsed(ctx, node)
-    return Lambda(ctx.span(node), default, captures, given, statements.block(inner, body))
-
-
-def _init_capture(ctx: Context, node: Node) -> tuple[str, bool, Expression | None]:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    name = "" if left is None else ctx.text(left)
-    reference = any(c.type == "&" for c in node.children) or name.startswith("&")
-    return name.strip("&. "), reference, optional(ctx, right)
-
-
-def _pack(ctx: Context, node: Node) -> Expression:
-    """`args...`: the pattern, which the interpreter expands when it knows the pack."""
-    pattern = node.child_by_field_name("pattern")
-    return Unary(ctx.span(node), "...", expression(ctx, pattern)) if pattern is not None else unparsed(ctx, node)
-
-
-def _extension(ctx: Context, node: Node) -> Expression:
-    named = _named(node)
-    return expression(ctx, named[0]) if len(named) == 1 else unparsed(ctx, node)
-
-
-_HANDLERS: Final[dict[str, Callable[[Context, Node], Expression]]] = {
-    "identifier": _identifier,
-    "field_identifier": _identifier,
-    "type_identifier": _identifier,
-    "namespace_identifier": _identifier,
-    "this": _identifier,
-    "primitive_type": _identifier,
-    "qualified_identifier": _qualified,
-    "template_function": _qualified,
-    "dependent_name": _qualified,
-    "template_type": _qualified,
-    "operator_name": _qualified,
-    "destructor_name": _qualified,
-    "number_literal": _number,
-    "string_literal": _string,
-    "raw_string_literal": _string,
-    "concatenated_string": _concatenated,
-    "char_literal": _character,
-    "user_defined_literal": _user_defined,
-    "true": _true,
-    "false": _false,
-    "null": _null,
-    "parenthesized_expression": _parenthesized,
+HANDLERS: Final[dict[str, Callable[[Context, Node], Expression]]] = {
     "unary_expression": _unary,
     "pointer_expression": _unary,
     "update_expression": _update,
@@ -530,9 +279,5 @@ _HANDLERS: Final[dict[str, Callable[[Context, Node], Expression]]] = {
     "sizeof_expression": _sizeof,
     "new_expression": _new,
     "delete_expression": _delete,
-    "initializer_list": _init_list,
-    "compound_literal_expression": _compound_literal,
-    "lambda_expression": _lambda,
-    "parameter_pack_expansion": _pack,
-    "extension_expression": _extension,
 }
+"""for `lowering.EXPRESSIONS`"""
