@@ -8,9 +8,9 @@ import pytest
 
 from expectations import Expectations, check_file
 from streamsan.cli import main
-from streamsan.evidence.fix.candidates import FIXABLE
 from streamsan.findings.finding import Finding, Severity
-from streamsan.rules import RULES
+from streamsan.rules.catalogue import RULES
+from streamsan.rules.rule import Rule
 
 LITMUS = Path(__file__).parents[1] / "litmus"
 WRONG = sorted(LITMUS.glob("*.wrong.cu"))
@@ -88,7 +88,7 @@ def test_every_finding_has_a_verified_fix_or_says_why_not(path: Path) -> None:
 
 def test_every_rule_tries_an_edit_or_has_a_reason() -> None:
     for rule in RULES.values():
-        assert (rule.number in FIXABLE) != bool(rule.without_fix), rule.code
+        assert (type(rule).fix_steps is not Rule.fix_steps) != bool(rule.without_fix), rule.id
 
 
 @pytest.mark.parametrize("name", sorted(BY_THE_PROGRAM))

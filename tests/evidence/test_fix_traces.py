@@ -17,6 +17,7 @@ from streamsan.findings.finding import Finding
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.order.removal import rearranged
+from streamsan.rules.case import case_of
 from streamsan.trace import Reference, Site, Trace, TraceBuilder
 from streamsan.trace.layout import SLOT
 from streamsan.vocabulary import (
@@ -152,7 +153,7 @@ def test_event_is_put_in_at_every_turn_of_a_loop() -> None:
     trace = race(Program(), blocks=5).end()
     finding = one(trace, "SS102")
     assert finding.properties["instances"] == 5
-    case = finding.basis.case
+    case = case_of(finding)
     assert case is not None
     editable = EditableTrace(trace)
     step = next(
@@ -176,7 +177,7 @@ def test_each_stream_that_uses_the_memory_is_waited_for() -> None:
     program.free(13, 0x10000)
     trace = program.end()
     found = [finding for finding in check_trace(trace, "a.cu").findings if finding.code == "SS102"]
-    case = found[0].basis.case
+    case = case_of(found[0])
     assert case is not None
     editable = EditableTrace(trace)
     use = case.first(RelatedRole.USE)

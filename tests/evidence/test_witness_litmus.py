@@ -11,19 +11,19 @@ from expectations import check_file
 from streamsan import cuda_source
 from streamsan.analysis.inputs import analyse_trace
 from streamsan.cli import main
-from streamsan.evidence.witness.plan import ORDERING
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.replay import replay
 from streamsan.replay.execution import layouts_of, run_all
 from streamsan.replay.naming import names_of
 from streamsan.replay.program import read_program
+from streamsan.rules.catalogue import RULES
 from streamsan.sim.executor.schedules import Eager, Random
 from streamsan.trace import Trace, reader
 
 LITMUS = Path(__file__).resolve().parents[1] / "litmus"
 WRONG, RIGHT = sorted(LITMUS.glob("*.wrong.cu")), sorted(LITMUS.glob("*.right.cu"))
-CODES = tuple(f"ss{number}" for number in sorted(ORDERING))
+CODES = tuple(rule.id.lower() for rule in RULES.values() if rule.is_about_order)
 WRONG_SCRIPTS = [path for path in sorted(LITMUS.glob("*.wrong.py")) if path.name.startswith(CODES)]
 RIGHT_SCRIPTS = [path for path in sorted(LITMUS.glob("*.right.py")) if path.name.startswith(CODES)]
 SEEDS = range(20)
@@ -35,7 +35,7 @@ def name_of(path: Path) -> str:
 
 
 def about_order(findings: list[Finding]) -> list[Finding]:
-    return [f for f in findings if f.basis.case is not None and f.basis.case.fact.code in ORDERING]
+    return [f for f in findings if RULES[f.code].is_about_order]
 
 
 def complaints(findings: list[Finding]) -> list[str]:

@@ -16,13 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamsan.evidence.witness.order import Before, order_before
-from streamsan.evidence.witness.plan import ORDERING
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.order.engine import analyse
 from streamsan.replay import replay
 from streamsan.replay.program import Node, Step, read_program
-from streamsan.rules import findings_of
+from streamsan.rules.case import case_of
+from streamsan.rules.catalogue import RULES
+from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind
 
@@ -34,16 +35,13 @@ SEARCH = settings(max_examples=EXAMPLES, deadline=None, derandomize="STREAMSAN_P
 
 
 def found_in(trace: Trace) -> Iterator[tuple[Finding, Witness | str]]:
-    findings = [f for f in findings_of(trace, analyse(trace).facts) if _code(f) in ORDERING]
+    findings = [f for f in findings_of(trace, analyse(trace).facts) if RULES[f.code].is_about_order]
     return zip(findings, witnesses(findings), strict=True)
 
 
-def _code(finding: Finding) -> int:
-    return 0 if finding.basis.case is None else finding.basis.case.fact.code
-
-
 def memory_of(finding: Finding) -> int:
-    allocation = None if finding.basis.case is None else finding.basis.case.fact.allocation
+    case = case_of(finding)
+    allocation = case.fact.allocation if case is not None else None
     return 0 if allocation is None else allocation.address
 
 

@@ -13,7 +13,7 @@ from streamsan.evidence.witness import order as witness_order
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.order import _engine, engine
 from streamsan.replay import replay
-from streamsan.rules import findings_of
+from streamsan.rules.pipeline import findings_of
 
 PROGRAMS = 200
 CONTRADICTED = (

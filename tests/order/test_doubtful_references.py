@@ -9,7 +9,7 @@ from order_program import OPAQUE, WRITE, Node
 from recorded_program import Recording
 
 from streamsan.findings.finding import Severity
-from streamsan.rules import findings_of
+from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Reference, Site
 from streamsan.vocabulary import FreeClass, MemoryKind, NodeKind, SlotFlag
 from streamsan.vocabulary import OperationKind as Kind

@@ -7,7 +7,7 @@ from order_program import OPAQUE, PRIMARY, READ, WRITE, kernel
 from recorded_program import Recording
 
 from streamsan.findings.finding import Finding, Severity
-from streamsan.rules import findings_of
+from streamsan.rules.pipeline import findings_of
 from streamsan.vocabulary import ExitKind, FreeClass, HandleKind, MemoryKind
 from streamsan.vocabulary import OperationKind as Kind
 

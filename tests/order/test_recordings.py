@@ -8,7 +8,7 @@ from recorded_program import Recording
 
 from streamsan.order.engine import analyse
 from streamsan.order.recordings import NOT_SEEN, recording_limits, recording_remarks
-from streamsan.rules import findings_of
+from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Reference, Site
 from streamsan.vocabulary import ContextKind, ExitKind, FreeClass, MemoryKind, SlotFlag, WaitClass
 from streamsan.vocabulary import OperationKind as Kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from expectations import check_text
+from streamsan.rules.catalogue.lifetime import ASYNC_FREE_CONTRACT, FREE_WAITS_CONTRACT
+from streamsan.rules.catalogue.reset import EXIT_CONTRACT
 from streamsan.rules.driver_names import in_driver_names, of_driver
-from streamsan.rules.lifetime import ASYNC_FREE_CONTRACT, FREE_WAITS_CONTRACT
-from streamsan.rules.reset import EXIT_CONTRACT
 
 DRIVER = """\
 #include <cuda.h>

@@ -9,7 +9,7 @@ from hand_made import HandMade
 
 from streamsan.findings.finding import Confidence, Finding, Related, Severity
 from streamsan.order.facts import Fact, Operation
-from streamsan.rules import findings_of
+from streamsan.rules.pipeline import findings_of
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, SlotFlag
 
 READ, WRITE, SURE = 1, 2, SlotFlag.TOUCHES

@@ -9,8 +9,8 @@ from hand_made import HandMade, use_races_free
 
 from streamsan.findings.finding import Finding
 from streamsan.order.facts import AllocationFact, Fact, Operation
-from streamsan.rules import findings_of
 from streamsan.rules.case import byte_count
+from streamsan.rules.pipeline import findings_of
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from expectations import Expectations, check_text, differences, simulate, simulated_differences
 from streamsan.cli import main
-from streamsan.rules import RULES
+from streamsan.rules.catalogue import RULES
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "rules"
 HEADINGS = ["What it reports", "Why it matters", "Contract", "Observed", "Wrong", "Right", "Notes"]

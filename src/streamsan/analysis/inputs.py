@@ -17,8 +17,8 @@ from streamsan.findings.finding import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.recordings import recording_limits, recording_remarks
 from streamsan.order.source_waits import facts_on_waits
-from streamsan.rules import findings_of
-from streamsan.rules.calls import not_understood
+from streamsan.rules.catalogue.calls import not_understood
+from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace, TraceError, family
 from streamsan.trace.store import Slots, SlotStore, owners
 

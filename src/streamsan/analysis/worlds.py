@@ -13,11 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamsan.findings.finding import Confidence, Finding, Place, Severity, merge, same_finding
-
-NOT_UNDERSTOOD = "SS603"
-REDUNDANT = "SS504"
-WRITTEN = frozenset({"SS602", NOT_UNDERSTOOD})
-"""codes that depend on the text of one call only: no branch decides them"""
+from streamsan.rules.catalogue import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,7 @@ def merge_worlds(worlds: Sequence[CheckedWorld]) -> list[Finding]:
     for world in worlds:
         entries.setdefault(world.entry, []).append(world)
     found = [finding for group in entries.values() for finding in _entry(group)]
-    found = [finding for finding in found if finding.code != REDUNDANT or _redundant_everywhere(finding, worlds)]
+    found = [each for each in found if not RULES[each.code].finds_needless or _needless_everywhere(each, worlds)]
     return once_per_reason(merge(found))
 
 
@@ -50,13 +46,13 @@ def _as_doubtful_as_the_most_doubtful(worlds: Sequence[CheckedWorld]) -> list[Ch
         finding.location.place
         for world in worlds
         for finding in world.findings
-        if finding.code == REDUNDANT and finding.confidence is Confidence.POSSIBLE
+        if RULES[finding.code].finds_needless and finding.confidence is Confidence.POSSIBLE
     }
     result = []
     for world in worlds:
         findings = tuple(
             finding.weakened(Severity.NOTE)
-            if finding.code == REDUNDANT and finding.location.place in doubted
+            if RULES[finding.code].finds_needless and finding.location.place in doubted
             else finding
             for finding in world.findings
         )
@@ -68,7 +64,8 @@ def _entry(worlds: Sequence[CheckedWorld]) -> list[Finding]:
     """Return the findings of one entry's worlds; what a branch decides is `possible`, a note."""
     result = []
     for finding in merge(finding for world in worlds for finding in world.findings):
-        if finding.code not in WRITTEN and finding.code != REDUNDANT:
+        rule = RULES[finding.code]
+        if not rule.is_textual and not rule.finds_needless:
             if _decided_by_branch(finding, worlds):
                 finding = finding.weakened(Severity.NOTE)
             elif _independent(finding, worlds):
@@ -97,10 +94,10 @@ def _independent(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
     return any(first - second and second - first for first in sets for second in sets)
 
 
-def _redundant_everywhere(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
+def _needless_everywhere(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
     place = finding.location.place
     return all(
-        any(other.code == REDUNDANT and other.location.place == place for other in world.findings)
+        any(other.code == finding.code and other.location.place == place for other in world.findings)
         for world in worlds
         if place in world.executed
     )
@@ -111,12 +108,13 @@ def once_per_reason(findings: Iterable[Finding]) -> list[Finding]:
     kept: list[Finding] = []
     first: dict[str, int] = {}
     for finding in findings:
-        if finding.code == NOT_UNDERSTOOD and finding.message in first:
+        told_once = RULES[finding.code].is_told_once
+        if told_once and finding.message in first:
             index = first[finding.message]
             instances = int(kept[index].properties.get("instances", 1)) + int(finding.properties.get("instances", 1))
             kept[index] = replace(kept[index], properties={**kept[index].properties, "instances": instances})
             continue
-        if finding.code == NOT_UNDERSTOOD:
+        if told_once:
             first[finding.message] = len(kept)
         kept.append(finding)
     return kept

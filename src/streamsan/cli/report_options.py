@@ -21,7 +21,7 @@ from streamsan.findings.suppressions import Rejected, Suppressions
 from streamsan.report import Problem, Report, json
 from streamsan.report import text as text_report
 from streamsan.report.excerpt import printable
-from streamsan.rules import RULES
+from streamsan.rules.catalogue import RULES
 
 
 @dataclass(frozen=True, slots=True)

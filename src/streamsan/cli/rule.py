@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from streamsan.rules import RULES
+from streamsan.rules.catalogue import RULES
 from streamsan.rules.pages import page
 
 EPILOG = """\b
@@ -23,20 +23,20 @@ def rule(code: str | None) -> int:
     if code is None:
         width = max(len(known.name) for known in RULES.values())
         for known in RULES.values():
-            click.echo(f"{known.code}  {known.name:<{width}}  {known.definition}")
+            click.echo(f"{known.id}  {known.name:<{width}}  {known.definition}")
             click.echo(f"{'':<{width + 9}}{known.severities}")
         return 0
     found = RULES.get(code.strip().upper())
     if found is None:
         raise click.UsageError(f"unknown code '{code}' (`streamsan rule` lists all)")
-    text = page(found.code)
+    text = page(found.id)
     # Imported late: every verb loads this file, and only this one shows Markdown.
     from rich.console import Console
     from rich.markdown import Markdown
 
     console = Console(file=sys.stdout, highlight=False)
     if text is None:
-        click.echo(f"{found.code} {found.name}\n\n{found.definition}\nSeverity: {found.severities}.")
+        click.echo(f"{found.id} {found.name}\n\n{found.definition}\nSeverity: {found.severities}.")
     elif console.is_terminal:
         console.print(Markdown(text))
     else:

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from streamsan.findings.finding import Finding
-from streamsan.vocabulary import RuleCode
+from streamsan.rules.catalogue import RULES
 
-REDUNDANT = f"SS{RuleCode.REDUNDANT_SYNC}"
-NOT_UNDERSTOOD = f"SS{RuleCode.NOT_UNDERSTOOD}"
 _NUMBER = re.compile(r"\d+")
 
 
@@ -29,7 +27,7 @@ def new_findings(before: Sequence[Finding], after: Iterable[Finding]) -> tuple[F
     new = []
     for each in after:
         key = key_of(each)
-        if left[key] > 0 and (strengths[key] <= each.strength or each.code == REDUNDANT):
+        if left[key] > 0 and (strengths[key] <= each.strength or RULES[each.code].finds_needless):
             left[key] -= 1
         else:
             new.append(each)
@@ -38,9 +36,9 @@ def new_findings(before: Sequence[Finding], after: Iterable[Finding]) -> tuple[F
 
 def key_of(finding: Finding) -> tuple[str, ...]:
     """Return what tells a finding apart from others, wherever its line is."""
-    if finding.code == REDUNDANT:
+    if RULES[finding.code].finds_needless:
         # Redundant for one reason or another: the words differ.
         return finding.code, finding.location.file, finding.location.function, *finding.message.split("`")[1:2]
     # What was not understood is sometimes told by its offset in the file.
-    message = _NUMBER.sub("", finding.message) if finding.code == NOT_UNDERSTOOD else finding.message
+    message = _NUMBER.sub("", finding.message) if RULES[finding.code].is_told_once else finding.message
     return finding.code, finding.location.file, finding.location.function, message

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from streamsan.edits.comparison import REDUNDANT, key_of, new_findings
+from streamsan.edits.comparison import key_of, new_findings
 from streamsan.edits.lines import LineMap
 from streamsan.edits.source import Contents, Editable, Ground, Source, State, Writing
 from streamsan.edits.trial import (
@@ -28,6 +28,7 @@ from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.reasons import costs_then
 from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding
+from streamsan.rules.catalogue import RULES
 
 MOST_CHECKS = 1000
 """texts that are checked for one source"""
@@ -98,8 +99,8 @@ class _Fixer:
                 break
             done = len(self._result.fixed) + len(self._result.left)
             source.tell(done, done + len(pending))
-            waits = pending[0].code == REDUNDANT
-            alike = [each for each in pending if (each.code == REDUNDANT) == waits]
+            waits = RULES[pending[0].code].finds_needless
+            alike = [each for each in pending if RULES[each.code].finds_needless == waits]
             if together[waits] and len(alike) > 1:
                 new = self._together(ground, alike)
                 # What could not be done together is tried one by one.
@@ -266,7 +267,7 @@ def _pending(findings: Sequence[Finding], asked: Counter[tuple[str, ...]]) -> li
     """
     seen: Counter[tuple[str, ...]] = Counter()
     pending = []
-    for finding in sorted(findings, key=lambda each: (each.code == REDUNDANT, each.strength, each.order)):
+    for finding in sorted(findings, key=lambda each: (RULES[each.code].finds_needless, each.strength, each.order)):
         key = key_of(finding)
         if asked[key] <= seen[key]:
             pending.append(finding)

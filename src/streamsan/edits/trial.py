@@ -16,7 +16,7 @@ from streamsan.edits.lines import LineMap, edits_between
 from streamsan.edits.python.text import TextError
 from streamsan.edits.source import Contents, Editable, Ground, Source, State, Writing
 from streamsan.edits.variant import Variant
-from streamsan.evidence.fix.candidates import FIXABLE, candidates, rank
+from streamsan.evidence.fix.candidates import candidates, rank
 from streamsan.evidence.fix.change_steps import WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.order_steps import (
@@ -24,14 +24,13 @@ from streamsan.evidence.fix.order_steps import (
     Place,
 )
 from streamsan.evidence.fix.reasons import NOT_KNOWN, costs_then
-from streamsan.evidence.fix.search import MOST_STEPS, ORDERING
+from streamsan.evidence.fix.search import MOST_STEPS
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding
-from streamsan.rules import RULES
-from streamsan.rules.case import Case
+from streamsan.rules.case import Case, case_of
+from streamsan.rules.catalogue import RULES
 from streamsan.trace import Trace
-from streamsan.vocabulary import RuleCode
 
 NOT_WRITTEN = "the text has no place for an edit that would do"
 MOST_TRIES = 40
@@ -126,7 +125,7 @@ class Trial:
 
     def _variants(self, base: _Base, finding: Finding) -> Iterator[tuple[int, Variant, Writing]]:
         """Yield the ways to write what is to be done about a finding, with their ranks."""
-        case = finding.basis.case
+        case = case_of(finding)
         if case is None or not isinstance(case.names, Trace):
             return
         trace, writing = base.ground.writing(case.names)
@@ -144,7 +143,7 @@ class Trial:
         An event with its two calls apart needs more text than one with both at one place: it comes behind.
         """
         assert isinstance(case.names, Trace)
-        if case.fact.code == RuleCode.REDUNDANT_SYNC:
+        if RULES[finding.code].finds_needless:
             yield 0, WaitsRemoved((case.operation,))
             return
         verification = ground.verification(case.names)
@@ -195,7 +194,7 @@ class Trial:
         against = [each for each, line in zip(new, lines, strict=True) if line is None or not is_on_cost(each)]
         if against:
             self._why = f"each edit that was tried brings up another finding: {against[0].code}"
-            following = next((each for each in new if each.code in ORDERING and each.basis.case is not None), None)
+            following = next((each for each in new if RULES[each.code].comes_with_edits and case_of(each)), None)
             if following is not None and len(summaries) < MOST_STEPS:
                 self._pending.append(_Base(Ground(source, contents, after), summaries, removed, following))
             return None
@@ -257,13 +256,10 @@ def that_count(source: Source, contents: Contents, new: Iterable[Finding]) -> tu
 
 def no_reason_to_try(finding: Finding) -> str:
     """Return why no edit is tried for a finding, "" where one is."""
-    rule, case = RULES.get(finding.code), finding.basis.case
-    if case is None or rule is None:
-        return rule.without_fix or NOT_KNOWN if rule is not None else NOT_KNOWN
-    said = rule.no_fix(case.fact)
-    if said:
-        return said
-    return "" if case.fact.code in FIXABLE and isinstance(case.names, Trace) else NOT_KNOWN
+    rule, case = RULES[finding.code], case_of(finding)
+    if case is None:
+        return rule.without_fix or NOT_KNOWN
+    return rule.no_fix(case.fact) or ("" if isinstance(case.names, Trace) else NOT_KNOWN)
 
 
 def at_lines_of(fixed: Fixed, line: Callable[[str, int], int], text: Callable[[str], str]) -> Fixed:

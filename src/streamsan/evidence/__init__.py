@@ -1,7 +1,7 @@
 """The second pass: each finding proves itself, by an execution that goes wrong and an edit that makes it right.
 
-It runs behind the rules and before the report, on findings that are merged: `finding.basis.case` leads to the trace and
-the fact that a finding came from. Nothing here decides whether there is a finding.
+It runs behind the rules and before the report, on findings that are merged: `rules.case.case_of` leads from a finding
+to its fact and its trace. Nothing here decides whether there is a finding.
 """
 
 from __future__ import annotations

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from streamsan.rules.case import Case
 
 
 class Severity(StrEnum):
@@ -113,7 +109,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a finding rests on, for merging. Never reported."""
+    """What a finding rests on, for merging. Never reported. `rules.case.CaseBasis` has the fact as well."""
 
     operations: frozenset[Place] = frozenset()
     """places of all operations that take part"""
@@ -123,8 +119,6 @@ class Basis:
     """places where the memory that the finding is about was made"""
     status: int = 0
     """what the call at the finding's location returned, 0: success or not known"""
-    case: Case | None = field(default=None, compare=False, repr=False)
-    """the fact and the trace that it was found in, for the second pass (`streamsan.evidence`)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, asking_apis, unmet_requirements
 from streamsan.order.facts import Fact, Operation, operation_kind
-from streamsan.order.places import REDUNDANT_WAIT, PlaceKey, Sited, place_of
+from streamsan.order.places import PlaceKey, Sited, place_of
 from streamsan.order.removal import operation_starts, without
-from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, SlotFlag, StreamKind
+from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, RuleCode, SlotFlag, StreamKind
 
 MOST_SLOTS = 20_000
 """Longer traces are not asked: the question costs an analysis for each wait."""
@@ -62,7 +62,7 @@ def unconsumed_waits(trace: SourceTrace, analysis: Analysis) -> list[Fact]:
     starts = operation_starts(slots)
     sites = np.unique(slots["site"][starts]).tolist()
     places = {site: place_of(trace, site) for site in sites}
-    dominated = {place_of(trace, fact.operation.site) for fact in analysis.facts if fact.code == REDUNDANT_WAIT}
+    dominated = redundant_places(trace, analysis.facts)
     waits = {place: rows for place, rows in waits_by_place(slots, places, trace.apis).items() if place not in dominated}
     if not waits:
         return []
@@ -78,6 +78,11 @@ def unconsumed_waits(trace: SourceTrace, analysis: Analysis) -> list[Fact]:
             removed = without_these
             facts.append(_fact(trace, named, rows))
     return facts
+
+
+def redundant_places(trace: Sited, facts: Iterable[Fact]) -> set[PlaceKey]:
+    """Return the places of the waits that facts call redundant."""
+    return {place_of(trace, fact.operation.site) for fact in facts if fact.code is RuleCode.REDUNDANT_SYNC}
 
 
 def numbered(slots: Slots) -> Slots:
@@ -154,7 +159,7 @@ def dominated_waits(slots: Slots, places: Mapping[int, PlaceKey], dominated: Col
 
 def _fact(trace: SourceTrace, slots: Slots, rows: list[int]) -> Fact:
     operation = operation_of(trace, slots, rows[0])
-    return Fact(code=REDUNDANT_WAIT, variant=FactVariant.NO_CONSUMER, operation=operation, count=len(rows))
+    return Fact(code=RuleCode.REDUNDANT_SYNC, variant=FactVariant.NO_CONSUMER, operation=operation, count=len(rows))
 
 
 _STREAM_KINDS = {kind.value: kind for kind in StreamKind}

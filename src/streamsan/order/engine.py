@@ -14,7 +14,7 @@ from streamsan.order._engine import Engine
 from streamsan.order.facts import AllocationFact, Fact, Operation, operation_kind
 from streamsan.order.places import Sited, by_place
 from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
-from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, StreamKind
+from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, RuleCode, StreamKind
 
 if TYPE_CHECKING:
     from streamsan.order._engine import _Allocation, _Fact, _Operation
@@ -123,7 +123,7 @@ def _allocation(values: _Allocation | None) -> AllocationFact | None:
 def _fact(values: _Fact) -> Fact:
     code, variant, operation, related, allocation, rests_on, assumed, may_be_equal, unseen, count, cost = values
     return Fact(
-        code=code,
+        code=RuleCode(code),
         variant=FactVariant(variant),
         operation=_operation(operation),
         related=tuple((RelatedRole(role), _operation(other)) for role, other in related if other[1] != 0),

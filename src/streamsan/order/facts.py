@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, StreamKind
+from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, StreamKind
 
 _KINDS = {kind.value: kind for kind in OperationKind}
 
@@ -87,8 +87,7 @@ class AllocationFact:
 class Fact:
     """One rule's condition found true at one place; `count` instances share code, variant and places."""
 
-    code: int
-    """102 for SS102"""
+    code: RuleCode
     variant: FactVariant
     operation: Operation
     """the operation that is reported (for SS102: the free)"""

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from streamsan.order.facts import Fact
 from streamsan.trace.site import Site
+from streamsan.vocabulary import RuleCode
 
-REDUNDANT_WAIT = 504
 MOST_EXAMPLES = 4
 """Facts that are kept of those that differ in nothing but the calls that led there."""
 
@@ -48,7 +48,7 @@ def by_place(trace: Sited, facts: Iterable[Fact], needed_waits: Collection[tuple
     groups: dict[tuple[object, ...], list[Fact]] = {}
     for fact in facts:
         operation = fact.operation
-        if fact.code == REDUNDANT_WAIT and (place_of(trace, operation.site), operation.api) in needed:
+        if fact.code is RuleCode.REDUNDANT_SYNC and (place_of(trace, operation.site), operation.api) in needed:
             continue
         groups.setdefault(_key(trace, fact), []).append(fact)
     result = [fact for group in groups.values() for fact in _examples(group)]

@@ -20,16 +20,16 @@ from streamsan.order.consumers import (
     dominated_waits,
     numbered,
     operation_of,
+    redundant_places,
     visible_slots,
     waits_by_place,
 )
 from streamsan.order.engine import Analysis, Requirement, Slots, needed_waits, unmet_requirements
 from streamsan.order.facts import Fact
-from streamsan.order.places import REDUNDANT_WAIT, place_of
+from streamsan.order.places import place_of
 from streamsan.order.removal import inserted, operation_starts, without
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
-TOO_WIDE = 503
 MOST_NEEDLESS = 3
 """Operations that are named as covered for nothing."""
 MOST_STREAMS = 3
@@ -67,7 +67,7 @@ def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fa
         return []
     sites = np.unique(slots["site"][operation_starts(slots)]).tolist()
     places = {site: place_of(trace, site) for site in sites}
-    redundant = {place_of(trace, f.operation.site) for f in (*analysis.facts, *unconsumed) if f.code == REDUNDANT_WAIT}
+    redundant = redundant_places(trace, (*analysis.facts, *unconsumed))
     counted = numbered(slots)
     parts = list(without([counted], dominated_waits(counted, places, redundant)))
     kept: Slots = parts[0] if parts else counted[:0]
@@ -237,7 +237,7 @@ class _Question:
         related = [(RelatedRole.USE, operation_of(self.trace, self.named, row)) for row in needed]
         related += [(RelatedRole.OTHER, operation_of(self.trace, self.named, row)) for row in needless]
         return Fact(
-            code=TOO_WIDE,
+            code=RuleCode.WAIT_TOO_WIDE,
             variant=FactVariant.TOO_WIDE,
             operation=operation_of(self.trace, self.named, rows[0]),
             related=tuple(related),

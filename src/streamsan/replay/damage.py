@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from streamsan.evidence.witness.plan import Harm
 from streamsan.evidence.witness.witness import Witness
 from streamsan.replay.execution import Outcome
 from streamsan.replay.layout import Layout
@@ -17,6 +16,7 @@ from streamsan.replay.program import Access, Memory, Node, Step
 from streamsan.replay.runner import Name
 from streamsan.replay.script import Script
 from streamsan.replay.words import Words
+from streamsan.rules.wrong_execution import Harm
 from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streamsan.evidence.witness.plan import ORDERING
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.replay import Replay, replay
+from streamsan.rules.case import case_of
+from streamsan.rules.catalogue import RULES
 
 PROPERTY = "replay"
 """the property of a finding that says what its replay showed"""
@@ -26,7 +27,7 @@ def with_replays(findings: Iterable[Finding]) -> list[Finding]:
 def _said(finding: Finding, answer: Witness | str) -> str:
     if isinstance(answer, Witness):
         return words_of(replay(answer))
-    about_order = finding.basis.case is not None and finding.basis.case.fact.code in ORDERING
+    about_order = case_of(finding) is not None and RULES[finding.code].is_about_order
     return f"not possible: {answer}" if about_order else ""
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from streamsan.evidence.witness.plan import NODES, Harm
 from streamsan.evidence.witness.witness import Witness
 from streamsan.replay.graphs import with_update
 from streamsan.replay.program import Memory, Node, NoReplayError, Step, read_program
+from streamsan.rules.wrong_execution import NODES, Harm
 from streamsan.vocabulary import NodeKind, OperationKind
 
 NEW_STREAM = (1 << 64) - 1

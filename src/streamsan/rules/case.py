@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Protocol
 
-from streamsan.findings.finding import Location, Place, Related
+from streamsan.findings.finding import Basis, Finding, Location, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.platforms import CUDA
-from streamsan.rules.host_threads import thread_name
 from streamsan.trace.function_names import short_name
+from streamsan.trace.host_threads import thread_name
 from streamsan.trace.site import Site
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
@@ -353,6 +354,18 @@ class Case:
         if kind is OperationKind.STREAM_CREATE:
             return "made here"
         return self.does(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseBasis(Basis):
+    """The basis of a finding that comes from a fact of a trace."""
+
+    case: Case = field(compare=False, repr=False, kw_only=True)
+
+
+def case_of(finding: Finding) -> Case | None:
+    """Return the case that a finding comes from; None for one that no trace says."""
+    return finding.basis.case if isinstance(finding.basis, CaseBasis) else None
 
 
 _LAUNCHED_BY_SYNTAX = frozenset({"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel", "cudaLaunchKernelExC"})

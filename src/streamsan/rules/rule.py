@@ -1,27 +1,21 @@
-"""What every rule is: a code, a name, a definition, and how one of its facts becomes a finding."""
+"""What every rule is: a code, a definition, what its findings say, how they go wrong, and what may mend them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
-from streamsan.findings.finding import (
-    Basis,
-    Confidence,
-    Contract,
-    Finding,
-    Fix,
-    Location,
-    Observed,
-    Related,
-    Severity,
-)
+from streamsan.findings.finding import Confidence, Contract, Finding, Fix, Location, Observed, Related, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.callers import callers
-from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.case import RECORDING, Case, CaseBasis
 from streamsan.rules.driver_names import calls_the_driver, in_driver_names, of_driver
-from streamsan.vocabulary import EdgeClass, OperationKind, RelatedRole, SlotFlag
+from streamsan.rules.fix_steps import FixStep
+from streamsan.rules.wrong_execution import WrongExecution
+from streamsan.vocabulary import EdgeClass, FactVariant, OperationKind, RelatedRole, RuleCode, SlotFlag
 
 _TAKES_ARGUMENTS = (OperationKind.LAUNCH, OperationKind.GRAPH_LAUNCH, OperationKind.GRAPH_NODE)
 
@@ -39,27 +33,68 @@ class Wording:
 
 
 class Rule(ABC):
-    """One rule. Subclasses set the class variables and say what they say."""
+    """One rule. Subclasses set the class variables, and say what they say of a case."""
 
-    number: ClassVar[int]
-    name: ClassVar[str]
+    code: ClassVar[RuleCode]
     definition: ClassVar[str]
     """one line, for `streamsan rule`"""
-    severities: ClassVar[str]
-    """the default severity in words, for `streamsan rule`: "warning; note at process exit" """
+    severity: ClassVar[Severity]
+    """of a finding that nothing weakens"""
+    notes: ClassVar[Collection[FactVariant]] = ()
+    """variants that are a note only"""
+    varies: ClassVar[str] = ""
+    """the severity in words, where it varies: "warning; note at process exit" """
+
     without_witness: ClassVar[str] = ""
-    """why a finding has no witness, in a clause; "" for rules whose findings say how it goes wrong"""
+    """why a finding has no witness, in a clause; "" where it has one: it is about the order of two operations"""
     without_fix: ClassVar[str] = ""
     """why findings of this rule have no verified fix, "" where edits are tried"""
+    without_fix_of: ClassVar[Mapping[FactVariant, str]] = MappingProxyType({})
+    """why findings of single variants have none"""
+    comes_with_edits: ClassVar[bool] = False
+    """an edit for another finding may bring this one up, and a second edit mend it: an order is missing"""
+    after_edits: ClassVar[str] = ""
+    """of notes on cost: what to say of {lines} where an edit for another finding brings them up"""
+
+    outranks: ClassVar[Collection[RuleCode]] = ()
+    """rules whose findings at the same operations merely follow from this one's"""
+    outranks_for_memory: ClassVar[Collection[RuleCode]] = ()
+    """... for the same memory, wherever they are reported"""
+    outranks_for_use: ClassVar[Collection[RuleCode]] = ()
+    """... for the same memory and a use in common: one order is missing"""
+    explains_failure: ClassVar[bool] = True
+    """a finding says why the call at its place fails"""
+    is_failure: ClassVar[bool] = False
+    """a finding only says that a call fails: any other that says why explains it"""
+
+    is_textual: ClassVar[bool] = False
+    """the text of one call decides it, no branch and no caller"""
+    finds_needless: ClassVar[bool] = False
+    """A finding says that a call can go: whatever the reason is, and only if it can in every world that executes it."""
+    is_on_cost: ClassVar[bool] = False
+    """nothing goes wrong, it only costs time"""
+    is_told_once: ClassVar[bool] = False
+    """findings with the same message are told once, at the first place"""
 
     @property
-    def code(self) -> str:
-        """`SS102`."""
-        return f"SS{self.number}"
+    def id(self) -> str:
+        """How findings name the rule: "SS102"."""
+        return f"SS{int(self.code)}"
 
-    @abstractmethod
-    def severity(self, fact: Fact) -> Severity:
-        """Return the severity of a fact that nothing weakens."""
+    @property
+    def name(self) -> str:
+        """The rule in words: "use-races-free"."""
+        return self.code.name.lower().replace("_", "-")
+
+    @property
+    def severities(self) -> str:
+        """The default severity in words, for `streamsan rule`."""
+        return self.varies or self.severity.value
+
+    @property
+    def is_about_order(self) -> bool:
+        """Whether its findings are about the order of two operations."""
+        return not self.without_witness
 
     @abstractmethod
     def wording(self, case: Case) -> Wording:
@@ -69,9 +104,9 @@ class Rule(ABC):
         """Return where the finding is reported: at the fact's operation, unless a rule knows better."""
         return case.location(case.operation)
 
-    def no_fix(self, fact: Fact) -> str:
-        """Return why there is no edit to try for a fact, "" where nothing speaks against one."""
-        return self.without_fix
+    def severity_of(self, case: Case) -> Severity:
+        """Return the severity of a case that nothing weakens."""
+        return Severity.NOTE if case.fact.variant in self.notes else self.severity
 
     def weak(self, fact: Fact) -> bool:
         """Tell whether the fact itself needs an edge that is not promised, so that it cannot be proven."""
@@ -79,12 +114,32 @@ class Rule(ABC):
 
     def decided_by_caller(self, fact: Fact) -> bool:
         """Tell whether an unknown caller, or two parameters that may be equal, decide if the fact holds."""
-        return fact.assumed or fact.may_be_equal
+        return not self.is_textual and (fact.assumed or fact.may_be_equal)
+
+    def cause(self, fact: Fact) -> tuple[object, ...] | None:
+        """Return what makes other facts repetitions of this one further down; None where each is one of its own."""
+        return None
+
+    def breaks(self, status: int) -> bool:
+        """Tell whether a mistake of this sort makes calls elsewhere return a status."""
+        return False
+
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """Return the execution that the case warns of; where there is none, the reason in a clause."""
+        return self.without_witness
+
+    def no_fix(self, fact: Fact) -> str:
+        """Return why there is no edit to try for a fact, "" where nothing speaks against one."""
+        return self.without_fix or self.without_fix_of.get(fact.variant, "")
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """Return what may mend a case that has a fix, the best first."""
+        return ()
 
     def finding(self, case: Case) -> Finding:
         """Return the finding of a case: doubt makes it a warning at most, and a note where a caller decides."""
         fact = case.fact
-        severity, confidence = self.severity(fact), Confidence.PROVEN
+        severity, confidence = self.severity_of(case), Confidence.PROVEN
         if self.weak(fact):
             severity, confidence = severity.at_most(Severity.WARNING), Confidence.POSSIBLE
         if self.decided_by_caller(fact):
@@ -93,13 +148,14 @@ class Rule(ABC):
         doubt = self._doubt(case)
         says = case.driver_says()
         said = (case.related(RelatedRole.OTHER, case.operation, f"the driver says: {says}"),) if says else ()
+        location = self.location(case)
         return Finding(
-            code=self.code,
+            code=self.id,
             name=self.name,
             severity=severity,
             confidence=confidence,
             message=f"{wording.message} ({doubt})" if doubt else wording.message,
-            location=self.location(case),
+            location=location,
             related=unique((*wording.related, *said, *callers(case))),
             contract=wording.contract,
             observed=wording.observed,
@@ -107,9 +163,9 @@ class Rule(ABC):
             witness=wording.witness if not said or said[0].line else (*wording.witness, said[0].message),
             fix=Fix(wording.fix) if wording.fix else None,
             properties=self.properties(case),
-            basis=Basis(
+            basis=CaseBasis(
                 operations=case.operation_places(),
-                causes=case.cause_places(),
+                causes=frozenset({location.place}) if self.finds_needless else case.cause_places(),
                 memory=case.memory_places(),
                 status=fact.operation.status,
                 case=case,
@@ -143,6 +199,15 @@ class Rule(ABC):
         if case.fact.explained:
             properties["driver_says"] = case.fact.explained
         return properties
+
+
+class CostRule(Rule):
+    """A rule of what something costs: its findings are notes."""
+
+    severity = Severity.NOTE
+    without_witness = "nothing goes wrong: the finding is about time"
+    explains_failure = False
+    is_on_cost = True
 
 
 def _rests_on_a_word(fact: Fact) -> bool:

@@ -25,15 +25,14 @@ from streamsan.evidence.fix.order_steps import (
 from streamsan.evidence.fix.steps import USES, Step, touches
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
-from streamsan.rules import RULES
 from streamsan.rules.case import Case
-from streamsan.vocabulary import FactVariant, MemoryKind, NodeKind, OperationKind, RelatedRole
+from streamsan.rules.catalogue import rule_of
+from streamsan.rules.fix_steps import FixStep, Remedy
+from streamsan.vocabulary import MemoryKind, NodeKind, OperationKind
 
 RELEASES = (OperationKind.FREE, OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
 STREAM_ORDERED = (MemoryKind.STREAM_ORDERED, MemoryKind.GRAPH)
 WAITS = (OperationKind.STREAM_SYNCHRONIZE, OperationKind.EVENT_SYNCHRONIZE, OperationKind.CONTEXT_SYNCHRONIZE)
-FIXABLE = frozenset({101, 102, 103, 104, 106, 107, 108, 109, 206, 303, 304, 503, 504})
-"""numbers of the rules whose findings an edit of the trace may make go away"""
 
 
 def rank(step: Step) -> int:
@@ -49,44 +48,38 @@ def rank(step: Step) -> int:
 
 def candidates(case: Case, trace: EditableTrace) -> Iterator[Step]:
     """Yield what may be done about a finding, the smallest edit first."""
-    code, variant = case.fact.code, case.fact.variant
-    later = case.operation
-    rule = RULES.get(f"SS{code}")
-    if rule is None or rule.no_fix(case.fact):
+    rule = rule_of(case.fact)
+    if not rule.no_fix(case.fact):
+        for step in rule.fix_steps(case):
+            yield from _steps(step, case, trace)
+
+
+def _steps(step: FixStep, case: Case, trace: EditableTrace) -> Iterator[Step]:
+    """Yield the edits that a rule's step stands for."""
+    operation, other = step.operation, step.other
+    if operation is None:
         return
-    use = case.first(RelatedRole.USE, RelatedRole.CREATE, RelatedRole.OTHER)
-    if code == 101:
-        yield from _free_later(case, trace, case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY))
-    elif code == 303:
-        yield from _free_later(case, trace, case.first(RelatedRole.FREE))
-    elif code == 103:
-        yield from _ordered(case, trace, case.first(RelatedRole.ALLOC), later)
-    elif code == 106:
-        pending = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.OTHER)
-        yield from _before_end(trace, variant, pending, later)
-    elif code in (102, 104, 107, 108):
-        yield from _ordered(case, trace, use, later)
-    elif code == 109:
-        if later.kind is OperationKind.GRAPH_NODE:
-            if use is not None:
-                yield EdgeBetween(use, later)
-        elif variant is FactVariant.CONFLICT_OVERTAKES:
-            yield KernelWaits(later)
-        else:
-            yield from _ordered(case, trace, case.first(RelatedRole.USE, RelatedRole.OTHER), later)
-    elif code == 206:
-        made = case.first(RelatedRole.ALLOC)
-        for stream in (use, made):
-            if stream is not None and stream.stream:
-                yield FreeOnStream(later, stream)
-    elif code == 304:
-        yield from _graph_memory(case, trace, variant)
-    elif code == 503:
-        needed = tuple(case.all_of(RelatedRole.USE))
-        if needed:
-            yield NarrowerWait(later, needed, bool(case.fact.extra.get("exact", 0)))
-    elif code == 504 and variant is FactVariant.DOMINATED:
-        yield WaitsRemoved((later,))
+    match step.remedy:
+        case Remedy.ORDER:
+            yield from _ordered(case, trace, other, operation)
+        case Remedy.WAIT_BEFORE_END:
+            yield from _before_end(trace, other, operation)
+        case Remedy.FREE_LATER:
+            yield from _free_later(case, trace, operation)
+        case Remedy.EDGE_FROM_ALLOCATION:
+            made = _allocation_node(case, trace)
+            if made is not None:
+                yield EdgeBetween(made, operation)
+        case Remedy.FREE_ON_STREAM if other is not None:
+            yield FreeOnStream(operation, other)
+        case Remedy.EDGE if other is not None:
+            yield EdgeBetween(other, operation)
+        case Remedy.KERNEL_WAIT:
+            yield KernelWaits(operation)
+        case Remedy.WAIT_FOR_STREAMS | Remedy.WAIT_FOR_WORK if step.others:
+            yield NarrowerWait(operation, step.others, step.remedy is Remedy.WAIT_FOR_STREAMS)
+        case Remedy.NO_WAIT:
+            yield WaitsRemoved((operation,))
 
 
 def _ordered(case: Case, trace: EditableTrace, earlier: Operation | None, later: Operation) -> Iterator[Step]:
@@ -104,12 +97,8 @@ def _ordered(case: Case, trace: EditableTrace, earlier: Operation | None, later:
     yield HostWaitsForAll(later)
 
 
-def _before_end(
-    trace: EditableTrace, variant: FactVariant, pending: Operation | None, end: Operation
-) -> Iterator[Step]:
+def _before_end(trace: EditableTrace, pending: Operation | None, end: Operation) -> Iterator[Step]:
     """Yield what completes pending work before a reset or an exit."""
-    if variant is FactVariant.OTHER_THREAD:
-        return
     if end.kind is OperationKind.PROCESS_EXIT:
         # A wait has its place before the end of main: behind it, handlers run.
         ends = np.flatnonzero(trace.starts & (trace.slots["kind"] == OperationKind.MAIN_END))
@@ -120,12 +109,12 @@ def _before_end(
     yield HostWaitsForAll(end)
 
 
-def _free_later(case: Case, trace: EditableTrace, free: Operation | None) -> Iterator[Step]:
+def _free_later(case: Case, trace: EditableTrace, free: Operation) -> Iterator[Step]:
     """Yield the free behind the last use of what it frees, which may be further down than the reported one.
 
     A free that waits for nothing by contract goes behind the next wait of the host as well, if there is one.
     """
-    if free is None or free.kind not in RELEASES or free.kind is OperationKind.GRAPH_NODE:
+    if free.kind not in RELEASES or free.kind is OperationKind.GRAPH_NODE:
         return
     extent = case.allocation.size if case.allocation is not None else 1
     for last in _last_uses(case, trace, free):
@@ -166,20 +155,6 @@ def _last_uses(case: Case, trace: EditableTrace, free: Operation) -> Iterator[Op
     if rows:
         yield operation_of(trace.trace, slots, rows[-1])
     yield reported
-
-
-def _graph_memory(case: Case, trace: EditableTrace, variant: FactVariant) -> Iterator[Step]:
-    later = case.operation
-    launch = case.first(RelatedRole.CREATE, RelatedRole.USE, RelatedRole.OTHER)
-    if variant is FactVariant.GRAPH_INSIDE:
-        free = case.first(RelatedRole.FREE)
-        made = None if free is not None else _allocation_node(case, trace)
-        if free is not None:
-            yield EdgeBetween(later, free)
-        elif made is not None:
-            yield EdgeBetween(made, later)
-    elif variant in (FactVariant.GRAPH_USE, FactVariant.GRAPH_FREE):
-        yield from _ordered(case, trace, launch, later)
 
 
 def _allocation_node(case: Case, trace: EditableTrace) -> Operation | None:

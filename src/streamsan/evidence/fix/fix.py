@@ -12,22 +12,20 @@ from types import MappingProxyType
 
 import numpy as np
 
-from streamsan.analysis.worlds import REDUNDANT
-from streamsan.evidence.fix.candidates import FIXABLE
 from streamsan.evidence.fix.change_steps import FreeBehindUses, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import Analysed, EditableTrace, Edits, beginning, is_longer
 from streamsan.evidence.fix.order_steps import streams_awaited
 from streamsan.evidence.fix.places import line_beside
 from streamsan.evidence.fix.reasons import costs_then, one_of_many, too_long, tried_in_vain, without_fix
-from streamsan.evidence.fix.search import Search
+from streamsan.evidence.fix.search import Search, can_go
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Outcome, Verification
 from streamsan.findings.finding import Finding, Fix, same_finding
 from streamsan.order.facts import Operation
 from streamsan.order.removal import operation_starts
-from streamsan.rules.case import Case
+from streamsan.rules.case import Case, case_of
+from streamsan.rules.catalogue import RULES
 from streamsan.trace import Trace
-from streamsan.vocabulary import FactVariant
 
 WHOLE = 8_000
 """Of longer traces only the beginning is analysed again, as far as the finding's operations and some more."""
@@ -54,8 +52,8 @@ def with_verified_fixes(
     result = []
     tried = _gravest(found)
     for finding in found:
-        case = finding.basis.case
-        if case is None or case.fact.code not in FIXABLE or not isinstance(case.names, Trace):
+        case = case_of(finding)
+        if case is None or RULES[finding.code].without_fix or not isinstance(case.names, Trace):
             result.append(without_fix(finding))
             continue
         if id(finding) not in tried:
@@ -65,7 +63,7 @@ def with_verified_fixes(
         if key not in traces:
             traces[key] = None
             if not is_longer(case.names, WHOLE):
-                same = [each for each in found if each.basis.case is not None and each.basis.case.names is case.names]
+                same = [each for each in found if (other := case_of(each)) is not None and other.names is case.names]
                 traces[key] = _Fixes(case.names, same, budget, known.get(case.names))
         fixes = traces[key]
         result.append(fixes.fixed(finding, case) if fixes else _fixed_in_part(finding, case, case.names, budget))
@@ -74,10 +72,11 @@ def with_verified_fixes(
 
 def _gravest(findings: Sequence[Finding]) -> set[int]:
     """Return the ids of the findings whose fixes are tried. Removals of waits are tried together: they cost one."""
-    fixable = [each for each in findings if each.basis.case is not None and each.basis.case.fact.code in FIXABLE]
-    waits = [each for each in fixable if each.code == REDUNDANT]
-    others = sorted((each for each in fixable if each.code != REDUNDANT), key=lambda each: (each.strength, each.order))
-    return {id(each) for each in (*waits, *others[:MOST_FINDINGS])}
+    fixable = [each for each in findings if case_of(each) is not None and not RULES[each.code].without_fix]
+    needless = [each for each in fixable if RULES[each.code].finds_needless]
+    others = [each for each in fixable if not RULES[each.code].finds_needless]
+    others.sort(key=lambda each: (each.strength, each.order))
+    return {id(each) for each in (*needless, *others[:MOST_FINDINGS])}
 
 
 def _fixed_in_part(finding: Finding, case: Case, trace: Trace, budget: _Budget) -> Finding:
@@ -128,7 +127,7 @@ class _Fixes:
 
     def fixed(self, finding: Finding, case: Case) -> Finding:
         """Return a finding with its fix, or with the reason why it has none."""
-        if case.fact.code == 504:
+        if RULES[finding.code].finds_needless:
             return self._without_wait(finding, case)
         search = Search(self.trace, self._tried, finding)
         steps = search.run(case)
@@ -174,13 +173,9 @@ class _Fixes:
 
     def _without_wait(self, finding: Finding, case: Case) -> Finding:
         """Return a redundant wait with its removal, together with that of all others that are redundant."""
-        if case.fact.variant is not FactVariant.DOMINATED:
+        if not can_go(finding):
             return without_fix(finding)
-        waits = tuple(
-            other.basis.case.operation
-            for other in self._findings
-            if other.basis.case is not None and other.basis.case.fact.variant is FactVariant.DOMINATED
-        )
+        waits = tuple(other.operation for each in self._findings if can_go(each) and (other := case_of(each)))
         if self._removable is None:
             # All of them together, as they are reported; if that fails, each for itself.
             together = waits if self._can_go(waits) else [wait for wait in waits if self._can_go((wait,))]
@@ -199,7 +194,7 @@ class _Fixes:
         gone = [
             each
             for each in self._findings
-            if each.basis.case is not None and each.basis.case.operation in waits and each.code == REDUNDANT
+            if RULES[each.code].finds_needless and (case := case_of(each)) and case.operation in waits
         ]
         if not all(self.verification.of(edited, finding).good for finding in gone):
             return False

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from streamsan.analysis.worlds import REDUNDANT
 from streamsan.evidence.fix.verification import Outcome
 from streamsan.findings.finding import Finding
-from streamsan.rules import RULES
-
-TOO_WIDE = "SS503"
+from streamsan.rules.case import case_of
+from streamsan.rules.catalogue import RULES
 
 NOTHING_TRIED = "nothing in the trace says where an edit could go"
 NOT_KNOWN = "what has to change is the program's decision"
@@ -18,12 +16,12 @@ NOT_KNOWN = "what has to change is the program's decision"
 
 def without_fix(finding: Finding) -> Finding:
     """Return a finding whose rule has no edit to try, with the rule's reason."""
-    rule = RULES.get(finding.code)
-    case = finding.basis.case
-    reason = NOT_KNOWN
-    if rule is not None:
-        reason = (rule.no_fix(case.fact) if case is not None else rule.without_fix) or NOT_KNOWN
-    return replace(finding, no_fix=reason)
+    return replace(finding, no_fix=_reason_of_rule(finding) or NOT_KNOWN)
+
+
+def _reason_of_rule(finding: Finding) -> str:
+    rule, case = RULES[finding.code], case_of(finding)
+    return rule.without_fix if case is None else rule.no_fix(case.fact)
 
 
 def too_long(finding: Finding) -> Finding:
@@ -41,9 +39,7 @@ def tried_in_vain(finding: Finding, outcomes: Sequence[Outcome], cut: bool) -> F
     if not outcomes:
         if cut:
             return replace(finding, no_fix="the trace is too long to analyse more edits again")
-        rule, case = RULES.get(finding.code), finding.basis.case
-        reason = rule.no_fix(case.fact) if rule is not None and case is not None else ""
-        return replace(finding, no_fix=reason or NOTHING_TRIED)
+        return replace(finding, no_fix=_reason_of_rule(finding) or NOTHING_TRIED)
     for outcome in outcomes:
         if outcome.gone and outcome.new:
             other = outcome.new[0]
@@ -54,15 +50,14 @@ def tried_in_vain(finding: Finding, outcomes: Sequence[Outcome], cut: bool) -> F
 
 def costs_then(notes: Iterable[tuple[str, int]]) -> str:
     """Return what to say of new notes on cost, by code and line. The waits stay: other code may need them."""
-    every = sorted(set(notes))
-    needless = [line for code, line in every if code == REDUNDANT]
-    wide = [line for code, line in every if code == TOO_WIDE]
-    words = []
-    if needless:
-        words.append(f"the wait of line {' and '.join(map(str, needless))} is not needed any more then")
-    if wide:
-        words.append(f"the wait of line {' and '.join(map(str, wide))} is wider than needed then")
-    others = sorted({code for code, _ in every if code not in (REDUNDANT, TOO_WIDE)})
+    lines: dict[str, list[int]] = {}
+    for code, line in sorted(set(notes)):
+        lines.setdefault(code, []).append(line)
+    # Waits that nothing needs come first: of these it is known best what to do.
+    order = sorted(lines, key=lambda code: (not RULES[code].finds_needless, code))
+    words = [RULES[code].after_edits.format(lines=" and ".join(map(str, lines[code]))) for code in order]
+    others = [code for code, said in zip(order, words, strict=True) if not said]
+    words = [said for said in words if said]
     if others:
         words.append(f"this brings up a note on cost: {', '.join(others)}")
     return f" ({'; '.join(words)})" if words else ""

@@ -9,15 +9,13 @@ from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Outcome
 from streamsan.findings.finding import Finding
-from streamsan.rules.case import Case
-from streamsan.vocabulary import FactVariant
+from streamsan.rules.case import Case, case_of
+from streamsan.rules.catalogue import RULES, rule_of
 
 MOST_TRIES = 20
 """edits that are tried for one finding"""
 MOST_STEPS = 3
 """steps of one edit: what one step brings up, another may put right"""
-ORDERING = frozenset({"SS101", "SS102", "SS103", "SS104", "SS106", "SS107", "SS108", "SS109", "SS304"})
-"""codes that a first step may bring up and a second put right"""
 
 Tried = Callable[[EditableTrace, Step, Finding], tuple[EditableTrace, Outcome] | None]
 """makes a step for a finding and analyses what comes out; None where there is no place for it, or no budget left"""
@@ -88,24 +86,26 @@ class Search:
 
 
 def _can_be_put_right(outcome: Outcome) -> bool:
-    ordering = {finding.location.place for finding in outcome.new if finding.code in ORDERING}
+    unordered = {finding.location.place for finding in outcome.new if RULES[finding.code].comes_with_edits}
     return all(
         finding.location.file != INSERTED
-        and finding.basis.case is not None
+        and case_of(finding) is not None
         # What a free costs goes with what it waits for.
-        and (finding.code in ORDERING or _is_dominated(finding) or finding.location.place in ordering)
+        and (finding.location.place in unordered or can_go(finding))
         for finding in outcome.new
     )
 
 
-def _is_dominated(finding: Finding) -> bool:
-    case = finding.basis.case
-    return case is not None and case.fact.variant is FactVariant.DOMINATED
+def can_go(finding: Finding) -> bool:
+    """Tell whether a finding says that a call can be taken out as it is."""
+    case = case_of(finding)
+    return case is not None and rule_of(case.fact).finds_needless and not rule_of(case.fact).no_fix(case.fact)
 
 
 def _following(outcome: Outcome, trace: EditableTrace) -> Iterable[Step]:
     """Yield what may be done about the first order that is missing after an edit."""
     for finding in outcome.new:
-        if finding.code in ORDERING and finding.basis.case is not None:
-            yield from candidates(finding.basis.case, trace)
+        case = case_of(finding)
+        if case is not None and rule_of(case.fact).comes_with_edits:
+            yield from candidates(case, trace)
             return

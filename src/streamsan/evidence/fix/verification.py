@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamsan.analysis.worlds import REDUNDANT
 from streamsan.evidence.fix.edited_trace import FIRST_INSERTED_SITE, INSERTED, Analysed, EditedTrace
-from streamsan.findings.finding import Finding, Place, Severity, merge, same_finding
+from streamsan.findings.finding import Finding, Place, same_finding
 from streamsan.order import engine
 from streamsan.order.engine import Requirement
 from streamsan.order.facts import Fact, Operation
 from streamsan.order.source_waits import facts_on_waits
-from streamsan.rules import RULES
-from streamsan.rules.case import Case
-from streamsan.rules.precedence import first_of_each_cause, without_consequences
-
-COST = "SS5"
-"""what the codes of notes on cost begin with"""
+from streamsan.rules.case import Names
+from streamsan.rules.catalogue import RULES
+from streamsan.rules.pipeline import finding_of, findings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ def _is_spared(finding: Finding) -> bool:
 
 def is_on_cost(finding: Finding) -> bool:
     """Tell whether a finding is a note on what something costs: no reason to leave an order out."""
-    return finding.code.startswith(COST) and finding.severity is Severity.NOTE
+    return RULES[finding.code].is_on_cost
 
 
 class Verification:
@@ -58,42 +54,35 @@ class Verification:
         self._made: dict[tuple[object, ...], Finding] = {}
         if known is None:
             analysis = engine.analyse(trace)
-            known = self._findings(trace, [*analysis.facts, *facts_on_waits(trace, analysis)])
+            known = findings_of(trace, [*analysis.facts, *facts_on_waits(trace, analysis)], self._finding_of)
         self.before = known
 
     def of(self, edited: EditedTrace, finding: Finding) -> Outcome:
         """Analyse an edited trace for a finding of the trace."""
         analysis = engine.analyse(edited)
-        outcome = compare(self.before, self._findings(edited, analysis.facts), finding)
+        outcome = compare(self.before, findings_of(edited, analysis.facts, self._finding_of), finding)
         if not outcome.good:
             return outcome
         # Asking whether a wait is needed takes an analysis for each: only where all else speaks for the edit. An edit
         # without a wait of the host makes none too wide.
         waits = facts_on_waits(edited, analysis, wide=edited.waits)
-        return compare(self.before, self._findings(edited, [*analysis.facts, *waits]), finding) if waits else outcome
+        if not waits:
+            return outcome
+        return compare(self.before, findings_of(edited, [*analysis.facts, *waits], self._finding_of), finding)
 
     def requirements(self, trace: Analysed) -> frozenset[Requirement]:
         """Return the required orders of a trace that no promise gives."""
         return engine.unmet_requirements(trace.threads, trace.chunks())
 
-    def _findings(self, trace: Analysed, facts: Sequence[Fact]) -> list[Finding]:
-        """Return the findings of facts, as `rules.findings_of` gives them."""
-        found = [finding for fact in first_of_each_cause(facts) for finding in self._finding_of(trace, fact)]
-        return without_consequences(merge(found))
-
-    def _finding_of(self, trace: Analysed, fact: Fact) -> Iterator[Finding]:
-        """Yield the finding of a fact, if a rule has one. Most are those of the trace as it was: they are made once."""
-        rule = RULES.get(f"SS{fact.code}")
-        if rule is None:
-            return
+    def _finding_of(self, trace: Names, fact: Fact) -> Finding:
+        """Return the finding of a fact. Most are those of the trace as it was: they are made once."""
         operations = (fact.operation, *(operation for _, operation in fact.related))
         if any(operation.site > FIRST_INSERTED_SITE for operation in operations):
-            yield rule.finding(Case(trace, fact))
-            return
+            return finding_of(trace, fact)
         key = _identity(fact, operations)
         if key not in self._made:
-            self._made[key] = rule.finding(Case(trace, fact))
-        yield self._made[key]
+            self._made[key] = finding_of(trace, fact)
+        return self._made[key]
 
 
 def _identity(fact: Fact, operations: Sequence[Operation]) -> tuple[object, ...]:
@@ -123,4 +112,4 @@ def compare(before: Sequence[Finding], after: Sequence[Finding], finding: Findin
 
 def _no_stronger(known: Finding, other: Finding) -> bool:
     """A wait that was redundant for one reason may be so for another."""
-    return known.code == REDUNDANT or known.strength <= other.strength
+    return RULES[known.code].finds_needless or known.strength <= other.strength

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamsan.evidence.witness.plan import Harm, Plan
 from streamsan.evidence.witness.telling import Teller
 from streamsan.order.facts import Operation
+from streamsan.rules.wrong_execution import Harm, WrongExecution
 from streamsan.vocabulary import FactVariant, OperationKind
 
-STALE_POINTER = 303
 
-
-def steps_of(plan: Plan, teller: Teller) -> tuple[str, ...]:
+def steps_of(plan: WrongExecution, teller: Teller) -> tuple[str, ...]:
     """Return the steps of the execution in which a plan's wrong order happens."""
     if plan.inside:
         return tuple(_inside(plan, teller))
@@ -30,7 +28,7 @@ def _issues(teller: Teller, *operations: Operation) -> Iterator[str]:
 
 
 # -- a free, and a use behind it ----------------------------------------------------------------------
-def _freed(plan: Plan, teller: Teller) -> Iterator[str]:
+def _freed(plan: WrongExecution, teller: Teller) -> Iterator[str]:
     free, use = plan.ahead, plan.behind
     is_issued = use.sequence < free.sequence
     if is_issued:
@@ -67,7 +65,7 @@ def _pending(teller: Teller, use: Operation) -> str:
     )
 
 
-def _meets(plan: Plan, teller: Teller, use: Operation) -> str:
+def _meets(plan: WrongExecution, teller: Teller, use: Operation) -> str:
     if plan.harm is Harm.GONE:
         return "an illegal address"
     if teller.is_local:
@@ -79,7 +77,7 @@ def _meets(plan: Plan, teller: Teller, use: Operation) -> str:
 
 
 # -- the program itself asks for it -------------------------------------------------------------------
-def _certain(plan: Plan, teller: Teller) -> Iterator[str]:
+def _certain(plan: WrongExecution, teller: Teller) -> Iterator[str]:
     free, use, memory = plan.ahead, plan.behind, teller.memory
     if plan.harm is Harm.NOT_YET:
         yield f"no launch of the graph has allocated {memory} yet"
@@ -94,7 +92,7 @@ def _certain(plan: Plan, teller: Teller) -> Iterator[str]:
     if use.kind is OperationKind.FREE:
         yield f"{teller.issued(use)}: the address is not that memory's any more"
         return
-    inside = " in it" if teller.case.fact.code == STALE_POINTER else ""
+    inside = " in it" if use.kind is OperationKind.GRAPH_LAUNCH else ""
     yield f"{teller.issued(use)}, with the old address{inside}"
     if plan.harm is Harm.FREED:
         yield f"{teller.briefly(use)} runs: {_meets(plan, teller, _access(teller, use))}"
@@ -122,7 +120,7 @@ def _access(teller: Teller, use: Operation) -> Operation:
 
 
 # -- a use, and the allocation behind it --------------------------------------------------------------
-def _not_yet(plan: Plan, teller: Teller) -> Iterator[str]:
+def _not_yet(plan: WrongExecution, teller: Teller) -> Iterator[str]:
     use, made, memory = plan.ahead, plan.behind, teller.memory
     graph = made.kind is OperationKind.GRAPH_LAUNCH
     yield from _issues(teller, use, made)
@@ -137,7 +135,7 @@ def _not_yet(plan: Plan, teller: Teller) -> Iterator[str]:
 
 
 # -- two accesses -------------------------------------------------------------------------------------
-def _conflict(plan: Plan, teller: Teller) -> Iterator[str]:
+def _conflict(plan: WrongExecution, teller: Teller) -> Iterator[str]:
     later, earlier = plan.ahead, plan.behind
     yield from _issues(teller, later, earlier)
     begins = "begins" if plan.overtakes else "runs"
@@ -164,7 +162,7 @@ def _outcome(teller: Teller, later: Operation, earlier: Operation, *, overtakes:
         yield f"then {second} runs: its words stay in {memory}, not those of {first}"
 
 
-def _changed(plan: Plan, teller: Teller) -> Iterator[str]:
+def _changed(plan: WrongExecution, teller: Teller) -> Iterator[str]:
     last, use, memory = plan.ahead, plan.behind, teller.memory
     yield from _issues(teller, use)
     reads = teller.case.fact.variant is FactVariant.HOST_READ
@@ -177,7 +175,7 @@ def _changed(plan: Plan, teller: Teller) -> Iterator[str]:
 
 
 # -- nodes of one graph -------------------------------------------------------------------------------
-def _inside(plan: Plan, teller: Teller) -> Iterator[str]:
+def _inside(plan: WrongExecution, teller: Teller) -> Iterator[str]:
     ahead, behind, memory = plan.ahead, plan.behind, teller.memory
     first = f"{teller.what(ahead)}{teller.at(ahead)}"
     yield "a launch of the graph begins every node that no edge holds back"

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from streamsan.evidence.witness.gap import Gap
 from streamsan.evidence.witness.order import Order, Sync
-from streamsan.evidence.witness.plan import Plan
 from streamsan.evidence.witness.rounds import rounds_later
 from streamsan.order.facts import Operation
 from streamsan.rules.callers import calls_within, common_calls
 from streamsan.rules.case import Case, kernel_name
-from streamsan.rules.lifetime import short
+from streamsan.rules.catalogue.lifetime import short
+from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.trace import Trace
 from streamsan.trace.site import Site
 from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole
 
-IMPLICIT = 107
 READS, WRITES = (AccessMode.READ,), (AccessMode.WRITE, AccessMode.READ_WRITE)
 _CALLS = (OperationKind.ALLOC, OperationKind.FREE, OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
 
@@ -22,9 +21,10 @@ _CALLS = (OperationKind.ALLOC, OperationKind.FREE, OperationKind.DEVICE_RESET, O
 class Teller:
     """Names the operations of one case, always in the same words."""
 
-    def __init__(self, case: Case, trace: Trace, order: Order, plan: Plan) -> None:
+    def __init__(self, case: Case, trace: Trace, order: Order, plan: WrongExecution) -> None:
         self.case = case
         self._pair = (plan.ahead, plan.behind)
+        self._unpromised = plan.unpromised
         self._trace = trace
         self._gap = Gap(case, order)
         self._common = common_calls(case, self._pair)
@@ -180,7 +180,7 @@ class Teller:
             return f"no path of edges leads from {self.briefly(behind)} to {self.briefly(ahead)}"
         if ahead.stream:
             return f"nothing orders {who} after it"
-        if self.case.fact.code == IMPLICIT and ahead.kind is OperationKind.FREE:
+        if self._unpromised and ahead.kind is OperationKind.FREE:
             return "nothing promises that the call waits for it"
         return f"nothing makes {who} wait for it" if behind.stream else f"nothing orders {who} after it"
 

@@ -11,15 +11,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from streamsan.evidence.witness.order import Before, Order, order_before
-from streamsan.evidence.witness.plan import ORDERING, Plan, plan_of
 from streamsan.evidence.witness.steps import steps_of
 from streamsan.evidence.witness.telling import Teller
 from streamsan.findings.finding import Finding
-from streamsan.rules import RULES
-from streamsan.rules.case import Case
+from streamsan.rules.case import Case, case_of
+from streamsan.rules.catalogue import RULES
+from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.trace import Trace, TraceError
-
-NOT_TOLD = "no execution goes wrong by what this finding says"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Witness:
 
     case: Case
     trace: Trace
-    plan: Plan
+    plan: WrongExecution
     ahead: Before
     """what happens before the operation that goes ahead: the first part of the execution, and all of it"""
     behind: Before
@@ -93,19 +91,19 @@ def _order(trace: Trace, sequences: set[int], early: Collection[int] = ()) -> Or
         return "the trace can no longer be read"
 
 
-def _planned(finding: Finding) -> tuple[Case, Trace, Plan] | str:
-    rule = RULES.get(finding.code)
-    default = rule.without_witness if rule is not None else ""
-    case = finding.basis.case
-    if case is None or case.fact.code not in ORDERING:
-        return default or NOT_TOLD
-    if not isinstance(case.names, Trace):
+def _planned(finding: Finding) -> tuple[Case, Trace, WrongExecution] | str:
+    rule, case = RULES[finding.code], case_of(finding)
+    if not rule.is_about_order:
+        return rule.without_witness
+    if case is None or not isinstance(case.names, Trace):
         return "the trace is not at hand"
-    plan = plan_of(case)
+    plan = rule.wrong_execution(case)
     return plan if isinstance(plan, str) else (case, case.names, plan)
 
 
-def _witness(case: Case, trace: Trace, plan: Plan, order: Order | str, first: Order | str | None) -> Witness | str:
+def _witness(
+    case: Case, trace: Trace, plan: WrongExecution, order: Order | str, first: Order | str | None
+) -> Witness | str:
     if isinstance(order, str):
         return order
     early = first if plan.overtakes and isinstance(first, Order) else order

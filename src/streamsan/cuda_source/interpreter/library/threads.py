@@ -26,7 +26,7 @@ from streamsan.cuda_source.interpreter.values import (
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.state import HostThread
 from streamsan.model.values import Origin, Symbol
-from streamsan.rules.host_threads import UNNAMED
+from streamsan.trace.host_threads import UNNAMED
 from streamsan.vocabulary import EdgeClass, MemoryKind
 
 

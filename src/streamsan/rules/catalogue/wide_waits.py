@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamsan.findings.finding import Contract, Observed, Severity
-from streamsan.order.facts import Fact, Operation
+from streamsan.findings.finding import Contract, Observed
+from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
-from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import OperationKind, RelatedRole
+from streamsan.rules.fix_steps import FixStep, Remedy
+from streamsan.rules.rule import CostRule, Wording
+from streamsan.vocabulary import OperationKind, RelatedRole, RuleCode
 
 WIDE = Contract(
     "a wait for a device or a context covers all of its streams, a wait for a stream all that was issued to it",
@@ -17,18 +18,18 @@ WIDE = Contract(
 COST = Observed("a wait in each of 2000 steps made them take 19.4 ms instead of 8.1 ms", "F-18")
 
 
-class WaitTooWide(Rule):
+class WaitTooWide(CostRule):
     """SS503. Reported at the wait."""
 
-    number = 503
-    name = "wait-too-wide"
+    code = RuleCode.WAIT_TOO_WIDE
     definition = "A wait covers pending work that nothing after it needs; a narrower one would do."
-    severities = "note"
-    without_witness = "nothing goes wrong: the finding is about time"
+    after_edits = "the wait of line {lines} is wider than needed then"
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return note."""
-        return Severity.NOTE
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """A narrower wait."""
+        needed = tuple(case.all_of(RelatedRole.USE))
+        exact = case.fact.extra.get("exact", 0)
+        return (FixStep(Remedy.WAIT_FOR_STREAMS if exact else Remedy.WAIT_FOR_WORK, case.operation, needed),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: what the wait covers for nothing, and what it is needed for."""

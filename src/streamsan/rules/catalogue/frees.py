@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from streamsan.findings.finding import Contract, Observed, Related, Severity
-from streamsan.order.facts import Fact
 from streamsan.rules.case import ANONYMOUS, Case
+from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 DOUBLE_FREE = Contract("a pointer that was freed must not be freed again", "CUDA Runtime API, cudaFree")
 FREE_POINTER = Contract(
@@ -43,16 +43,20 @@ _FREE_FOR = {
 class DoubleFree(Rule):
     """SS201."""
 
-    number = 201
-    name = "double-free"
+    code = RuleCode.DOUBLE_FREE
     definition = "Memory is freed twice; or the address meanwhile belongs to another allocation, which dies."
-    severities = "error"
+    severity = Severity.ERROR
     without_fix = "which of the two frees is the right one is the program's decision"
     without_witness = "the second free fails in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    outranks = (
+        RuleCode.USE_AFTER_FREE,
+        RuleCode.USE_RACES_FREE,
+        RuleCode.RELIES_ON_IMPLICIT_SYNC,
+        RuleCode.FOREIGN_CONTEXT_FREE,
+        RuleCode.ORDER_DROPPING_FREE,
+        RuleCode.GRAPH_MEMORY_UNORDERED,
+        RuleCode.BLOCKING_FREE,
+    )
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: both frees, and whose memory the second one takes."""
@@ -99,16 +103,18 @@ class DoubleFree(Rule):
 class InvalidFree(Rule):
     """SS202."""
 
-    number = 202
-    name = "invalid-free"
+    code = RuleCode.INVALID_FREE
     definition = "What is freed is not the start of an allocation, or belongs to another family of functions."
-    severities = "error"
+    severity = Severity.ERROR
     without_fix = "which free is meant, and of which memory, is the program's decision"
     without_witness = "the call fails in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    outranks = (
+        RuleCode.USE_RACES_FREE,
+        RuleCode.RELIES_ON_IMPLICIT_SYNC,
+        RuleCode.FOREIGN_CONTEXT_FREE,
+        RuleCode.ORDER_DROPPING_FREE,
+        RuleCode.BLOCKING_FREE,
+    )
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: what the pointer is, and which call frees it."""
@@ -159,16 +165,13 @@ class InvalidFree(Rule):
 class ForeignContextFree(Rule):
     """SS203."""
 
-    number = 203
-    name = "foreign-context-free"
+    code = RuleCode.FOREIGN_CONTEXT_FREE
     definition = "Memory is freed while another context than its own is current."
-    severities = "warning; note if both contexts are primary ones"
+    severity = Severity.WARNING
+    notes = (FactVariant.FOREIGN_PRIMARY,)  # the runtime itself switches between these
+    varies = "warning; note if both contexts are primary ones"
     without_fix = "which context should be current there is the program's decision"
     without_witness = "what the call does is the driver's choice in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return warning, or note between primary contexts, where the runtime itself switches."""
-        return Severity.NOTE if fact.variant is FactVariant.FOREIGN_PRIMARY else Severity.WARNING
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: where the memory belongs, and which context is current."""
@@ -196,15 +199,16 @@ class ForeignContextFree(Rule):
 class OrderDroppingFree(Rule):
     """SS206."""
 
-    number = 206
-    name = "order-dropping-free"
+    code = RuleCode.ORDER_DROPPING_FREE
     definition = "cudaFree of stream-ordered memory: legal once its uses are complete, but the pool loses its order."
-    severities = "note"
+    severity = Severity.NOTE
     without_witness = "nothing goes wrong: the memory is freed, and only the pool loses its order"
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return note."""
-        return Severity.NOTE
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The free is ordered in the stream of the use, or of the allocation."""
+        use = case.first(RelatedRole.USE, RelatedRole.CREATE, RelatedRole.OTHER)
+        streams = (use, case.first(RelatedRole.ALLOC))
+        return tuple(step(Remedy.FREE_ON_STREAM, case.operation, each) for each in streams if each and each.stream)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the free that could be stream-ordered."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from streamsan.findings.finding import Contract, Observed, Related, Severity
-from streamsan.order.facts import Fact
 from streamsan.rules.case import ANONYMOUS, Case
+from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, RelatedRole
+from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
+from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode
 
 RELAUNCH = Contract(
     "a graph must not be launched again while an allocation of its last launch is not freed, unless it was "
@@ -18,22 +21,16 @@ BAKED = Contract(
     "CUDA Programming Guide, CUDA Graphs",
 )
 
-MADE_ANEW = "the graph has to be made anew: with which memory is the program's decision"
-
 
 class GraphRelaunchUnfreed(Rule):
     """SS301. Reported at the launch that fails."""
 
-    number = 301
-    name = "graph-relaunch-unfreed"
+    code = RuleCode.GRAPH_RELAUNCH_UNFREED
     definition = "A graph is launched again while an allocation of its last launch is still alive."
-    severities = "error"
+    severity = Severity.ERROR
     without_fix = "whether the graph frees its memory itself, or the program does after each launch, is its decision"
     without_witness = "the launch fails in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    outranks_for_memory = (RuleCode.UNBALANCED_ALLOCATION, RuleCode.LEAK, RuleCode.GRAPH_MEMORY_LEAK)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the allocation that nobody freed, and the launch before."""
@@ -75,18 +72,29 @@ class GraphRelaunchUnfreed(Rule):
 class GraphStalePointer(Rule):
     """SS303. Reported at the launch."""
 
-    number = 303
-    name = "graph-stale-pointer"
+    code = RuleCode.GRAPH_STALE_POINTER
     definition = "A graph is launched with an address in it whose memory was freed, or belongs to someone else now."
-    severities = "error"
+    severity = Severity.ERROR
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    without_fix_of: ClassVar = {
+        FactVariant.STALE_RESET: "the graph has to be made anew: with which memory is the program's decision"
+    }
+    outranks = (
+        RuleCode.USE_AFTER_FREE,
+        RuleCode.USE_RACES_FREE,
+        RuleCode.DOUBLE_FREE,
+        RuleCode.GRAPH_MEMORY_UNORDERED,
+    )
 
-    def no_fix(self, fact: Fact) -> str:
-        """Return why no edit is tried where a reset took the memory."""
-        return MADE_ANEW if fact.variant is FactVariant.STALE_RESET else ""
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The program itself frees what the graph uses."""
+        end = case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
+        reset = case.fact.variant is FactVariant.STALE_RESET
+        return wrong_order(end, case.operation, Harm.GONE if reset else Harm.FREED, certain=True)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The free comes behind the last launch."""
+        return (step(Remedy.FREE_LATER, case.first(RelatedRole.FREE)),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: what the graph uses, where that died, and whose the address is now."""

@@ -6,8 +6,10 @@ from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.errors import error_name
+from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 ASYNC_FREE_CONTRACT = Contract(
     "memory must not be accessed once the stream reaches the free", "CUDA Runtime API, cudaFreeAsync"
@@ -41,6 +43,10 @@ IPC_CONTRACT = Contract(
     "an imported mapping must not be accessed after it is closed", "CUDA Runtime API, cudaIpcCloseMemHandle"
 )
 
+_ENDS = (RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
+_MAKES_INVALID = (FactVariant.UNMAP, FactVariant.IPC_CLOSE, FactVariant.FREE_UNREGISTER)
+"""Releases that take the memory from under its addresses."""
+
 
 def event_between(case: Case, source: Operation | None, target: Operation | None, line: int) -> str:
     """Return the fix that orders one stream after work on another with an event."""
@@ -59,17 +65,42 @@ def host_wait(case: Case, source: Operation | None, line: int) -> str:
     return f"before line {line}: cudaStreamSynchronize({runs});" if line else f"cudaStreamSynchronize({runs}) before it"
 
 
+def release_first(case: Case) -> WrongExecution | str:
+    """Return the execution in which a free, a reset or an access of the host does not wait for the work before it."""
+    last, use = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
+    if last.kind is OperationKind.FREE:
+        return wrong_order(last, use, Harm.GONE if case.fact.variant in _MAKES_INVALID else Harm.FREED)
+    if use is None:  # rests on an observed wait: a use that nothing promised puts behind the allocation
+        return wrong_order(last, case.first(RelatedRole.ALLOC), Harm.NOT_YET)
+    ends = last.kind in (OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
+    return wrong_order(last, use, Harm.GONE if ends else Harm.CHANGED)
+
+
+def behind_use(case: Case) -> FixStep:
+    """Return the step that orders the reported operation behind the work that it should wait for."""
+    earlier = case.first(RelatedRole.USE, RelatedRole.CREATE, RelatedRole.OTHER)
+    return step(Remedy.ORDER, case.operation, earlier)
+
+
 class UseAfterFree(Rule):
     """SS101."""
 
-    number = 101
-    name = "use-after-free"
+    code = RuleCode.USE_AFTER_FREE
     definition = "Memory is used after its free, or by work issued after cudaFreeAsync had returned."
-    severities = "error"
+    severity = Severity.ERROR
+    outranks = (RuleCode.USE_RACES_FREE, RuleCode.USE_BEFORE_ALLOC)
+    outranks_for_use = (RuleCode.UNORDERED_CONFLICT,)
+    comes_with_edits = True
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The program itself frees first."""
+        end = case.first(*_ENDS)
+        freed = end is not None and end.kind is OperationKind.FREE
+        return wrong_order(end, case.operation, Harm.FREED if freed else Harm.GONE, certain=True)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The free comes later."""
+        return (step(Remedy.FREE_LATER, case.first(*_ENDS)),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the free, then the use."""
@@ -135,14 +166,20 @@ class UseAfterFree(Rule):
 class UseRacesFree(Rule):
     """SS102."""
 
-    number = 102
-    name = "use-races-free"
+    code = RuleCode.USE_RACES_FREE
     definition = "A use of memory and its free are not ordered."
-    severities = "error"
+    severity = Severity.ERROR
+    outranks = (RuleCode.RELIES_ON_IMPLICIT_SYNC, RuleCode.BLOCKING_FREE, RuleCode.ORDER_DROPPING_FREE)
+    outranks_for_use = (RuleCode.UNORDERED_CONFLICT,)
+    comes_with_edits = True
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The free overtakes the use."""
+        return release_first(case)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The free waits for the use."""
+        return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the use, and the free that nothing orders behind it."""
@@ -205,14 +242,25 @@ class UseRacesFree(Rule):
 class UseBeforeAlloc(Rule):
     """SS103."""
 
-    number = 103
-    name = "use-before-alloc"
+    code = RuleCode.USE_BEFORE_ALLOC
     definition = "A use is not ordered after its stream-ordered allocation."
-    severities = "error"
+    severity = Severity.ERROR
+    outranks_for_use = (RuleCode.UNORDERED_CONFLICT,)
+    comes_with_edits = True
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    def cause(self, fact: Fact) -> tuple[object, ...] | None:
+        """What follows an unordered first use in its stream is unordered as well."""
+        if fact.allocation is None or not fact.allocation.site:
+            return None
+        return fact.allocation.site, fact.operation.stream, fact.operation.stream_site
+
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The use overtakes the allocation."""
+        return wrong_order(case.operation, case.first(RelatedRole.ALLOC), Harm.NOT_YET)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The use waits for the allocation."""
+        return (step(Remedy.ORDER, case.operation, case.first(RelatedRole.ALLOC)),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the allocation, and the use that may come first."""
@@ -239,14 +287,19 @@ class UseBeforeAlloc(Rule):
 class UnmappedInUse(Rule):
     """SS104."""
 
-    number = 104
-    name = "unmapped-in-use"
+    code = RuleCode.UNMAPPED_IN_USE
     definition = "A VMM unmap, or the close of an IPC handle, is not ordered after the uses of the range."
-    severities = "error"
+    severity = Severity.ERROR
+    outranks = (RuleCode.RELIES_ON_IMPLICIT_SYNC,)
+    comes_with_edits = True
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The unmap overtakes the use."""
+        return release_first(case)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The unmap waits for the use."""
+        return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the use, and the unmap that does not wait for it."""

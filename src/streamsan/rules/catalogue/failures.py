@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from streamsan.findings.finding import Contract, Finding, Severity
-from streamsan.order.facts import Fact
+from streamsan.findings.finding import Contract, Severity
 from streamsan.rules.case import Case
 from streamsan.rules.errors import error_name
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import RelatedRole
+from streamsan.vocabulary import RelatedRole, RuleCode
 
 STATUS = Contract("every call returns a status; one that failed has had no effect", "CUDA Runtime API, Error Handling")
 
@@ -17,23 +14,18 @@ STATUS = Contract("every call returns a status; one that failed has had no effec
 class UncheckedFailure(Rule):
     """SS601. A recording or simulation shows that a call failed; only source shows that nobody asks."""
 
-    number = 601
-    name = "unchecked-failure"
+    code = RuleCode.UNCHECKED_FAILURE
     definition = "A call failed, and the program went on as if it had not."
-    severities = "note in a recording or simulation, warning in source"
+    severity = Severity.WARNING
+    is_failure = True
+    explains_failure = False
+    varies = "note in a recording or simulation, warning in source"
     without_fix = "what to do when the call fails is the program's decision"
     without_witness = "the call failed in this execution, and what follows is not known"
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return warning: what is said of source."""
-        return Severity.WARNING
-
-    def finding(self, case: Case) -> Finding:
-        """Return the finding; a note where the program ran, as it may have known of the failure and gone on."""
-        found = super().finding(case)
-        if case.names.origin == "source":
-            return found
-        return replace(found, severity=Severity.NOTE)
+    def severity_of(self, case: Case) -> Severity:
+        """A note where the program ran: it may have known of the failure and gone on."""
+        return self.severity if case.names.origin == "source" else Severity.NOTE
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the call, its status, and what came next."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
-from streamsan.rules.host_buffers import PAGEABLE
-from streamsan.rules.lifetime import host_wait, short
+from streamsan.rules.catalogue.host_buffers import PAGEABLE
+from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
+from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+from streamsan.rules.wrong_execution import WrongExecution
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 FREE = Contract("cudaFree may perform implicit synchronization: it need not", "CUDA Runtime API, cudaFree")
 FREE_HOST = Contract("nothing says that the call waits for work that uses the memory", "CUDA Runtime API, cudaFreeHost")
@@ -27,13 +31,16 @@ RESET = Contract("the reset takes place immediately", "CUDA Runtime API, cudaDev
 class ReliesOnImplicitSync(Rule):
     """SS107. What it says is that the order is observed only, so an observed edge does not weaken it."""
 
-    number = 107
-    name = "relies-on-implicit-sync"
+    code = RuleCode.RELIES_ON_IMPLICIT_SYNC
     definition = "A required order holds only because the driver waits where the documentation does not promise it."
-    severities = "warning; note for cudaFree of plain or managed memory against its own context's work"
+    severity = Severity.WARNING
+    varies = "warning; note for cudaFree of plain or managed memory against its own context's work"
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return warning; note for a plain device free, whose wait so much code rests on."""
+    comes_with_edits = True
+
+    def severity_of(self, case: Case) -> Severity:
+        """A plain device free is a note: so much code rests on its wait."""
+        fact = case.fact
         kind = MemoryKind.UNKNOWN if fact.allocation is None else fact.allocation.kind
         if fact.variant is FactVariant.FREE_DEVICE:
             return Severity.NOTE if kind not in (MemoryKind.PINNED, MemoryKind.REGISTERED) else Severity.WARNING
@@ -44,8 +51,17 @@ class ReliesOnImplicitSync(Rule):
         return Severity.NOTE if kind in PAGEABLE else Severity.WARNING
 
     def weak(self, fact: Fact) -> bool:
-        """Return False: the observed edge is the very point."""
+        """The observed edge is the very point."""
         return False
+
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The free does not wait for the use."""
+        found = release_first(case)
+        return found if isinstance(found, str) else replace(found, unpromised=True)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The free waits by what is promised."""
+        return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the work, and the call whose wait is not promised."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Observed, Severity
-from streamsan.order.facts import Fact
+from streamsan.findings.finding import Contract, Observed
 from streamsan.rules.case import Case
-from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, RelatedRole
+from streamsan.rules.rule import CostRule, Wording
+from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode
 
 FREE_CONTRACT = Contract("cudaFree may perform implicit synchronization", "CUDA Runtime API, cudaFree")
 HOST_CONTRACT = Contract("nothing says whether the call waits", "CUDA Runtime API, cudaFreeHost")
@@ -19,19 +18,12 @@ _HOST_OBSERVED = {
 }
 
 
-class BlockingFree(Rule):
+class BlockingFree(CostRule):
     """SS501."""
 
-    number = 501
-    name = "blocking-free"
+    code = RuleCode.BLOCKING_FREE
     definition = "A free that makes the host wait for all work of the context."
-    severities = "note"
     without_fix = "how long the memory is kept is the program's decision"
-    without_witness = "nothing goes wrong: the finding is about time"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return note."""
-        return Severity.NOTE
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the free, what it waits for, and what that costs where times are known."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from streamsan.findings.finding import Confidence, Contract, Finding, Location, Related, Severity
-from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import RelatedRole
+from streamsan.vocabulary import RelatedRole, RuleCode
 
 NOT_KNOWN = "what follows from this is not known"
 ARGUMENTS = Contract("the call takes the arguments of its declaration", "CUDA Runtime and Driver API headers")
@@ -15,20 +14,12 @@ ARGUMENTS = Contract("the call takes the arguments of its declaration", "CUDA Ru
 class MalformedCall(Rule):
     """SS602."""
 
-    number = 602
-    name = "malformed-call"
+    code = RuleCode.MALFORMED_CALL
     definition = "A call has arguments that no published version of the API accepts."
-    severities = "error"
+    severity = Severity.ERROR
     without_fix = "what the missing or wrong argument should be is the program's decision"
     without_witness = "the finding is about the text of a call: it is wrong in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
-
-    def decided_by_caller(self, fact: Fact) -> bool:
-        """Return False: the arguments are wrong whoever calls."""
-        return False
+    is_textual = True
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the reason that the reader gave."""
@@ -48,9 +39,9 @@ def not_understood(location: Location, reason: str) -> Finding:
     """Return the finding for text that a reader could not follow at all, so that no operation stands for it."""
     rule = NotUnderstood()
     return Finding(
-        code=rule.code,
+        code=rule.id,
         name=rule.name,
-        severity=Severity.NOTE,
+        severity=rule.severity,
         confidence=Confidence.PROVEN,
         message=f"not understood: {reason}",
         location=location,
@@ -62,20 +53,14 @@ def not_understood(location: Location, reason: str) -> Finding:
 class NotUnderstood(Rule):
     """SS603. Once for each distinct reason: the tool says what it cannot see, and does not repeat itself."""
 
-    number = 603
-    name = "not-understood"
+    code = RuleCode.NOT_UNDERSTOOD
     definition = "Code or a call that the tool could not follow: what depends on it was not checked."
-    severities = "note"
+    severity = Severity.NOTE
     without_fix = "nothing is known to be wrong: the code was not understood"
     without_witness = "the finding is about what could not be read"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return note."""
-        return Severity.NOTE
-
-    def decided_by_caller(self, fact: Fact) -> bool:
-        """Return False: that something was not understood is certain."""
-        return False
+    explains_failure = False
+    is_textual = True
+    is_told_once = True
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: what was not understood."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from streamsan.findings.finding import Contract, Observed, Severity
-from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, RelatedRole
+from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode
 
 FORK_CONTRACT = Contract(
     "a child that is forked after its parent initialised CUDA cannot use CUDA", "CUDA Programming Guide, Initialization"
@@ -19,16 +18,26 @@ MAIN_CONTRACT = Contract(
 class UseAfterFork(Rule):
     """SS204."""
 
-    number = 204
-    name = "use-after-fork"
+    code = RuleCode.USE_AFTER_FORK
     definition = "A forked child calls CUDA."
-    severities = "error; note if the parent had not initialised CUDA"
+    severity = Severity.ERROR
+    notes = (FactVariant.CHILD_OF_FRESH,)
+    varies = "error; note if the parent had not initialised CUDA"
     without_fix = "how the child is started is the program's decision"
     without_witness = "nobody has seen it go wrong: the parent had not initialised CUDA"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return error, or note if the parent had not initialised CUDA before the fork."""
-        return Severity.NOTE if fact.variant is FactVariant.CHILD_OF_FRESH else Severity.ERROR
+    outranks = (
+        RuleCode.USE_AFTER_FREE,
+        RuleCode.USE_RACES_FREE,
+        RuleCode.USE_BEFORE_ALLOC,
+        RuleCode.RESET_RACES_WORK,
+        RuleCode.RELIES_ON_IMPLICIT_SYNC,
+        RuleCode.DOUBLE_FREE,
+        RuleCode.INVALID_FREE,
+        RuleCode.FOREIGN_CONTEXT_FREE,
+        RuleCode.STALE_HANDLE,
+        RuleCode.ORDER_DROPPING_FREE,
+        RuleCode.BLOCKING_FREE,
+    )
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the fork, and the child's first call."""
@@ -61,16 +70,11 @@ class UseAfterFork(Rule):
 class CallOutsideMain(Rule):
     """SS207."""
 
-    number = 207
-    name = "call-outside-main"
+    code = RuleCode.CALL_OUTSIDE_MAIN
     definition = "A CUDA call in a static constructor or destructor, or in an exit handler."
-    severities = "warning"
+    severity = Severity.WARNING
     without_fix = "where the object should live is the program's decision"
     without_witness = "the order of static objects is not of the trace"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return warning."""
-        return Severity.WARNING
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the call, and when it runs."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
-from streamsan.rules.lifetime import event_between, host_wait, short
+from streamsan.rules.catalogue.lifetime import event_between, host_wait, short
+from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole, SlotFlag
+from streamsan.rules.wrong_execution import NODES as NODE_KINDS
+from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
+from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, SlotFlag
 
 STREAMS = Contract(
     "work of different streams runs in any order, or at the same time, unless an event or a wait orders it",
@@ -26,18 +29,21 @@ HOST = Contract(
     "work that was issued is complete only once the host has waited for it", "CUDA Programming Guide, Streams"
 )
 
+_EARLIER = (RelatedRole.USE, RelatedRole.OTHER)
+
 
 class UnorderedConflict(Rule):
     """SS109. An error needs both accesses to be known, and to touch the same bytes for sure."""
 
-    number = 109
-    name = "unordered-conflict"
+    code = RuleCode.UNORDERED_CONFLICT
     definition = "Two uses of the same memory, at least one of them a write, are not ordered."
-    severities = "error when both accesses and their overlap are known, else note"
+    severity = Severity.ERROR
+    comes_with_edits = True
+    varies = "error when both accesses and their overlap are known, else note"
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error where the overlap is sure, else note."""
-        return Severity.ERROR if overlap_is_sure(fact) else Severity.NOTE
+    def severity_of(self, case: Case) -> Severity:
+        """An overlap that is not sure is a note."""
+        return self.severity if overlap_is_sure(case.fact) else Severity.NOTE
 
     def weak(self, fact: Fact) -> bool:
         """Accesses that may be to different bytes are no more than possible."""
@@ -47,9 +53,25 @@ class UnorderedConflict(Rule):
         """Tell whether a caller decides. An overlap that is not sure says so in words of its own."""
         return fact.may_be_equal or fact.unseen or (fact.assumed and overlap_is_sure(fact))
 
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The later access overtakes the earlier one."""
+        later, earlier = case.operation, case.first(*_EARLIER)
+        overtakes = case.fact.variant is FactVariant.CONFLICT_OVERTAKES
+        return wrong_order(later, earlier, Harm.CONFLICT, inside=later.kind in NODE_KINDS, overtakes=overtakes)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The later access waits for the earlier one."""
+        later, earlier = case.operation, case.first(*_EARLIER)
+        if later.kind is OperationKind.GRAPH_NODE:
+            use = case.first(RelatedRole.USE, RelatedRole.CREATE, RelatedRole.OTHER)
+            return (step(Remedy.EDGE, later, use),)
+        if case.fact.variant is FactVariant.CONFLICT_OVERTAKES:
+            return (step(Remedy.KERNEL_WAIT, later),)
+        return (step(Remedy.ORDER, later, earlier),)
+
     def wording(self, case: Case) -> Wording:
         """Return what to say: both uses, and what each does to the memory."""
-        later, earlier = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
+        later, earlier = case.operation, case.first(*_EARLIER)
         memory, work, before = case.memory(), case.does(later), case.does(earlier)
         nodes = later.kind is OperationKind.GRAPH_NODE
         line = case.line(later)
@@ -75,7 +97,7 @@ class UnorderedConflict(Rule):
             fix = host_wait(case, earlier, line)
         order = "on" if overtakes else "in the order of"
         where = "" if nodes or not later.stream else f", {order} {case.stream(later)}"
-        uses = [case.used(use) for use in case.all_of(RelatedRole.USE, RelatedRole.OTHER)]
+        uses = [case.used(use) for use in case.all_of(*_EARLIER)]
         other = _access(case, later)
         return Wording(
             message=f"{work} {other} {memory} while {before} may still be {case.verb(earlier)} it{may}",
@@ -93,7 +115,7 @@ class UnorderedConflict(Rule):
 
 def overlap_is_sure(fact: Fact) -> bool:
     """Tell whether both modes are known, and both accesses surely touch a byte in common."""
-    uses = [operation for role, operation in fact.related if role in (RelatedRole.USE, RelatedRole.OTHER)]
+    uses = [operation for role, operation in fact.related if role in _EARLIER]
     return bool(uses) and all(_is_sure(operation) for operation in (fact.operation, uses[0]))
 
 

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import ClassVar
 
-from streamsan.findings.finding import Contract, Finding, Observed, Severity
+from streamsan.findings.finding import Contract, Observed
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
-from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+from streamsan.rules.fix_steps import FixStep, Remedy, step
+from streamsan.rules.rule import CostRule, Wording
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 FIFO = Contract("the operations of one stream run in the order of their calls", "CUDA Programming Guide, Streams")
 NEEDED = Contract(
     "a wait is needed only before something that depends on what is awaited", "CUDA Programming Guide, Streams"
 )
 
-NOT_REMOVED = "a wait that nothing needs yet is not removed automatically: code that is added later may need it"
 
-
-class RedundantSync(Rule):
+class RedundantSync(CostRule):
     """SS504."""
 
-    number = 504
-    name = "redundant-sync"
+    code = RuleCode.REDUNDANT_SYNC
     definition = "A wait whose order already holds, or that nothing after it needs."
-    severities = "note"
-    without_witness = "nothing goes wrong: the finding is about time"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return note."""
-        return Severity.NOTE
+    without_fix_of: ClassVar = {
+        FactVariant.NO_CONSUMER: "a wait that nothing needs yet is not removed automatically: code that is added "
+        "later may need it"
+    }
+    finds_needless = True
+    after_edits = "the wait of line {lines} is not needed any more then"
 
     def weak(self, fact: Fact) -> bool:
         """That nothing later needs a wait is only possible: later code may be changed, or not be seen."""
         return super().weak(fact) or fact.variant is FactVariant.NO_CONSUMER
 
-    def no_fix(self, fact: Fact) -> str:
-        """Return why a wait without a consumer stays: what may need it tomorrow nobody knows."""
-        return NOT_REMOVED if fact.variant is FactVariant.NO_CONSUMER else ""
-
-    def finding(self, case: Case) -> Finding:
-        """Return the finding. A wait is one finding, whatever made it redundant in this path or that one."""
-        found = super().finding(case)
-        return replace(found, basis=replace(found.basis, causes=frozenset({found.location.place})))
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The wait goes."""
+        return (step(Remedy.NO_WAIT, case.operation),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the wait, and why nothing changes without it."""

@@ -6,7 +6,7 @@ from streamsan.findings.finding import Contract, Location, Observed, Related, Se
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 LOOP_CONTRACT = Contract(
     "memory stays allocated until it is freed; a captured graph cannot be launched again with its allocations alive",
@@ -21,16 +21,12 @@ POOL_CONTRACT = Contract(
 class UnbalancedAllocation(Rule):
     """SS305. Reported where the memory is allocated: that is the call without a partner."""
 
-    number = 305
-    name = "unbalanced-allocation"
+    code = RuleCode.UNBALANCED_ALLOCATION
     definition = "A loop drops the last pointer to memory in each iteration, or a graph allocates what nothing frees."
-    severities = "warning"
+    severity = Severity.WARNING
     without_fix = "where the memory is needed for the last time is the program's decision"
     without_witness = "no order matters: the memory grows in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return warning."""
-        return Severity.WARNING
+    outranks = (RuleCode.LEAK, RuleCode.GRAPH_MEMORY_LEAK)
 
     def decided_by_caller(self, fact: Fact) -> bool:
         """Only the allocation itself matters: which stream it is ordered in changes nothing about its pointer."""
@@ -99,16 +95,12 @@ class UnbalancedAllocation(Rule):
 class Leak(Rule):
     """SS401. Reported where the memory is allocated."""
 
-    number = 401
-    name = "leak"
+    code = RuleCode.LEAK
     definition = "Memory is still allocated at a reset, at the destruction of its context or at exit."
-    severities = "note"
+    severity = Severity.NOTE
     without_fix = "where the memory is needed for the last time is the program's decision"
     without_witness = "nothing goes wrong by itself: the memory is never given back, in any execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return note."""
-        return Severity.NOTE
+    explains_failure = False
 
     def location(self, case: Case) -> Location:
         """Return the allocation's place."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from streamsan.findings.finding import Contract, Location, Observed, Related, Severity
-from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
+from streamsan.rules.catalogue.graphs import memory_of_graph
+from streamsan.rules.catalogue.lifetime import event_between, host_wait
 from streamsan.rules.errors import error_name
-from streamsan.rules.graphs import memory_of_graph
-from streamsan.rules.lifetime import event_between, host_wait
+from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 GUIDE = "CUDA Programming Guide, Graph Memory Nodes"
 OUTSIDE = Contract(
@@ -29,7 +32,6 @@ OWN_ONLY = Contract("a free node frees memory of an allocation node of the same 
 SURVIVES = Contract(
     "to destroy a graph does not free what it allocated: the program frees it, on a stream or in another graph", GUIDE
 )
-NOT_ALIVE = "whether the graph should free the memory, or be launched earlier, is the program's decision"
 
 _VERB = {"reading": "reads", "writing": "writes"}
 
@@ -37,18 +39,47 @@ _VERB = {"reading": "reads", "writing": "writes"}
 class GraphMemoryUnordered(Rule):
     """SS304. Reported at the use or free that is not ordered."""
 
-    number = 304
-    name = "graph-memory-unordered"
+    code = RuleCode.GRAPH_MEMORY_UNORDERED
     definition = "Memory that a graph allocates is used or freed without order, or while it is not allocated."
-    severities = "error"
+    severity = Severity.ERROR
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    without_fix_of: ClassVar = {
+        FactVariant.GRAPH_NOT_ALIVE: "whether the graph should free the memory, or be launched earlier, is the "
+        "program's decision"
+    }
+    outranks = (RuleCode.USE_AFTER_FREE, RuleCode.USE_RACES_FREE, RuleCode.USE_BEFORE_ALLOC)
+    outranks_for_use = (RuleCode.UNORDERED_CONFLICT,)
+    comes_with_edits = True
 
-    def no_fix(self, fact: Fact) -> str:
-        """Return why no edit is tried where the memory does not exist at all."""
-        return NOT_ALIVE if fact.variant is FactVariant.GRAPH_NOT_ALIVE else ""
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The use overtakes the launch, or what is in the graph overtakes its other nodes."""
+        last, use = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
+        free = case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
+        match case.fact.variant:
+            case FactVariant.GRAPH_USE:
+                return wrong_order(last, use, Harm.NOT_YET)
+            case FactVariant.GRAPH_FREE:
+                return wrong_order(last, use, Harm.FREED)
+            case FactVariant.GRAPH_INSIDE if free is not None:
+                return WrongExecution(free, last, Harm.FREED, inside=True)
+            case FactVariant.GRAPH_INSIDE:
+                return wrong_order(last, case.first(RelatedRole.ALLOC), Harm.NOT_YET, inside=True)
+        if last.status > 0:
+            return "the call is refused in every execution"
+        if free is not None:
+            return wrong_order(free, last, Harm.GONE, certain=True)
+        # The memory does not exist before a launch: there is nothing to go ahead.
+        return WrongExecution(last, last, Harm.NOT_YET, certain=True)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """An edge of the graph, or an order behind its launch."""
+        if case.fact.variant is not FactVariant.GRAPH_INSIDE:
+            launch = case.first(RelatedRole.CREATE, RelatedRole.USE, RelatedRole.OTHER)
+            return (step(Remedy.ORDER, case.operation, launch),)
+        free = case.first(RelatedRole.FREE)
+        if free is None:
+            return (step(Remedy.EDGE_FROM_ALLOCATION, case.operation),)
+        return (step(Remedy.EDGE, free, case.operation),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the allocation, and the use or free that nothing orders."""
@@ -158,16 +189,12 @@ class GraphMemoryUnordered(Rule):
 class GraphMemoryRestriction(Rule):
     """SS306. Reported at the call that is refused."""
 
-    number = 306
-    name = "graph-memory-restriction"
+    code = RuleCode.GRAPH_MEMORY_RESTRICTION
     definition = "A graph with memory nodes is cloned, nested or instantiated twice, or frees memory from outside."
-    severities = "error"
+    severity = Severity.ERROR
     without_fix = "what belongs in the graph, and how many executable graphs there are, is the program's decision"
     without_witness = "the call is refused in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    outranks = (RuleCode.INVALID_FREE, RuleCode.GRAPH_MEMORY_UNORDERED)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the memory node, and the call that may not be."""
@@ -235,16 +262,13 @@ def _restriction(variant: FactVariant, name: str, memory: str) -> tuple[str, str
 class GraphMemoryLeak(Rule):
     """SS402. Reported where the memory is allocated."""
 
-    number = 402
-    name = "graph-memory-leak"
+    code = RuleCode.GRAPH_MEMORY_LEAK
     definition = "Memory that a graph allocated is still in use after the graph was destroyed and memory trimmed."
-    severities = "warning"
+    severity = Severity.WARNING
     without_fix = "where the memory is needed for the last time is the program's decision"
     without_witness = "no order matters: the memory stays in every execution"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return warning."""
-        return Severity.WARNING
+    explains_failure = False
+    outranks = (RuleCode.LEAK,)
 
     def location(self, case: Case) -> Location:
         """Return the allocation's place."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from streamsan.findings.finding import Contract, Location, Observed, Related, Severity
-from streamsan.order.facts import Fact, Operation
+from streamsan.order.facts import Operation
 from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 RESET_CONTRACT = Contract(
     "the reset takes place immediately; the caller ensures that nothing uses the device any more",
@@ -19,29 +22,28 @@ DESTROY_CONTRACT = Contract(
 EXIT_CONTRACT = Contract(
     "what pending work does once the process ends is not defined", "CUDA Programming Guide, Initialization"
 )
-NOTES = (FactVariant.PENDING_FREE, FactVariant.AT_EXIT)
-
-OTHER_THREAD = "how the other thread comes to its end is the program's decision"
 
 
 class ResetRacesWork(Rule):
     """SS106."""
 
-    number = 106
-    name = "reset-races-work"
+    code = RuleCode.RESET_RACES_WORK
     definition = (
         "At a reset, a context's destruction or exit, work is pending or another thread may be using the device."
     )
-    severities = "warning; note when only a free is pending, or at process exit"
+    severity = Severity.WARNING
+    notes = (FactVariant.PENDING_FREE, FactVariant.AT_EXIT)
+    varies = "warning; note when only a free is pending, or at process exit"
     without_witness = "the trace does not say which operation the reset meets"
+    without_fix_of: ClassVar = {
+        FactVariant.OTHER_THREAD: "how the other thread comes to its end is the program's decision"
+    }
+    comes_with_edits = True
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return warning, or note when only a free is pending or the process is ending."""
-        return Severity.NOTE if fact.variant in NOTES else Severity.WARNING
-
-    def no_fix(self, fact: Fact) -> str:
-        """Return why no edit is tried where another thread is at work."""
-        return OTHER_THREAD if fact.variant is FactVariant.OTHER_THREAD else ""
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The reset waits for what is pending."""
+        pending = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.OTHER)
+        return (step(Remedy.WAIT_BEFORE_END, case.operation, pending),)
 
     def location(self, case: Case) -> Location:
         """Return the place of the reset; the exit of a process that ran has none: then that of what is pending."""

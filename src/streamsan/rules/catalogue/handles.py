@@ -6,7 +6,7 @@ from streamsan.findings.finding import Contract, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 DESTROYED = Contract(
     "a handle must not be used after it was destroyed", "CUDA Runtime API, Stream Management and Event Management"
@@ -39,16 +39,17 @@ _OTHER_TYPES = (
 class StaleHandle(Rule):
     """SS205."""
 
-    number = 205
-    name = "stale-handle"
+    code = RuleCode.STALE_HANDLE
     definition = "A stream, event, graph, pool or context is used after it was destroyed, or after a reset."
-    severities = "error"
+    severity = Severity.ERROR
     without_fix = "whether the handle should live longer, or the call come earlier, is the program's decision"
     without_witness = "the handle is gone in every execution"
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    def cause(self, fact: Fact) -> tuple[object, ...] | None:
+        """Whoever destroyed a handle too early has destroyed it for all later uses."""
+        roles = (RelatedRole.CREATE, RelatedRole.DESTROY, RelatedRole.RESET)
+        sites = tuple(operation.site for role, operation in fact.related if role in roles)
+        return (fact.variant, *sites) if any(sites) else None
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: where the handle died, and who uses it still."""

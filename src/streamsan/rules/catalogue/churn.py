@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Location, Observed, Severity
-from streamsan.order.facts import Fact
+from streamsan.findings.finding import Contract, Location, Observed
 from streamsan.rules.case import Case
-from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import MemoryKind, RelatedRole
+from streamsan.rules.rule import CostRule, Wording
+from streamsan.vocabulary import MemoryKind, RelatedRole, RuleCode
 
 PLAIN = Contract(
     "cudaMalloc and cudaFree may synchronize implicitly; stream-ordered allocation need not",
@@ -22,19 +21,12 @@ PINNED = Contract(
 )
 
 
-class AllocationChurn(Rule):
+class AllocationChurn(CostRule):
     """SS502. Reported at the allocation."""
 
-    number = 502
-    name = "allocation-churn"
+    code = RuleCode.ALLOCATION_CHURN
     definition = "A hot loop allocates and frees the same memory again and again."
-    severities = "note"
     without_fix = "how long the memory is kept is the program's decision"
-    without_witness = "nothing goes wrong: the finding is about time"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return note."""
-        return Severity.NOTE
 
     def location(self, case: Case) -> Location:
         """Return the allocation's place."""

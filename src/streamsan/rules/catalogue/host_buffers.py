@@ -5,9 +5,11 @@ from __future__ import annotations
 from streamsan.findings.finding import Contract, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
-from streamsan.rules.lifetime import host_wait, short
+from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
+from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+from streamsan.rules.wrong_execution import WrongExecution
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 COPY_CONTRACT = Contract(
     "an asynchronous copy may still access host memory after the call returned",
@@ -32,20 +34,27 @@ _EVENT = {
 class HostBufferInFlight(Rule):
     """SS108."""
 
-    number = 108
-    name = "host-buffer-in-flight"
+    code = RuleCode.HOST_BUFFER_IN_FLIGHT
     definition = "Host memory is freed, left, overwritten or read while an asynchronous copy or host function uses it."
-    severities = "error; possible for pageable memory"
-
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    severity = Severity.ERROR
+    severity = Severity.ERROR
+    outranks = (RuleCode.RELIES_ON_IMPLICIT_SYNC,)
+    comes_with_edits = True
+    varies = "error; possible for pageable memory"
 
     def weak(self, fact: Fact) -> bool:
         """Pageable copies "might be" synchronous, so they are only possible; a host function never is."""
         pageable = fact.allocation is not None and fact.allocation.kind in PAGEABLE
         functions = any(o.kind is OperationKind.HOST_FUNCTION for _, o in fact.related)
         return super().weak(fact) or (pageable and not functions)
+
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The host goes on before the work is complete."""
+        return release_first(case)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The host waits for the work."""
+        return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the work in flight, and what the host does meanwhile."""

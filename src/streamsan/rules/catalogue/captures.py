@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from streamsan.findings.finding import Contract, Observed, Severity
-from streamsan.order.facts import Fact
 from streamsan.platforms import CUDA
 from streamsan.rules.case import Case
-from streamsan.rules.errors import error_name
+from streamsan.rules.errors import NO_SUCH_HANDLE, error_name, is_capture_error
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 WAIT = Contract(
     "what is captured has not run: to wait for it, or to query it, is invalid and ends the capture",
@@ -32,16 +31,16 @@ STRUCTURE = Contract(
 class IllegalDuringCapture(Rule):
     """SS302."""
 
-    number = 302
-    name = "illegal-during-capture"
+    code = RuleCode.ILLEGAL_DURING_CAPTURE
     definition = "A call that a capture forbids: a wait for captured work, an unsafe call, a stream that is not joined."
-    severities = "error"
+    severity = Severity.ERROR
     without_fix = "what belongs in the capture is the program's decision"
     without_witness = "the call is refused in every execution"
+    outranks = (RuleCode.GRAPH_MEMORY_RESTRICTION,)
 
-    def severity(self, fact: Fact) -> Severity:
-        """Return error."""
-        return Severity.ERROR
+    def breaks(self, status: int) -> bool:
+        """After a capture broke, calls return its own errors, or there is no graph that they could be given."""
+        return is_capture_error(status) or status in NO_SUCH_HANDLE
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the capture, and the call that breaks it."""

@@ -1,0 +1,29 @@
+"""All rules. Each module of this folder holds one, or a family: a new rule is a new module, and nothing lists it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from streamsan.order.facts import Fact
+from streamsan.rules.rule import Rule
+
+
+def _rules_of(module: str) -> list[Rule]:
+    found = vars(import_module(f"{__name__}.{module}")).values()
+    return [each() for each in found if isinstance(each, type) and issubclass(each, Rule) and "code" in vars(each)]
+
+
+RULES: dict[str, Rule] = {
+    rule.id: rule
+    for rule in sorted(
+        (rule for module in iter_modules(__path__) for rule in _rules_of(module.name)), key=lambda rule: rule.code
+    )
+}
+"""Every rule by its id ("SS102"), in the order of the codes."""
+_BY_CODE = {rule.code: rule for rule in RULES.values()}
+
+
+def rule_of(fact: Fact) -> Rule:
+    """Return the rule that a fact speaks of."""
+    return _BY_CODE[fact.code]
