@@ -1,0 +1,163 @@
+"""Names in the code: rules by name, modules told apart, no second list of what a module has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from house.modules import ROOT, modules
+
+CODES = {int(path.stem[2:]) for path in (ROOT / "docs" / "rules").glob("SS*.md")}
+
+BARE_RULES = set()
+"""files that still have bare rule numbers"""
+
+EXPORT_LISTS = {
+    "streamsan/cuda_source/__init__.py",
+    "streamsan/cuda_source/interpreter/calls.py",
+    "streamsan/cuda_source/interpreter/device.py",
+    "streamsan/cuda_source/interpreter/expressions.py",
+    "streamsan/cuda_source/interpreter/failures.py",
+    "streamsan/cuda_source/interpreter/functions.py",
+    "streamsan/cuda_source/interpreter/library/algorithms.py",
+    "streamsan/cuda_source/interpreter/library/braced.py",
+    "streamsan/cuda_source/interpreter/library/device_libraries.py",
+    "streamsan/cuda_source/interpreter/library/memory.py",
+    "streamsan/cuda_source/interpreter/library/text_streams.py",
+    "streamsan/cuda_source/interpreter/library/thrust_vectors.py",
+    "streamsan/cuda_source/interpreter/loops.py",
+    "streamsan/cuda_source/interpreter/operators.py",
+    "streamsan/cuda_source/interpreter/relevance.py",
+    "streamsan/cuda_source/interpreter/statements.py",
+    "streamsan/edits/cpp/edits.py",
+    "streamsan/effects/__init__.py",
+    "streamsan/model/queries/__init__.py",
+    "streamsan/platforms/__init__.py",
+    "streamsan/replay/__init__.py",
+    "streamsan/sim/shim/cuda/bindings/utils.py",
+    "streamsan/trace/__init__.py",
+}
+"""files that still have an `__all__`"""
+
+HOMONYMS = {
+    "calls.py": 5,
+    "captures.py": 2,
+    "check.py": 2,
+    "checks.py": 2,
+    "classes.py": 2,
+    "comparison.py": 2,
+    "contexts.py": 2,
+    "device.py": 2,
+    "driver.py": 2,
+    "edits.py": 2,
+    "errors.py": 3,
+    "events.py": 2,
+    "facts.py": 2,
+    "failures.py": 2,
+    "family.py": 2,
+    "fixes.py": 2,
+    "functions.py": 2,
+    "graphs.py": 2,
+    "handles.py": 3,
+    "host_buffers.py": 2,
+    "host_functions.py": 2,
+    "inputs.py": 2,
+    "kernels.py": 4,
+    "launches.py": 2,
+    "layout.py": 3,
+    "lines.py": 2,
+    "machine.py": 3,
+    "memory.py": 4,
+    "modules.py": 2,
+    "moves.py": 2,
+    "names.py": 2,
+    "nodes.py": 3,
+    "nvrtc.py": 3,
+    "operands.py": 2,
+    "operators.py": 2,
+    "pages.py": 2,
+    "peers.py": 2,
+    "places.py": 4,
+    "pointers.py": 3,
+    "process.py": 2,
+    "processes.py": 2,
+    "program.py": 4,
+    "python_bindings.py": 2,
+    "ranges.py": 2,
+    "recycling.py": 2,
+    "removal.py": 2,
+    "rule.py": 2,
+    "runner.py": 2,
+    "runtime.py": 2,
+    "source.py": 3,
+    "spots.py": 2,
+    "state.py": 2,
+    "statements.py": 2,
+    "statuses.py": 2,
+    "steps.py": 2,
+    "streams.py": 2,
+    "structures.py": 2,
+    "symbols.py": 2,
+    "text.py": 3,
+    "threads.py": 2,
+    "types.py": 2,
+    "values.py": 2,
+    "waits.py": 2,
+    "wide_waits.py": 2,
+}
+"""file names that several rooms still have, and how many"""
+
+
+def test_rules_have_names_where_rules_are_decided() -> None:
+    python = [path for place in ("evidence", "analysis/worlds.py", "rules/precedence.py") for path in _python(place)]
+    found = {str(path.relative_to(ROOT)) for path in python if _has_rule_number(path)}
+    native = [path for path in (ROOT / "native" / "order").rglob("*.[ch]pp") if "generated" not in path.parts]
+    found |= {str(path.relative_to(ROOT)) for path in native if _has_native_rule_number(path.read_text())}
+    assert sorted(found) == sorted(BARE_RULES)
+
+
+def _python(place: str) -> list[Path]:
+    path = ROOT / "src" / "streamsan" / place
+    return [path] if path.suffix else sorted(path.rglob("*.py"))
+
+
+def _has_rule_number(path: Path) -> bool:
+    for constant in _constants(ast.parse(path.read_text())):
+        if (
+            constant.value in CODES
+            if isinstance(constant.value, int)
+            else re.fullmatch(r"SS\d{3}", str(constant.value))
+        ):
+            return True
+    return False
+
+
+def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+
+
+def _has_native_rule_number(text: str) -> bool:
+    """Whether a number that is a rule's stands in the code; statuses of the driver have the same numbers."""
+    lines = re.sub(r"//.*|/\*.*?\*/|\"[^\"\n]*\"", "", text).splitlines()
+    numbers = (int(number) for line in lines if "status" not in line for number in re.findall(r"\b\d{3}\b", line))
+    return not CODES.isdisjoint(numbers)
+
+
+def test_no_lists_of_exports() -> None:
+    found = {
+        str(module.path.relative_to(ROOT / "src")) for module in modules().values() if _has_export_list(module.tree)
+    }
+    assert sorted(found) == sorted(EXPORT_LISTS)
+
+
+def _has_export_list(tree: ast.Module) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
+
+
+def test_a_file_name_says_which_module_it_is() -> None:
+    names = Counter(module.path.name for module in modules().values())
+    del names["__init__.py"], names["__main__.py"]
+    assert {name: count for name, count in names.items() if count > 1} == HOMONYMS
