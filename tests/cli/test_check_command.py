@@ -233,7 +233,7 @@ def test_permission_denied(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> None
         raise PermissionError(errno.EACCES, "Permission denied", path)
 
     # Root may read everything, so the file's mode alone would not do.
-    monkeypatch.setattr("streamsan.analysis.inputs.open", denied, raising=False)
+    monkeypatch.setattr("streamsan.analysis.source_files.open", denied, raising=False)
     status, _, err = run(capsys, "check", "race.cu")
     assert (status, err) == (2, "streamsan: race.cu: permission denied\n")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamsan.analysis.inputs import check_trace
+from streamsan.analysis.traces import check_trace
 from streamsan.trace import family
 from streamsan.trace.layout import SLOT
 from streamsan.trace.store import MemorySlots

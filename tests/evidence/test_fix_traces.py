@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamsan.analysis.inputs import check_trace
+from streamsan.analysis.traces import check_trace
 from streamsan.evidence.fix import fix
 from streamsan.evidence.fix.candidates import candidates
 from streamsan.evidence.fix.change_steps import FreeBehindUses

@@ -9,7 +9,7 @@ import pytest
 
 from expectations import check_file
 from streamsan import cuda_source
-from streamsan.analysis.inputs import analyse_trace
+from streamsan.analysis.traces import analyse_trace
 from streamsan.cli import main
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding

@@ -10,7 +10,8 @@ import pytest
 from trace_writer_driver import NATIVE, run
 from trace_writer_driver import build as link
 
-from streamsan.analysis.inputs import Checked, analyse_trace
+from streamsan.analysis.checked import Checked
+from streamsan.analysis.traces import analyse_trace
 from streamsan.findings.finding import Severity
 from streamsan.trace import Trace
 from streamsan.trace.reader import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recorded_work import DEVICE, HOST, MEGABYTE, ONE, READY, TWO, A, B, Scenarios, scenarios
 
-from streamsan.analysis.inputs import analyse_trace
+from streamsan.analysis.traces import analyse_trace
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag, WaitClass
 
 CONDITIONAL, STRIDED = int(SlotFlag.CONDITIONAL), int(SlotFlag.STRIDED)

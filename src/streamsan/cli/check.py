@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from streamsan.analysis.inputs import SourceOptions
+from streamsan.analysis.source_files import SourceOptions
 from streamsan.cli import fixing
 from streamsan.cli.checking import check_all
 from streamsan.cli.inputs import expand

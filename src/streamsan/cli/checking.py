@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from streamsan.analysis.inputs import TRACE_SUFFIX, Checked, SourceOptions, analyse_path
+from streamsan.analysis.checked import Checked
+from streamsan.analysis.inputs import analyse_path
+from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.cli.defects import problem_of
 from streamsan.cli.inputs import Input
 from streamsan.cli.progress import progress

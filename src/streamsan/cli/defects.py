@@ -6,7 +6,7 @@ import os
 import traceback
 from pathlib import Path
 
-from streamsan.analysis.inputs import UnreadableError, reason_of
+from streamsan.analysis.checked import UnreadableError, reason_of
 from streamsan.report import Problem
 
 

@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamsan.analysis.inputs import (
-    SOURCE_SUFFIXES,
-    TRACE_SUFFIX,
-    Checked,
-    SourceOptions,
-    UnreadableError,
-    unproven_source,
-)
+from streamsan.analysis.checked import Checked, UnreadableError
+from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, unproven_source
+from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.cli.defects import problem_of
 from streamsan.cli.inputs import Input
 from streamsan.cli.patches import unified_diff

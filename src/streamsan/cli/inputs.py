@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamsan.analysis.inputs import HEADER_SUFFIXES, SOURCE_SUFFIXES, TRACE_SUFFIX, reason_of
+from streamsan.analysis.checked import reason_of
+from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES
+from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.report import Problem
 from streamsan.trace import family
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
-from streamsan.analysis.inputs import reason_of
+from streamsan.analysis.checked import reason_of
 from streamsan.report.excerpt import printable
 
 NOT_FOUND = 127

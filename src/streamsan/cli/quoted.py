@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from streamsan.analysis.inputs import SOURCE_SUFFIXES
+from streamsan.analysis.source_files import SOURCE_SUFFIXES
 from streamsan.findings.finding import Finding
 
 QUOTED_SUFFIXES = SOURCE_SUFFIXES | {".py"}

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from streamsan.analysis.inputs import Checked, merge_inputs, reason_of
+from streamsan.analysis.checked import Checked, merge_inputs, reason_of
 from streamsan.cli.quoted import quoted_sources
 from streamsan.cli.selection import Selection
 from streamsan.findings import suppression_file

@@ -8,7 +8,8 @@ from functools import partial
 
 import click
 
-from streamsan.analysis.inputs import Checked, UnreadableError, analyse_trace
+from streamsan.analysis.checked import Checked, UnreadableError
+from streamsan.analysis.traces import analyse_trace
 from streamsan.cli.program import end_as, find_program, require_place, run_program, say_not_started
 from streamsan.cli.progress import Step, progress
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems

@@ -9,13 +9,9 @@ from pathlib import Path
 
 import click
 
-from streamsan.analysis.inputs import (
-    SOURCE_SUFFIXES,
-    TRACE_SUFFIX,
-    Checked,
-    SourceOptions,
-    reason_of,
-)
+from streamsan.analysis.checked import Checked, reason_of
+from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions
+from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.cli.checking import check_all
 from streamsan.cli.inputs import expand
 from streamsan.cli.program import end_as, require_place

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from streamsan.analysis.inputs import Checked, UnreadableError, executed_places
+from streamsan.analysis.checked import Checked, UnreadableError
+from streamsan.analysis.source_files import executed_places
 from streamsan.cli.defects import problem_of
 from streamsan.cli.fixing import NO_EDIT, Edited, Tell
 from streamsan.cli.progress import progress

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from streamsan.analysis.inputs import Checked, UnreadableError, check_trace, unproven_trace
+from streamsan.analysis.checked import Checked, UnreadableError
+from streamsan.analysis.traces import check_trace, unproven_trace
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems
 from streamsan.report import Problem
 from streamsan.trace import Trace, TraceError

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamsan.analysis.inputs import Checked, UnreadableError, unproven_trace
+from streamsan.analysis.checked import Checked, UnreadableError
+from streamsan.analysis.traces import unproven_trace
 from streamsan.cli.program import run_program
 from streamsan.sim import overlay
 from streamsan.sim.family import collect

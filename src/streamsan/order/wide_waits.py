@@ -21,6 +21,7 @@ from streamsan.order.consumers import (
     numbered,
     operation_of,
     redundant_places,
+    unconsumed_waits,
     visible_slots,
     waits_by_place,
 )
@@ -54,6 +55,15 @@ class _Instance:
 
     row: int
     needed: tuple[int, ...]
+
+
+def facts_on_waits(trace: SourceTrace, analysis: Analysis, wide: bool = True) -> list[Fact]:
+    """Return the facts on waits that nothing needs (SS504) and, with `wide`, that cover too much (SS503).
+
+    `analysis` is the engine's analysis of the same trace. Nothing for traces that are not of source.
+    """
+    unconsumed = unconsumed_waits(trace, analysis)
+    return [*unconsumed, *(wide_waits(trace, analysis, unconsumed) if wide else [])]
 
 
 def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fact] = ()) -> list[Fact]:

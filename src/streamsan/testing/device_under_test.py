@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streamsan.analysis.inputs import Checked, check_trace
+from streamsan.analysis.checked import Checked
+from streamsan.analysis.traces import check_trace
 from streamsan.findings.finding import Finding, Severity
 from streamsan.report import Report, text
 from streamsan.sim.session import Session

@@ -10,7 +10,7 @@ from streamsan.findings.finding import Finding, Place, same_finding
 from streamsan.order import engine
 from streamsan.order.engine import Requirement
 from streamsan.order.facts import Fact, Operation
-from streamsan.order.source_waits import facts_on_waits
+from streamsan.order.wide_waits import facts_on_waits
 from streamsan.rules.case import Names
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.pipeline import finding_of, findings_of

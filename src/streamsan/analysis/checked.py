@@ -1,0 +1,51 @@
+"""What comes of checking one input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from streamsan.findings.finding import Finding
+
+
+class UnreadableError(Exception):
+    """An input cannot be checked. `str()` is one line with the reason, without the file's name."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
+        self.reason = reason
+
+
+def reason_of(error: OSError) -> str:
+    """Return the reason of an operating system's error, without the file's name."""
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of one input."""
+
+    path: str
+    findings: tuple[Finding, ...]
+    operations: int
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """texts that findings may quote from: the source and what it includes"""
+    problems: tuple[str, ...] = ()
+    """what limits the result, one line each"""
+    remarks: tuple[str, ...] = ()
+    """what inputs of this sort never show, one line each"""
+
+
+def merge_inputs(results: Sequence[Checked]) -> list[Finding]:
+    """Return the findings of several inputs, each once: two sources may include the same header."""
+    seen: set[tuple[str, str, int, int, str]] = set()
+    merged: list[Finding] = []
+    for finding in sorted((f for result in results for f in result.findings), key=lambda f: (f.order, f.strength)):
+        location = finding.location
+        key = (finding.code, location.file, location.line, location.column, finding.message)
+        if key not in seen:
+            seen.add(key)
+            merged.append(finding)
+    return merged

@@ -1,0 +1,90 @@
+"""A trace and its findings: one from a file, or one at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from streamsan.analysis.checked import Checked, UnreadableError, reason_of
+from streamsan.analysis.worlds import once_per_reason
+from streamsan.evidence import prove
+from streamsan.findings.finding import Finding
+from streamsan.order import engine
+from streamsan.order.recordings import recording_limits, recording_remarks
+from streamsan.rules.pipeline import findings_of
+from streamsan.trace import Trace, TraceError, family
+from streamsan.trace.store import Slots, SlotStore, owners
+
+TRACE_SUFFIX = ".sst"
+
+Progress = Callable[[int, int], None]
+"""called with the operations analysed so far and their total"""
+
+
+def analyse_trace(path: str, progress: Progress | None = None, name: str = "") -> Checked:
+    """Check one trace file, with the other files of its run; reports call it `name`. Raises UnreadableError.
+
+    One that was cut off is checked as far as it goes, and says so.
+    """
+    try:
+        if os.path.getsize(path) == 0:
+            raise UnreadableError(path, "empty file, not a trace")
+        trace = family.read(path)
+        if progress is not None:
+            trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
+        trace.path = name or path
+        return check_trace(trace, name or path)
+    except TraceError as error:
+        raise UnreadableError(path, error.reason) from error
+    except OSError as error:
+        raise UnreadableError(path, reason_of(error)) from error
+
+
+def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None) -> Checked:
+    """Check a trace that is at hand; `sources` are texts that its findings may quote from. Raises TraceError."""
+    checked, found = _checked_trace(trace, path, sources)
+    return replace(checked, findings=tuple(prove(checked.findings, {trace: found})))
+
+
+def unproven_trace(trace: Trace, path: str) -> Checked:
+    """Check a trace that is at hand, without witnesses and fixes. Raises TraceError."""
+    return _checked_trace(trace, path, None)[0]
+
+
+def _checked_trace(trace: Trace, path: str, sources: Mapping[str, str] | None) -> tuple[Checked, tuple[Finding, ...]]:
+    """Check a trace, and return beside its findings all of them, also those that say the same."""
+    analysis = engine.analyse(trace)
+    found = tuple(findings_of(trace, analysis.facts))
+    problems = list(trace.problems)
+    if analysis.problems:
+        problems.append(f"{analysis.problems} operations cannot be what they say, and were left out")
+    if not trace.complete and not any("partial result" in problem for problem in problems):
+        problems.append("partial result: the trace was cut off, and only what it holds was checked")
+    problems += recording_limits(trace, analysis)
+    remarks = tuple(recording_remarks(trace, analysis))
+    findings = tuple(once_per_reason(found))
+    return Checked(path, findings, analysis.operations, sources or {}, tuple(problems), remarks), found
+
+
+class _WatchedSlots:
+    """Slots that tell how many of them were read."""
+
+    def __init__(self, slots: SlotStore, total: int, progress: Progress) -> None:
+        self._slots = slots
+        self._total = total
+        self._progress = progress
+
+    def chunks(self, size: int, first: int) -> Iterator[Slots]:
+        """Yield the slots, and tell after each chunk."""
+        done = 0
+        for chunk in self._slots.chunks(size, first):
+            yield chunk
+            done += int(np.count_nonzero(owners(chunk)))
+            self._progress(done, self._total)
+
+    def count(self) -> int:
+        """Return the number of operations."""
+        return self._slots.count()
