@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import ClassInfo, Program, last_name
 from streamsan.cuda_source.interpreter.relevance import Relevance, walk
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import Cell, Operand, StructObject
-from streamsan.cuda_syntax.tree import Call, Function, Member, Name, New, Span, Type, Unit, Variable
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
+from streamsan.cuda_syntax.tree import Call, Function, Member, Name, New, Span, Type, Variable
 
 
 @dataclass(slots=True)
@@ -49,7 +46,7 @@ class Entry:
             if type.array:
                 type = type.element().pointer_to()
             cell = Cell(None, type.plain(), parameter.name, span=function.span)
-            cell.value = machine.unknown_of(type.plain(), parameter.name, origin)  # type: ignore[arg-type]
+            cell.value = machine.objects.unknown(type.plain(), parameter.name, origin)  # type: ignore[arg-type]
             machine.objects.adopt(cell)
             operands.append(Operand(cell=cell, moved=not type.reference))
         this: Cell | None = None
@@ -62,27 +59,25 @@ class Entry:
         frame.cls = None
         if function.destructor and this is not None and isinstance(this.value, StructObject):
             this.value.constructed = True
-            machine.functions.destruct(this.value, function.span)
+            machine.constructors.destruct(this.value, function.span)
             return
         frame.bindings = {}
         machine.functions.invoke(function, operands, function.span, this=this, cls=self.cls, entry=True)
 
 
-def entries_of(program: Program, unit: Unit) -> list[Entry]:
+def entries_of(program: Program, relevance: Relevance) -> list[Entry]:
     """Return the entries of a unit."""
     mains = [f for f in program.functions.get("main", []) if f.body is not None]
     if mains:
         return [Entry("main", mains[0], is_main=True)]
     if program.fragment is not None and program.fragment.body is not None:
         return [Entry("", program.fragment, is_fragment=True)]
-    relevance = Relevance(program)
-    program.relevance = relevance
     candidates = _candidates(program, relevance)
     called = _called_names(program)
     entries = [entry for entry in candidates if last_name(entry.name) not in called or entry.function.destructor]
     entries = entries or candidates
     # What a header defines is walked where it is called; on its own it is checked when the header itself is.
-    own = [entry for entry in entries if entry.span.file == unit.file]
+    own = [entry for entry in entries if entry.span.file == program.unit.file]
     return own or entries
 
 

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.unread import address_of, never_read, only_in
 from streamsan.cuda_source.interpreter.values import Status, Value
 from streamsan.cuda_syntax.tree import Assign, Call, ExpressionStatement, Name, Statement, Variable
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.effects import Effect
+from streamsan.effects import Api, Effect
 from streamsan.model.statuses import GRAPH_EXEC_UPDATE_FAILURE
 from streamsan.vocabulary import CallClass, OperationKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.device import Device
-    from streamsan.effects import Api
 
 ASKS = "cudaPeekAtLastError"
 """Stands in the trace for a look at a status."""
@@ -52,15 +48,15 @@ class Failure:
 class Failures:
     """The failures of one path that nobody is known to have looked at."""
 
-    def __init__(self, device: Device) -> None:
-        self._device = device
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self._latest: Failure | None = None
         """while nobody knows whether the program looks at it"""
         self._unread: list[Failure] = []
 
     def made(self, status: Status, site: int, api: Api, node: Call) -> None:
         """A call has failed."""
-        self._latest = Failure(status, site, api, node, self._device.thread.conditional)
+        self._latest = Failure(status, site, api, node, self.machine.device.thread.conditional)
 
     def discarded(self, value: Value) -> None:
         """A statement ends, and nothing takes the value of its expression."""
@@ -81,7 +77,7 @@ class Failures:
             name, value = assigned.target.name, assigned.value
         else:
             return
-        machine = self._device.machine
+        machine = self.machine
         if value is failure.node and never_read(machine.frame.declaration, statement, name, machine.program.macros):
             self._drop(failure)
 
@@ -95,7 +91,7 @@ class Failures:
 
     def _result_unread(self, failure: Failure) -> bool:
         """An update of an executable graph also says by its other results whether it failed."""
-        machine = self._device.machine
+        machine = self.machine
         function = machine.frame.declaration
         if function is None or function.body is None:
             return False
@@ -118,7 +114,7 @@ class Failures:
             site = self._latest.site
             self._latest = None
             self._unread.clear()
-            self._device.model.core.emit(OperationKind.CALL, self._device.thread, site, ASKS)
+            self.machine.device.model.core.emit(OperationKind.CALL, self.machine.device.thread, site, ASKS)
 
     def calls(self, api: Api) -> None:
         """The program makes a call: it asks for errors, or goes on to work that builds on the earlier calls."""
@@ -133,11 +129,11 @@ class Failures:
     def say_unread(self) -> None:
         """Say which failures nobody has looked at."""
         unread, self._unread = self._unread, []
-        thread = self._device.thread
+        thread = self.machine.device.thread
         conditional = thread.conditional
         for failure in unread:
             thread.conditional = conditional or failure.conditional
-            self._device.model.core.emit(
+            self.machine.device.model.core.emit(
                 OperationKind.CALL,
                 thread,
                 failure.site,

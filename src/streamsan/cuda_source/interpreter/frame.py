@@ -1,46 +1,12 @@
-"""Scopes, frames, and how control leaves a statement."""
+"""Frames, and how control leaves a statement."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.values import Cell, Value
-from streamsan.cuda_syntax.tree import Expression, Function, Span
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.program import ClassInfo
-
-
-class MacroArgument:
-    """An argument of a function-like macro: a tree, and the scope in which it means something."""
-
-    __slots__ = ("expression", "scope")
-
-    def __init__(self, expression: list[Expression], scope: Scope) -> None:
-        self.expression = expression
-        """One tree; several for `__VA_ARGS__`."""
-        self.scope = scope
-
-
-class Scope:
-    """The names of one block. `owned` are the cells whose lifetime ends with it, in order of declaration."""
-
-    __slots__ = ("names", "owned", "parent")
-
-    def __init__(self, parent: Scope | None = None) -> None:
-        self.parent = parent
-        self.names: dict[str, Cell | MacroArgument] = {}
-        self.owned: list[Cell] = []
-
-    def find(self, name: str) -> Cell | MacroArgument | None:
-        """Look a name up, from the innermost scope outwards."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.names.get(name)
-            if found is not None:
-                return found
-            scope = scope.parent
-        return None
+from streamsan.cuda_source.interpreter.program import ClassInfo
+from streamsan.cuda_source.interpreter.values import Cell, Scope, Value
+from streamsan.cuda_syntax.tree import Function, Span
 
 
 class Frame:

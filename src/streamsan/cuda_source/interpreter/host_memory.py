@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import (
     HOST_READABLE,
@@ -23,17 +24,12 @@ from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Pointer, Symbol
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind
 
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.device import Device
-
-Storage = Cell | ArrayObject
-
 
 class HostMemory:
     """The host memory of one path that the model knows."""
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self.any = False
         """Some host memory is known to the model, so accesses matter."""
         self._contents: dict[tuple[int, CType | None], ArrayObject] = {}
@@ -45,6 +41,7 @@ class HostMemory:
 
     def contents(self, pointer: DevicePointer) -> tuple[ArrayObject, Any]:
         """Return the elements behind a pointer that the API gave out, and the pointer's index among them."""
+        self.machine.made_names.used(pointer)
         element = pointer.element if pointer.element is not None else CHAR
         held = pointer.pointer
         key = (held.generation, element)
@@ -53,10 +50,10 @@ class HostMemory:
             array = ArrayObject(element, None, MemoryKind.PINNED)
             array.origin = "opaque"
             base = Pointer(held.base, held.base, held.generation)
-            array.host = HostBlock(base, self.device.kind_of(base), from_api=True)
+            array.host = HostBlock(base, self.machine.device.kind_of(base), from_api=True)
             self._contents[key] = array
             self.any = True
-        size = self.device.machine.objects.size_of(element) or 1
+        size = self.machine.objects.size_of(element) or 1
         index = (held.address - held.base) // size if held.exact else None
         return array, index
 
@@ -81,7 +78,7 @@ class HostMemory:
         """Return the address of an element of memory that the API gave out."""
         assert array.host is not None
         base = array.host.pointer
-        size = self.device.machine.objects.size_of(array.element) if array.element is not None else 1
+        size = self.machine.objects.size_of(array.element) if array.element is not None else 1
         if isinstance(key, int) and size is not None:
             return DevicePointer(replace(base, address=base.address + key * size), array.element)
         return DevicePointer(replace(base, exact=False), array.element)
@@ -104,16 +101,14 @@ class HostMemory:
                 return self._at(block.pointer, offset)
             if isinstance(cell.owner, ArrayObject):
                 return self._element_pointer(cell.owner, cell.key, span)
-            return self._register(
-                cell, self.device.machine.objects.size_of(cell.type), cell.kind, cell.name, cell.span, span
-            )
+            return self._register(cell, self.machine.objects.size_of(cell.type), cell.kind, cell.name, cell.span, span)
         return None
 
     def _element_pointer(self, array: ArrayObject, index: Any, span: Span) -> Pointer | None:
-        objects = self.device.machine.objects
+        objects = self.machine.objects
         offset: Any = 0
         size = objects.size_of(array.element) if array.element is not None else 1
-        known = self.device.machine.known(index)
+        known = self.machine.known(index)
         offset = known * size if isinstance(known, int) and size is not None else None
         while array.host is None and array.cell is not None and isinstance(array.cell.owner, ArrayObject):
             key = array.cell.key
@@ -121,7 +116,7 @@ class HostMemory:
             size = objects.size_of(array.element) if array.element is not None else None
             offset = offset + key * size if offset is not None and isinstance(key, int) and size is not None else None
         if array.symbol is not None and array.cell is None and array.host is None and array.kind == MemoryKind.UNKNOWN:
-            return self.device.symbol_pointer(array.symbol, offset, span)
+            return self.machine.device.symbol_pointer(array.symbol, offset, span)
         if array.host is None:
             self._register(array, objects.bytes_of(array), array.kind, array.label, array.span, span)
         assert array.host is not None
@@ -133,9 +128,9 @@ class HostMemory:
         return replace(base, exact=False)
 
     def _register(
-        self, storage: Storage, size: Value, kind: MemoryKind, label: str, made: Span | None, span: Span
+        self, storage: Cell | ArrayObject, size: Value, kind: MemoryKind, label: str, made: Span | None, span: Span
     ) -> Pointer:
-        device = self.device
+        device = self.machine.device
         site = device.site(made or span, label)
         bytes_ = size if isinstance(size, int) else None
         pointer = device.model.host_allocate(device.thread, bytes_, kind, site)
@@ -143,13 +138,13 @@ class HostMemory:
         self.any = True
         return pointer
 
-    def end(self, storage: Storage, span: Span) -> None:
+    def end(self, storage: Cell | ArrayObject, span: Span) -> None:
         """The memory of a local, a heap block or a container ends."""
         block = storage.host
         if block is None or block.from_api or block.kind in (MemoryKind.DEVICE_SYMBOL, MemoryKind.HOST_STATIC):
             return
         storage.host = None
-        device = self.device
+        device = self.machine.device
         family = FreeClass.HOST_HEAP if block.kind == MemoryKind.HOST_HEAP else FreeClass.HOST_SCOPE
         device.model.host_free(device.thread, block.pointer, family, device.site(span))
 
@@ -157,7 +152,7 @@ class HostMemory:
 
     def _locate(self, cell: Cell) -> tuple[HostBlock, Any] | None:
         """Return the known block that a cell lies in, and the offset there, None if that is not known."""
-        objects = self.device.machine.objects
+        objects = self.machine.objects
         offset: Any = 0
         current: Cell | None = cell
         for _ in range(64):
@@ -168,7 +163,7 @@ class HostMemory:
             owner = current.owner
             if isinstance(owner, ArrayObject):
                 size = objects.size_of(owner.element) if owner.element is not None else 1
-                known = self.device.machine.known(current.key)
+                known = self.machine.known(current.key)
                 offset = (
                     offset + known * size
                     if offset is not None and isinstance(known, int) and size is not None
@@ -177,7 +172,7 @@ class HostMemory:
                 if owner.host is not None:
                     return owner.host, offset
                 if owner.symbol is not None and owner.cell is None:
-                    found = self.device.symbol_block(owner.symbol)
+                    found = self.machine.device.symbol_block(owner.symbol)
                     return (HostBlock(found, MemoryKind.UNKNOWN, True), offset) if found is not None else None
                 current = owner.cell
             elif isinstance(owner, StructObject):
@@ -198,12 +193,12 @@ class HostMemory:
         block, offset = found
         if block.kind not in HOST_READABLE:
             return
-        size = self.device.machine.objects.size_of(cell.type)
+        size = self.machine.objects.size_of(cell.type)
         self.access_block(block.pointer, offset, size, mode, span)
 
     def access_block(self, base: Pointer, offset: Any, size: Value, mode: AccessMode, span: Span) -> None:
         """Host code touches a range of a block; the same access again, with nothing in between, is left out."""
-        device = self.device
+        device = self.machine.device
         pointer = self._at(base, offset)
         if device.operations != self._recent_operation:
             self._recent.clear()
@@ -218,13 +213,13 @@ class HostMemory:
     def access_value(self, value: Value, size: Value, mode: AccessMode, span: Span) -> None:
         """Host code (memcpy, memset, a summarised loop) touches the memory behind a pointer, if CUDA has seen it."""
         if isinstance(value, DevicePointer):
-            if self.device.kind_of(value.pointer) in HOST_READABLE:
+            if self.machine.device.kind_of(value.pointer) in HOST_READABLE:
                 offset = value.pointer.address - value.pointer.base if value.pointer.exact else None
                 self.access_block(replace(value.pointer, address=value.pointer.base), offset, size, mode, span)
         elif not self.any:
             return
         elif isinstance(value, SymbolPointer):
-            block = self.device.symbol_block(value.symbol)
+            block = self.machine.device.symbol_block(value.symbol)
             if block is not None:
                 self.access_block(block, 0 if value.offset == 0 else None, size, mode, span)
         elif isinstance(value, ElementPointer | CellPointer):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
@@ -28,46 +28,43 @@ from streamsan.model.call import KernelArgument
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag
 
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.device import Device
-
 KernelArguments = list[KernelArgument]
 DEEPEST_STRUCTURE = 6
 MOST_ARGUMENTS = 256
 
 
-def launch(device: Device, node: Launch) -> Operand:
+def launch(machine: Machine, node: Launch) -> Operand:
     """Launch a kernel by triple chevrons."""
-    machine = device.machine
     configuration = [machine.expressions.operand(item) for item in node.configuration]
     operands = machine.calls.operands(node.arguments)
-    function, name = _kernel(device, node.callee, operands)
+    function, name = _kernel(machine, node.callee, operands)
     stream: Value = 0
     if len(configuration) > 3:
         stream = machine.expressions.load(configuration[3], node.span)
         if isinstance(stream, StructObject):
-            stream = machine.calls.convert_object(stream, CType("cudaStream_t"), node.span)
-    arguments = bound_arguments(device, function, operands, node.span)
-    outcome = device.model.launch(device.thread, name, arguments, device.plain(stream), device.site(node.span, name))
+            stream = machine.class_operators.convert(stream, CType("cudaStream_t"), node.span)
+    arguments = bound_arguments(machine, function, operands, node.span)
+    outcome = machine.device.model.launch(
+        machine.device.thread, name, arguments, machine.device.plain(stream), machine.device.site(node.span, name)
+    )
     return Operand(Status(outcome.status))
 
 
-def _kernel(device: Device, callee: Expression, operands: list[Operand]) -> tuple[Function | None, str]:
-    machine = device.machine
+def _kernel(machine: Machine, callee: Expression, operands: list[Operand]) -> tuple[Function | None, str]:
     if isinstance(callee, Name):
         local = machine.find(callee.name)
         value = local.value if isinstance(local, Cell) else None
         if not isinstance(local, Cell):
             functions = machine.program.find_functions(callee.name, machine.frame)
             if functions:
-                return machine.functions.choose(functions, operands), callee.name
-            operand = machine.expressions.lookup(callee.name, callee)
+                return machine.overloads.choose(functions, operands), callee.name
+            operand = machine.names.lookup(callee.name, callee)
             value = machine.expressions.load(operand, callee.span) if operand is not None else None
     else:
         value = machine.expressions.value(callee)
     if isinstance(value, FunctionValue):
-        return machine.functions.choose(value.functions, operands), value.name
-    name = callee.name if isinstance(callee, Name) else device.places.text(callee.span)
+        return machine.overloads.choose(value.functions, operands), value.name
+    name = callee.name if isinstance(callee, Name) else machine.device.places.text(callee.span)
     return None, name
 
 
@@ -89,24 +86,24 @@ class Kernel:
 NO_KERNEL = Kernel("")
 
 
-def kernel_of(device: Device, value: Value) -> Kernel:
-    """Return the kernel that a value stands for: a function, or a handle that was got by name."""
+def kernel_of(machine: Machine, names: dict[Symbol | Handle, str], value: Value) -> Kernel:
+    """Return the kernel that a value stands for: a function, or a handle that is among the `names`."""
     if isinstance(value, FunctionValue):
-        functions = value.functions or device.machine.program.find_functions(value.name, device.machine.frame)
+        functions = value.functions or machine.program.find_functions(value.name, machine.frame)
         return Kernel(last_name(value.name), tuple(functions))
-    name = device.kernel_names.get(value, "") if isinstance(value, Symbol | Handle) else ""
+    name = names.get(value, "") if isinstance(value, Symbol | Handle) else ""
     if not name and isinstance(value, SymbolPointer):
         name = value.symbol.name
     if not name and isinstance(value, Symbol):
         name = value.name
     if not name:
         return NO_KERNEL
-    return Kernel(last_name(name), tuple(device.machine.program.find_functions(last_name(name), device.machine.frame)))
+    return Kernel(last_name(name), tuple(machine.program.find_functions(last_name(name), machine.frame)))
 
 
-def modes_of(device: Device, function: Function | None) -> dict[str, AccessMode]:
+def modes_of(machine: Machine, function: Function | None) -> dict[str, AccessMode]:
     """Return how a kernel's body uses each pointer parameter, as far as it was read."""
-    return device.machine.loops.relevance.kernel_modes(function) if function is not None else {}
+    return machine.relevance.kernel_modes(function) if function is not None else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,37 +121,39 @@ class Usage:
         return (value, self.mode, flags) if flags else (value, self.mode)
 
 
-def bound_arguments(device: Device, function: Function | None, operands: list[Operand], span: Span) -> KernelArguments:
+def bound_arguments(
+    machine: Machine, function: Function | None, operands: list[Operand], span: Span
+) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes."""
-    modes = modes_of(device, function)
-    flags = device.machine.loops.relevance.kernel_flags(function) if function is not None else {}
+    modes = modes_of(machine, function)
+    flags = machine.relevance.kernel_flags(function) if function is not None else {}
 
     def usage(parameter: Parameter | None) -> Usage:
         return Usage(_mode(parameter, modes), flags.get(parameter.name, 0) if parameter is not None else 0)
 
-    return _arguments(device, function, operands, usage, span)
+    return _arguments(machine, function, operands, usage, span)
 
 
 def early_arguments(
-    device: Device, function: Function | None, operands: list[Operand], span: Span
+    machine: Machine, function: Function | None, operands: list[Operand], span: Span
 ) -> KernelArguments | None:
     """Return the memory that a kernel uses before it may wait for the kernel before it; None: none that is known."""
-    beginning = device.machine.loops.relevance.kernel_beginning(function) if function is not None else None
+    beginning = machine.relevance.kernel_beginning(function) if function is not None else None
     if beginning is None:
         return None
     if beginning.whole:
-        return bound_arguments(device, function, operands, span)
+        return bound_arguments(machine, function, operands, span)
     uses = beginning.uses
 
     def usage(parameter: Parameter | None) -> Usage | None:
         found = uses.get(parameter.name) if parameter is not None else None
         return None if found is None else Usage(*found)
 
-    return _arguments(device, function, operands, usage, span)
+    return _arguments(machine, function, operands, usage, span)
 
 
 def _arguments(
-    device: Device,
+    machine: Machine,
     function: Function | None,
     operands: list[Operand],
     usage: Callable[[Parameter | None], Usage | None],
@@ -169,9 +168,9 @@ def _arguments(
             continue
         value = operand.cell.value if operand.cell is not None else operand.value
         if isinstance(value, StructObject) and parameter is not None and parameter.type.pointers:
-            type = device.machine.resolve(parameter.type)
-            value = device.machine.calls.convert_object(value, type, span)
-        _flatten(device, value, known, parameter, arguments, span, 0)
+            type = machine.resolve(parameter.type)
+            value = machine.class_operators.convert(value, type, span)
+        _flatten(machine, value, known, parameter, arguments, span, 0)
     return arguments
 
 
@@ -185,7 +184,7 @@ def _mode(parameter: Parameter | None, modes: dict[str, AccessMode]) -> AccessMo
 
 
 def _flatten(
-    device: Device,
+    machine: Machine,
     value: Value,
     usage: Usage,
     parameter: Parameter | None,
@@ -196,49 +195,46 @@ def _flatten(
     if depth > DEEPEST_STRUCTURE:
         return
     if isinstance(value, DevicePointer):
-        device.made_names.used(value)
+        machine.made_names.used(value)
         arguments.append(usage.of(value.pointer))
     elif isinstance(value, SymbolPointer):
-        arguments.append(usage.of(device.address(value, span)))
+        arguments.append(usage.of(machine.device.address(value, span)))
     elif isinstance(value, Symbol):
-        scalar = (
-            parameter is not None and not parameter.type.pointers and device.machine.resolve(parameter.type).name != ""
-        )
-        if value.origin != "uninitialised" and (not scalar) and value.number in device.machine.live_handles:
+        scalar = parameter is not None and not parameter.type.pointers and machine.resolve(parameter.type).name != ""
+        if value.origin != "uninitialised" and (not scalar) and value.number in machine.live_handles:
             arguments.append(usage.of(value))
     elif isinstance(value, ElementPointer | CellPointer):
         storage = value.array if isinstance(value, ElementPointer) else value.cell
         if storage.host is not None or storage.kind == MemoryKind.MANAGED:
-            arguments.append(usage.of(device.address(value, span)))
+            arguments.append(usage.of(machine.device.address(value, span)))
     elif isinstance(value, StructObject):
         if value.cls is not None:
-            for field, _ in device.machine.objects.all_fields(value.cls):
-                device.machine.objects.field(value, field.name)
+            for field, _ in machine.objects.all_fields(value.cls):
+                machine.objects.field(value, field.name)
         for cell in value.fields.values():
             inner = AccessMode.READ if cell.type.const and cell.type.pointers == 1 else AccessMode.OPAQUE
             if usage.mode is AccessMode.READ:
                 inner = usage.mode
-            _flatten(device, cell.value, Usage(inner), None, arguments, span, depth + 1)
+            _flatten(machine, cell.value, Usage(inner), None, arguments, span, depth + 1)
     elif isinstance(value, ArrayObject):
         for cell in list(value.cells.values())[:MOST_ARGUMENTS]:
-            _flatten(device, cell.value, Usage(usage.mode), None, arguments, span, depth + 1)
+            _flatten(machine, cell.value, Usage(usage.mode), None, arguments, span, depth + 1)
     elif isinstance(value, LibraryObject):
         for part in value.parts():
             inner_value = part.value if isinstance(part, Cell) else part
-            _flatten(device, inner_value, Usage(usage.mode), None, arguments, span, depth + 1)
+            _flatten(machine, inner_value, Usage(usage.mode), None, arguments, span, depth + 1)
 
 
-def packed_arguments(device: Device, kernel: Kernel, value: Value, span: Span) -> KernelArguments | None:
+def packed_arguments(machine: Machine, kernel: Kernel, value: Value, span: Span) -> KernelArguments | None:
     """Return the memory behind a `void*[]` of addresses of variables; None if it is not an array that is known."""
-    found = packed_operands(device, kernel, value, span)
-    return None if found is None else bound_arguments(device, *found, span)
+    found = packed_operands(machine, kernel, value, span)
+    return None if found is None else bound_arguments(machine, *found, span)
 
 
 def packed_operands(
-    device: Device, kernel: Kernel, value: Value, span: Span
+    machine: Machine, kernel: Kernel, value: Value, span: Span
 ) -> tuple[Function | None, list[Operand]] | None:
     """Return the arguments behind a `void*[]`, and the function that takes them; None as in `packed_arguments`."""
-    machine = device.machine
     function = kernel.taking(None)
     held: list[Cell] = []
     if isinstance(value, CellPointer) and not isinstance(value.cell.value, ArrayObject | StructObject | LibraryObject):

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
-from streamsan.cuda_source.interpreter.frame import BREAK, CONTINUE, Completion, Scope, Thrown
-from streamsan.cuda_source.interpreter.relevance import Relevance
-from streamsan.cuda_source.interpreter.statements import end_of
+from streamsan.cuda_source.interpreter.declarations import Declarations
+from streamsan.cuda_source.interpreter.frame import BREAK, CONTINUE, Completion, Thrown
+from streamsan.cuda_source.interpreter.machine import Machine
+from streamsan.cuda_source.interpreter.places import end_of
+from streamsan.cuda_source.interpreter.summaries import Summaries
 from streamsan.cuda_source.interpreter.terms import condition as strip
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
-    CellPointer,
-    Closure,
-    DevicePointer,
     ElementPointer,
-    FunctionValue,
     LibraryObject,
-    Native,
     Operand,
+    Scope,
     StructObject,
-    SymbolPointer,
     Term,
     Value,
-    is_pointer,
 )
 from streamsan.cuda_syntax.tree import (
     Assign,
@@ -34,9 +29,6 @@ from streamsan.cuda_syntax.tree import (
     DoWhile,
     Expression,
     For,
-    Function,
-    If,
-    Index,
     Literal_,
     Name,
     RangeFor,
@@ -46,163 +38,17 @@ from streamsan.cuda_syntax.tree import (
     Variable,
     While,
 )
-from streamsan.model.values import Handle, Symbol
-from streamsan.vocabulary import AccessMode
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
+from streamsan.model.values import Symbol
 
 
 class Loops:
     """Executes the loops of one path."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, declarations: Declarations, summaries: Summaries) -> None:
         self.machine = machine
-        self.relevance: Relevance = machine.program_relevance()
-        self.depth = 0
-        """Loops around the statement under execution, over all activations."""
-
-    def callee_acts(self, callee: Value) -> bool:
-        """Tell whether calling a value may do more than compute numbers."""
-        if isinstance(callee, Closure):
-            return self.closure_issues(callee) or bool(self.relevance.assigned(callee.node.body))
-        if isinstance(callee, StructObject) and callee.cls is not None:
-            found = callee.cls.find_method("operator()")
-            return found is not None and self._functions_act(found[0])
-        if isinstance(callee, FunctionValue):
-            return self._functions_act(callee.functions)
-        return isinstance(callee, Native)
-
-    def closure_issues(self, closure: Closure) -> bool:
-        """Tell whether calling a lambda may issue operations."""
-        body: Any = closure.node.body
-        return self.relevance.expression_acts(body)
-
-    def _functions_act(self, functions: list[Function]) -> bool:
-        return any(each.body is None or self.relevance.body_acts(each) for each in functions)
-
-    # -- summaries ---------------------------------------------------------------------------------
-
-    def skips(self, node: If) -> bool:
-        """Summarise an undecided `if` whose branches do nothing of interest; True if that was possible."""
-        branches = [node.then] + ([node.otherwise] if node.otherwise is not None else [])
-        if any(self.relevance.statement_acts(branch) for branch in branches):
-            return False
-        return self._summarise(branches, node.span, conditional=True)
-
-    def _summarise(
-        self, parts: list[Any], span: Span, *, conditional: bool = False, counted: tuple[str, int] | None = None
-    ) -> bool:
-        """Do at once what running the parts could do to numbers and buffers; False if more could change.
-
-        `counted`: the induction variable, and how often the loop runs, where it counts up from 0 by 1.
-        """
-        machine = self.machine
-        targets = [target for part in parts for target in self.relevance.assigned(part)]
-        declared = {name for part in parts for name in self.relevance.declares(part)}
-        cells: list[Cell] = []
-        for target in targets:
-            if isinstance(target, Name):
-                if target.name in declared:
-                    continue
-                operand = machine.expressions.operand(target)
-                cell = operand.cell
-                if cell is None or not self._is_number(cell):
-                    return False
-                cells.append(cell)
-            elif not self._writes_numbers(target, declared):
-                return False
-        varying = declared | {target.name for target in targets if isinstance(target, Name)}
-        for part in parts:
-            for base, writes, indexing in self.relevance.accessed(part):
-                self._touch(base, varying, writes, self._bytes(indexing, counted))
-        for cell in cells:
-            cell.value = machine.fresh(cell.name, "opaque")
-        for target in targets:
-            self._forget_elements(target, declared)
-        return True
-
-    def _is_number(self, cell: Cell) -> bool:
-        value = cell.value
-        if cell.type.pointers or isinstance(value, Handle | LibraryObject | StructObject) or is_pointer(value):
-            return False
-        return not (isinstance(value, Symbol) and value.number in self.machine.live_handles)
-
-    def _writes_numbers(self, target: Expression, declared: set[str]) -> bool:
-        """Tell whether an element or member that is assigned holds no pointer and no handle."""
-        machine = self.machine
-        names = set(self.relevance.names_in(target))
-        if names & declared:
-            base = target
-            while not isinstance(base, Name):
-                inner = next((c for c in _bases(base)), None)
-                if inner is None:
-                    return False
-                base = inner
-            if base.name in declared:
-                return True
-        type = machine.expressions.static_type(target)
-        if type.name in ("", "auto", "void") or type.pointers:
-            return False
-        return not machine.objects.is_class(type) and type.name not in ("cudaStream_t", "cudaEvent_t", "CUdeviceptr")
-
-    def _base_value(self, base: Expression, declared: set[str]) -> Value:
-        if set(self.relevance.names_in(base)) & declared:
-            return None
-        if not isinstance(base, Name) and self.relevance.expression_acts(base):
-            return None
-        return self.machine.expressions.value(base)
-
-    def _bytes(self, indexing: Index | None, counted: tuple[str, int] | None) -> int | None:
-        """Return how much of a buffer a loop walks over: known where the index is the induction variable itself."""
-        if indexing is None or counted is None or not isinstance(indexing.index, Name):
-            return None
-        name, count = counted
-        size = self.machine.objects.size_of(self.machine.expressions.static_type(indexing))
-        return None if indexing.index.name != name or size is None else count * size
-
-    def _touch(self, base: Expression, varying: set[str], writes: bool, size: int | None) -> None:
-        """Issue the accesses of a loop to one buffer; a base that varies with the loop stands for all it can be."""
-        machine = self.machine
-        mode = AccessMode.WRITE if writes else AccessMode.READ
-        place = base.span
-        every = False
-        while set(self.relevance.names_in(base)) & varying:
-            inner = next(_bases(base), None)
-            if inner is None:
-                return
-            base, every = inner, True
-        value = self._base_value(base, varying)
-        if isinstance(value, LibraryObject):
-            value = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
-        if isinstance(value, ArrayObject):
-            value = ElementPointer(value, 0)
-        if not is_pointer(value):
-            return
-        machine.device.memory.access_value(value, None if every else size, mode, place)
-        if every and isinstance(value, ElementPointer):
-            for cell in list(value.array.cells.values())[: machine.limits.iterations]:
-                if is_pointer(cell.value):
-                    machine.device.memory.access_value(cell.value, None, mode, place)
-
-    def _forget_elements(self, target: Expression, declared: set[str]) -> None:
-        base: Expression = target
-        while True:
-            inner = next(_bases(base), None)
-            if inner is None:
-                break
-            base = inner
-        if base is target:
-            return
-        value = self._base_value(base, declared)
-        if isinstance(value, ElementPointer):
-            value.array.cells = {
-                key: cell for key, cell in value.array.cells.items() if not isinstance(cell.value, int | float)
-            }
-            if value.array.origin == "zero":
-                value.array.origin = "opaque"
-
-    # -- for ---------------------------------------------------------------------------------------
+        self._declarations = declarations
+        self._summaries = summaries
+        self.relevance = machine.relevance
 
     def for_(self, node: For) -> Completion | None:
         """Run a `for` loop."""
@@ -233,7 +79,7 @@ class Loops:
             and not any(
                 part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
             )
-            and self._summarise(parts, node.span, counted=self._counted(node))
+            and self._summaries.summarise(parts, node.span, counted=self._counted(node))
         ):
             return None
         self._assume_bound(node)
@@ -296,12 +142,10 @@ class Loops:
             last = start + amount * machine.limits.unknown_iterations
             machine.assumed[bound] = last - amount if condition.operator == "<=" else last
 
-    # -- while -------------------------------------------------------------------------------------
-
     def while_(self, node: While) -> Completion | None:
         """Run a `while` loop."""
         quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
-        if quiet and self._summarise([node.condition, node.body], node.span):
+        if quiet and self._summaries.summarise([node.condition, node.body], node.span):
             return None
         return self._run(node.condition, node.body, lambda: None, node.span, None)
 
@@ -318,12 +162,10 @@ class Loops:
         elif (
             not self.relevance.loop_acts(node.body)
             and not self.relevance.expression_acts(node.condition)
-            and self._summarise([node.condition, node.body], node.span)
+            and self._summaries.summarise([node.condition, node.body], node.span)
         ):
             return None
         return self._run(node.condition, node.body, lambda: None, node.span, None)
-
-    # -- running -----------------------------------------------------------------------------------
 
     def _run(
         self,
@@ -396,15 +238,13 @@ class Loops:
 
     def _iteration(self, body: Statement) -> Completion | None:
         machine = self.machine
-        self.depth += 1
+        self.machine.loop_depth += 1
         machine.frame.loops += 1
         try:
             return machine.statements.execute(body)
         finally:
             machine.frame.loops -= 1
-            self.depth -= 1
-
-    # -- range for ---------------------------------------------------------------------------------
+            self.machine.loop_depth -= 1
 
     def range_for(self, node: RangeFor) -> Completion | None:
         """Run a range-based `for` loop."""
@@ -414,7 +254,7 @@ class Loops:
         if isinstance(held, LibraryObject | StructObject) and operand.cell is None:
             machine.statements.keep(held)
         elements, known = self._elements(held, operand, node.span)
-        if not known and not self.relevance.loop_acts(node.body) and self._summarise([node.body], node.span):
+        if not known and not self.relevance.loop_acts(node.body) and self._summaries.summarise([node.body], node.span):
             return None
         if len(elements) > machine.limits.iterations:
             first = machine.limits.first_iterations
@@ -471,7 +311,7 @@ class Loops:
     def _bind(self, variable: Variable, element: Operand, scope: Scope, span: Span) -> None:
         machine = self.machine
         if variable.bindings:
-            machine.statements.bind_names(variable.bindings, machine.expressions.cell_of(element), scope)
+            self._declarations.bind_names(variable.bindings, machine.expressions.cell_of(element), scope)
             return
         type = machine.resolve(variable.type)
         if type.reference and element.cell is not None:
@@ -491,19 +331,6 @@ def _is_empty(body: Statement) -> bool:
     return isinstance(body, Block) and not body.body
 
 
-def _bases(node: Expression) -> Any:
-    """Yield the expression that an element, member or pointee belongs to."""
-    for name in ("base", "object"):
-        inner = getattr(node, name, None)
-        if isinstance(inner, Expression):
-            yield inner
-            return
-    if isinstance(node, Unary) and node.operator == "*":
-        yield node.operand
-    elif isinstance(node, Binary):
-        yield node.left
-
-
 def _step_of(step: Expression | None) -> tuple[str, Expression | None, int] | None:
     """Return a loop step's variable, amount (None: 1) and direction."""
     if isinstance(step, Unary) and isinstance(step.operand, Name):
@@ -514,6 +341,3 @@ def _step_of(step: Expression | None) -> tuple[str, Expression | None, int] | No
     if isinstance(step, Assign) and isinstance(step.target, Name) and step.operator in ("+=", "-="):
         return step.target.name, step.value, 1 if step.operator == "+=" else -1
     return None
-
-
-__all__ = ["CellPointer", "DevicePointer", "Loops", "SymbolPointer"]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamsan.cuda_source.interpreter.frame import Frame, Scope
+from streamsan.cuda_source.interpreter.frame import Frame
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.places import LONGEST_TEXT
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -21,15 +22,13 @@ from streamsan.cuda_source.interpreter.values import (
     DevicePointer,
     ElementPointer,
     LibraryObject,
+    Scope,
     StructObject,
     Value,
     cell_name,
 )
 from streamsan.model.values import Handle, Pointer
 from streamsan.vocabulary import OperationKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.device import Device
 
 MOST_LOOKED_AT = 512
 """places of one function"""
@@ -58,18 +57,18 @@ class _Made:
 class MadeNames:
     """The names of what one path makes, as long as they may change."""
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self._open: dict[Key, _Made] = {}
 
     def made(self, first_slot: int, site: int, target: Value, outputs: list[Any]) -> None:
         """Note what a call made: the slots from `first_slot` on are its own."""
-        frames = self.device.machine.frames
+        frames = self.machine.frames
         for made in outputs:
             key = _key(made)
             if key is not None:
                 held_in = _frame_of(target, frames)
-                last = self.device.builder.tables[3]
+                last = self.machine.device.builder.tables[3]
                 self._open[key] = _Made((first_slot, last), site, frames[: held_in + 1])
 
     def used(self, value: Value) -> None:
@@ -80,7 +79,7 @@ class MadeNames:
         made = self._open.get(key) if key is not None else None
         if key is None or made is None:
             return
-        frames = self.device.machine.frames
+        frames = self.machine.frames
         running = [frame for frame in made.frames if any(frame is other for other in frames)]
         if not running or running[-1] is made.frames[-1]:
             return
@@ -91,7 +90,7 @@ class MadeNames:
                 made.frames = running[:count]
                 made.searches = 0
                 return
-        name = _holder([(name, cell, 0) for name, cell in _cells(self.device.machine.globals)], key)
+        name = _holder([(name, cell, 0) for name, cell in _cells(self.machine.globals)], key)
         if name:
             self._rename(made, name)
             del self._open[key]
@@ -101,7 +100,7 @@ class MadeNames:
             del self._open[key]
 
     def _rename(self, made: _Made, name: str) -> None:
-        made.site = self.device.builder.rename(made.slots, _MAKES, made.site, name[:LONGEST_TEXT])
+        made.site = self.machine.device.builder.rename(made.slots, _MAKES, made.site, name[:LONGEST_TEXT])
 
 
 def _key(value: Any) -> Key | None:

@@ -2,294 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
-from streamsan.cuda_source.interpreter.statuses import is_status_type
-from streamsan.cuda_source.interpreter.terms import combine
+from streamsan.cuda_source.interpreter.storage import Storage
 from streamsan.cuda_source.interpreter.types import (
-    CHAR,
-    FLOATING,
-    HANDLE_TYPES,
     SCALAR_SIZES,
-    SIGNED_BITS,
-    UNSIGNED_BITS,
     CType,
-    wrap,
 )
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
-    CellPointer,
     Closure,
-    DevicePointer,
-    ElementPointer,
     LibraryObject,
     Opaque,
     Operand,
     StructObject,
-    SymbolPointer,
     Value,
 )
 from streamsan.cuda_syntax.tree import Expression, Function, InitList, Literal_, Span, Variable
-from streamsan.model.values import Handle, Origin, Symbol
-from streamsan.vocabulary import MemoryKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
+from streamsan.model.values import Symbol
 
 LARGEST_EAGER_ARRAY = 256
 """Elements of class type that are constructed one by one; longer arrays construct theirs when touched."""
-POINTER_SIZE = 8
-DEEPEST_CLASS = 48
-"""Classes inside each other."""
 _VECTOR_FIELDS = {"dim3", "uint3", "cudaExtent", "cudaPos"}
 _VECTOR_ELEMENTS = {"int", "uint", "float", "double", "char", "uchar", "short", "ushort", "longlong", "ulonglong"}
 
 
-class Objects:
+class Objects(Storage):
     """Lifetime of objects in one path."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self._measuring: set[tuple[str, str]] = set()
-        self._zeroing = 0
-
-    # -- sizes -------------------------------------------------------------------------------------
-
-    def size_of(self, type: CType) -> int | None:
-        """Return the bytes of a type; None if they are not known."""
-        if type.array:
-            size = self.size_of(type.element())
-            length = self.machine.known(type.array[0])
-            return size * length if size is not None and isinstance(length, int) else None
-        if type.pointers:
-            return POINTER_SIZE
-        known = SCALAR_SIZES.get(type.name)
-        if known is not None:
-            return known
-        if type.name in HANDLE_TYPES:
-            return POINTER_SIZE
-        if type.name in self.machine.program.enums:
-            return 4
-        cls = self.machine.program.class_of(type, self.machine.frame)
-        if cls is not None:
-            return self._class_size(cls)
-        if type.name == "std::array" and len(type.arguments) == 2 and isinstance(type.arguments[0], CType):
-            size, length = self.size_of(type.arguments[0]), type.arguments[1]
-            return size * length if size is not None and isinstance(length, int) else None
-        return library.object_size(type.name)
-
-    def align_of(self, type: CType) -> int:
-        """Return the alignment of a type."""
-        if type.array:
-            return self.align_of(type.element())
-        cls = None if type.pointers else self.machine.program.class_of(type, self.machine.frame)
-        if cls is not None:
-            key = ("align", f"{cls.name}{cls.arguments}")
-            if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:
-                return POINTER_SIZE
-            self._measuring.add(key)
-            try:
-                members = [self.align_of(member) for _, member in self.all_fields(cls)]
-            finally:
-                self._measuring.discard(key)
-            return max([8 if self._is_virtual(cls) else 1, *members])
-        size = self.size_of(type) or POINTER_SIZE
-        return size if size in (1, 2, 4, 8, 16) else 8 if size % 8 == 0 else 4 if size % 4 == 0 else 1
-
-    def _is_virtual(self, cls: ClassInfo) -> bool:
-        return any(method.virtual for base in cls.lineage() for found in base.methods.values() for method in found)
-
-    def _class_size(self, cls: ClassInfo) -> int | None:
-        key = ("size", f"{cls.name}{cls.arguments}")
-        if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:  # a class cannot contain itself
-            return None
-        self._measuring.add(key)
-        try:
-            return self._laid_out(cls)
-        finally:
-            self._measuring.discard(key)
-
-    def _laid_out(self, cls: ClassInfo) -> int | None:
-        offset = 8 if self._is_virtual(cls) else 0
-        alignment = 8 if offset else 1
-        for field, type in self.all_fields(cls):
-            size = POINTER_SIZE if type.reference else self.size_of(type)
-            if size is None:
-                return None
-            align = self.align_of(type)
-            alignment = max(alignment, align)
-            if cls.node.union:
-                offset = max(offset, size)
-                continue
-            offset = -(-offset // align) * align + size
-            del field
-        return max(1, -(-offset // alignment) * alignment)
-
-    def offset_of(self, cls: ClassInfo, name: str) -> int | None:
-        """Return the offset of a member; None if it is not known."""
-        if cls.node.union:
-            return 0
-        offset = 8 if self._is_virtual(cls) else 0
-        for field, type in self.all_fields(cls):
-            align = self.align_of(type)
-            offset = -(-offset // align) * align
-            if field.name == name:
-                return offset
-            size = POINTER_SIZE if type.reference else self.size_of(type)
-            if size is None:
-                return None
-            offset += size
-        return None
-
-    # -- fields ------------------------------------------------------------------------------------
-
-    def field_type(self, field: Variable, cls: ClassInfo) -> CType:
-        """Return the type of a member in an instantiation."""
-        return self.machine.resolve_in(field.type, cls.context())
-
-    def all_fields(self, cls: ClassInfo) -> list[tuple[Variable, CType]]:
-        """Return the members of a class in layout order: bases first."""
-        found: list[tuple[Variable, CType]] = []
-        for base in cls.bases:
-            found.extend(self.all_fields(base))
-        found.extend((field, self.field_type(field, cls)) for field in cls.own_fields())
-        return found
-
-    def field(self, object: StructObject, name: str) -> Cell | None:
-        """Return a member's cell, made when first touched; None if the class has no such member."""
-        cell = object.fields.get(name)
-        if cell is not None:
-            return cell
-        if object.cls is None:
-            return self._unknown_member(object, name)
-        for cls in object.cls.lineage():
-            for field in cls.own_fields():
-                if field.name == name:
-                    return self._make_field(object, field, cls)
-        if any(cls.unknown_bases for cls in object.cls.lineage()):
-            return self._unknown_member(object, name)
-        return None
-
-    def _unknown_member(self, object: StructObject, name: str) -> Cell:
-        origin: Origin = object.symbol.origin if object.symbol is not None else "opaque"
-        symbol = self.machine.fresh(name, origin)
-        self.machine.live_handles.add(symbol.number)
-        cell = Cell(symbol, CType(""), name, object)
-        object.fields[name] = cell
-        return cell
-
-    def _make_field(self, object: StructObject, field: Variable, cls: ClassInfo) -> Cell:
-        type = self.field_type(field, cls)
-        kind = object.cell.kind if object.cell is not None else MemoryKind.HOST_STACK
-        cell = Cell(None, type.plain(), field.name, object, kind, field.span)
-        object.fields[field.name] = cell
-        if object.symbol is not None:
-            cell.value = self.machine.unknown_of(type.plain(), field.name, object.symbol.origin)
-        else:
-            cell.value = self.default(type.plain(), field.name, "uninitialised")
-        self.adopt(cell)
-        return cell
-
-    def adopt(self, cell: Cell) -> None:
-        """Tell the object in a cell where it lives."""
-        value = cell.value
-        if isinstance(value, StructObject | ArrayObject | LibraryObject):
-            value.cell = cell
-        elif isinstance(value, ElementPointer) and not value.array.label:
-            value.array.label = cell.name  # a heap block is named after the first variable that holds it
-        if isinstance(value, ArrayObject):
-            value.kind = cell.kind
-            value.label = value.label or cell.name
-            value.span = value.span or cell.span
-
-    def element(self, array: ArrayObject, index: Value) -> Cell:
-        """Return an element's cell, made when first touched."""
-        machine = self.machine
-        index = machine.known(index)
-        key: Any = index if isinstance(index, int) or not isinstance(index, float) else int(index)
-        cell = array.cells.get(key)
-        if cell is not None:
-            return cell
-        type = array.element or CHAR
-        name = f"{array.label}[{key}]" if isinstance(key, int) else array.label
-        cell = Cell(None, type, name, array, array.kind, array.span)
-        cell.key = key
-        if key is not None:
-            array.cells[key] = cell
-        if array.symbol is not None:
-            cell.value = machine.unknown_of(type, name, array.symbol.origin)
-        elif not isinstance(key, int) and array.cells:
-            cell.value = machine.unknown_of(type, array.label, "opaque")
-        elif array.origin == "zero":
-            cell.value = self.zero(type, name)
-        else:
-            cell.value = self.default(type, name, array.origin)  # type: ignore[arg-type]
-        self.adopt(cell)
-        return cell
-
-    # -- creation ----------------------------------------------------------------------------------
-
-    def is_class(self, type: CType) -> bool:
-        """Tell whether values of a type are objects with constructors."""
-        if type.pointers or type.array or type.function or type.name in SCALAR_SIZES or type.name in HANDLE_TYPES:
-            return False
-        if self.machine.program.class_of(type, self.machine.frame) is not None:
-            return True
-        return library.is_class(type.name)
-
-    def default(self, type: CType, name: str, origin: Origin) -> Value:
-        """Return what a variable of a type holds before anything is done to it; no constructor runs."""
-        machine = self.machine
-        if type.array:
-            return ArrayObject(type.element(), machine.known(type.array[0]), label=name)
-        if type.pointers or type.function or type.name in SCALAR_SIZES or type.name in HANDLE_TYPES:
-            return machine.fresh(name, origin)
-        cls = machine.program.class_of(type, machine.frame)
-        if cls is not None:
-            return StructObject(cls)
-        if library.is_class(type.name):
-            return library.create(machine, type)
-        return machine.fresh(name, origin)
-
-    def zero(self, type: CType, name: str) -> Value:
-        """Return what a static variable holds before anything is done to it."""
-        if type.array:
-            array = ArrayObject(type.element(), self.machine.known(type.array[0]), label=name)
-            array.origin = "zero"
-            return array
-        if self.is_class(type):
-            value = self.default(type, name, "uninitialised")
-            if isinstance(value, StructObject) and value.cls is not None and self._zeroing < DEEPEST_CLASS:
-                self._zeroing += 1
-                for field, field_type in self.all_fields(value.cls):
-                    cell = Cell(self.zero(field_type.plain(), field.name), field_type.plain(), field.name, value)
-                    value.fields[field.name] = cell
-                    self.adopt(cell)
-                self._zeroing -= 1
-            return value
-        if type.name in SCALAR_SIZES or type.pointers or type.name in HANDLE_TYPES or type.function:
-            return 0
-        return 0 if type.name in self.machine.program.enums else self.default(type, name, "uninitialised")
-
-    def unknown(self, type: CType, name: str, origin: Origin) -> Value:
-        """Return an unknown value of a type that is no pointer and no array."""
-        machine = self.machine
-        cls = machine.program.class_of(type, machine.frame)
-        if cls is not None:
-            return StructObject(cls, machine.fresh(name, origin))
-        if library.is_class(type.name):
-            return library.unknown(machine, type, name, origin)
-        symbol = machine.fresh(name, origin)
-        if is_status_type(type.name):
-            if origin != "uninitialised":
-                machine.succeeds(symbol)
-        elif type.name in HANDLE_TYPES or (type.name not in SCALAR_SIZES and type.name not in machine.program.enums):
-            machine.live_handles.add(symbol.number)
-        return symbol
 
     def declare(self, cell: Cell, type: CType, variable: Variable, *, static: bool = False) -> None:
         """Initialise the cell of a declared variable, from `= value`, `(arguments)`, `{list}`, or nothing."""
@@ -327,19 +69,8 @@ class Objects:
             return
         if not static:
             cell.value = self.default(type, variable.name, "uninitialised")
-            if isinstance(cell.value, Symbol) and not self._plain(type):
+            if isinstance(cell.value, Symbol) and not self.is_plain(type):
                 self._opaque_object(cell, type, [], variable.span)
-
-    def _plain(self, type: CType) -> bool:
-        return bool(
-            type.pointers
-            or type.function
-            or type.name in SCALAR_SIZES
-            or type.name in HANDLE_TYPES
-            or type.name in self.machine.program.enums
-            or type.name.startswith(("cuda", "CU", "cu"))
-            or is_status_type(type.name)
-        )
 
     def _opaque_object(self, cell: Cell, type: CType, operands: list[Operand], span: Span) -> None:
         """An object of a class nobody can see: it may do anything with what its constructor gets."""
@@ -352,10 +83,10 @@ class Objects:
                 value = machine.expressions.load(operand, span)
                 object.fields[name] = Cell(value, CType(""), name, object)
             return
-        if type.name.startswith("std::") and not machine.calls.carries(operands):
+        if type.name.startswith("std::") and not machine.unseen.carries(operands):
             return
         if operands or not library.is_harmless_type(type.name):
-            machine.calls.opaque(type.name or cell.name, operands, span, quiet=not operands)
+            machine.unseen.call(type.name or cell.name, operands, span, quiet=not operands)
 
     def _construct_elements(self, cell: Cell, span: Span) -> None:
         array = cell.value
@@ -385,7 +116,7 @@ class Objects:
                 self._initialise_by_list(cell, type, listed, plain(operand), span)
                 return
         source = operand.cell.value if operand.cell is not None else operand.value
-        if isinstance(source, StructObject | LibraryObject) and not (self._plain(type) or type.array):
+        if isinstance(source, StructObject | LibraryObject) and not (self.is_plain(type) or type.array):
             self._initialise_object(cell, type, operand, source, span)
             self.adopt(cell)
             return
@@ -400,7 +131,7 @@ class Objects:
         if isinstance(source, StructObject) and not isinstance(value, StructObject):
             cell.value = self.convert(value, type)
         elif isinstance(value, StructObject):
-            converted = machine.calls.convert_object(value, type, span)
+            converted = machine.class_operators.convert(value, type, span)
             cell.value = self.convert(converted, type)
         else:
             cell.value = self.convert(value, type)
@@ -444,7 +175,7 @@ class Objects:
         cell.value = target
         target.cell = cell
         if cls is not None and copy is not None and copy.body is not None and not copy.defaulted:
-            machine.functions.construct_with(cell, cls, copy, [operand], span)
+            machine.constructors.run(cell, cls, copy, [operand], span)
         else:
             self.copy_members(target, source, operand.moved, span)
         target.constructed = True
@@ -508,7 +239,7 @@ class Objects:
         machine = self.machine
         cls = machine.program.class_of(type, machine.frame)
         if cls is not None:
-            machine.functions.construct(cell, cls, operands, span)
+            machine.constructors.construct(cell, cls, operands, span)
             self.adopt(cell)
             return
         if library.is_class(type.name):
@@ -517,7 +248,7 @@ class Objects:
             return
         if not operands:
             cell.value = self.default(type, cell.name, "uninitialised") if default else self.zero(type, cell.name)
-        elif len(operands) == 1 and (self._plain(type) or type.name in ("auto", "")):
+        elif len(operands) == 1 and (self.is_plain(type) or type.name in ("auto", "")):
             self.initialise(cell, type, operands[0], span)
         else:
             self._opaque_object(cell, type, operands, span)
@@ -537,7 +268,7 @@ class Objects:
                 operands = machine.calls.operands(node.items)
                 if operands and self._takes_list(cls):
                     operands = [Operand(BracedList(operands, node.names, node.span))]
-                machine.functions.construct(cell, cls, operands, node.span)
+                machine.constructors.construct(cell, cls, operands, node.span)
             self.adopt(cell)
             return
         if library.is_class(type.name) and not type.pointers:
@@ -578,12 +309,8 @@ class Objects:
             member = Cell(self.machine.expressions.load(operand, node.span), CType(""), key, object)
             object.fields[key] = member
             self.adopt(member)
-        if not self._plain(type):
+        if not self.is_plain(type):
             self.machine.reach.unfollowed([object], node.span)
-
-    def is_aggregate(self, cls: ClassInfo) -> bool:
-        """Tell whether braces initialise the members directly."""
-        return not cls.methods.get("") and not cls.unknown_bases and not self._is_virtual(cls)
 
     def _initialise_aggregate(self, cell: Cell, cls: ClassInfo, node: InitList) -> None:
         machine = self.machine
@@ -663,7 +390,7 @@ class Objects:
             member.value = self.zero(plain, field.name)
         else:
             member.value = self.default(plain, field.name, "uninitialised")
-            if isinstance(member.value, Symbol) and not self._plain(plain):
+            if isinstance(member.value, Symbol) and not self.is_plain(plain):
                 self._opaque_object(member, plain, [], field.span)
         self.adopt(member)
         return member
@@ -693,94 +420,22 @@ class Objects:
             for index in range(len(node.items), min(array.length, LARGEST_EAGER_ARRAY)):
                 self.construct(self.element(array, index), array.element, [], node.span)
 
-    # -- conversion --------------------------------------------------------------------------------
-
-    def convert(self, value: Value, type: CType) -> Value:
-        """Return a value as a variable of a type holds it."""
-        machine = self.machine
-        if isinstance(value, bool):
-            value = int(value)
-        if type.pointers:
-            return self._convert_pointer(value, type)
-        if isinstance(value, int | float):
-            name = type.name
-            if name in FLOATING:
-                return float(value)
-            if name == "bool":
-                return int(bool(value))
-            if name in UNSIGNED_BITS or name in SIGNED_BITS:
-                try:
-                    return wrap(int(value), name)
-                except (OverflowError, ValueError):  # an infinity, or no number at all
-                    return machine.fresh(name, "opaque")
-            return value
-        if isinstance(value, ArrayObject) and not type.array:
-            return ElementPointer(value, 0)
-        if isinstance(value, Symbol) and value.origin == "opaque" and is_status_type(type.name):
-            machine.succeeds(value)
-        return value
-
-    def _convert_pointer(self, value: Value, type: CType) -> Value:
-        element = type.element()
-        if isinstance(value, DevicePointer):
-            return (
-                value
-                if element.name == "void" and not element.pointers and value.element
-                else DevicePointer(value.pointer, element)
-            )
-        if isinstance(value, SymbolPointer):
-            return (
-                value
-                if element.name == "void" and value.element
-                else SymbolPointer(value.symbol, value.offset, element)
-            )
-        if isinstance(value, ArrayObject):
-            value = ElementPointer(value, 0)
-        if isinstance(value, ElementPointer):
-            return self._retype(value, element)
-        if isinstance(value, Symbol) and not type.function and value.origin != "uninitialised":
-            return SymbolPointer(value, 0, element)
-        if isinstance(value, float):
-            return int(value)
-        return value
-
-    def _retype(self, value: ElementPointer, element: CType) -> ElementPointer:
-        """A raw block takes the type of its first typed pointer; other reinterpretations scale the index."""
-        array = value.array
-        if element.name == "void" and not element.pointers:
-            return value
-        if array.element is None:
-            size = self.size_of(element)
-            if value.index == 0 and not array.cells and size:
-                array.length = combine("/", array.length, size) if array.length is not None else None
-                array.element = element
-        return value
-
-    def bytes_of(self, array: ArrayObject) -> Value:
-        """Return the bytes of an array; unknown ones as None or a term."""
-        if array.element is None:
-            return array.length
-        size = self.size_of(array.element)
-        return combine("*", array.length, size) if size is not None and array.length is not None else None
-
-    # -- end of life -------------------------------------------------------------------------------
-
     def destroy(self, cell: Cell, span: Span) -> None:
         """End the lifetime of what a cell holds: destructors, then the memory's end for the model."""
         value = cell.value
         self.destroy_value(value, span)
         if cell.host is not None:
-            self.machine.device.host_end(cell, span)
+            self.machine.memory.end(cell, span)
 
     def destroy_value(self, value: Value, span: Span) -> None:
         """Run the destructor of a value."""
         if isinstance(value, StructObject):
             if value.cls is not None:
-                self.machine.functions.destruct(value, span)
+                self.machine.constructors.destruct(value, span)
             else:
                 for member in value.fields.values():
                     if member.host is not None:
-                        self.machine.device.host_end(member, span)
+                        self.machine.memory.end(member, span)
         elif isinstance(value, Opaque):
             return
         elif isinstance(value, LibraryObject):
@@ -800,14 +455,4 @@ class Objects:
             self.destroy(cell, span)
         array.released = True
         if array.host is not None:
-            self.machine.device.host_end(array, span)
-
-    def pointer_to(self, cell: Cell) -> Value:
-        """Return the address of a cell: of an element, as a pointer that can move along the array."""
-        if isinstance(cell.owner, ArrayObject):
-            return ElementPointer(cell.owner, cell.key)
-        return CellPointer(cell)
-
-    def is_null(self, value: Value) -> bool:
-        """Tell whether a value is a null pointer or handle for certain."""
-        return (isinstance(value, int) and value == 0) or (isinstance(value, Handle) and value.value == 0)
+            self.machine.memory.end(array, span)

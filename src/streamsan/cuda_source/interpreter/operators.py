@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.statuses import Success
 from streamsan.cuda_source.interpreter.terms import combine, negate
 from streamsan.cuda_source.interpreter.types import CHAR, CType
@@ -17,6 +18,7 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     FunctionValue,
     LibraryObject,
+    Operand,
     StructObject,
     SymbolPointer,
     Term,
@@ -24,10 +26,6 @@ from streamsan.cuda_source.interpreter.values import (
     is_pointer,
 )
 from streamsan.model.values import Handle, Symbol
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
-    from streamsan.cuda_source.interpreter.values import Operand
 
 COMPARISONS = {"==", "!=", "<", ">", "<=", ">="}
 
@@ -171,7 +169,7 @@ class Operators:
             cell = operand.cell
             array = cell.owner
             if isinstance(array, ArrayObject) and array.host is not None and array.host.from_api:
-                return self.machine.device.pointer_into(array, cell.key)
+                return self.machine.memory.pointer_into(array, cell.key)
             if isinstance(array, ArrayObject) and array.symbol is not None and array.cell is None:
                 return SymbolPointer(array.symbol, cell.key, array.element)
             return self.machine.objects.pointer_to(cell)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from streamsan.cuda_source.interpreter.frame import Frame
 from streamsan.cuda_source.interpreter.values import (
     Cell,
     CellPointer,
@@ -15,10 +14,12 @@ from streamsan.cuda_syntax.tree import Expression, Span, Unary
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.site import Site
 
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
-
 LONGEST_TEXT = 200
+
+
+def end_of(span: Span) -> Span:
+    """Return the place of a block's closing brace."""
+    return Span(span.file, span.end_line, max(1, span.end_column - 1), span.end_line, span.end_column)
 
 
 class Places:
@@ -30,11 +31,10 @@ class Places:
         self.macros: list[Span] = []
         """Uses of macros around the expression under evaluation, outermost first."""
 
-    def site(self, machine: Machine, span: Span, label: str = "") -> int:
-        """Return the site of a place in the current frame; code of a macro's body stands where the macro is used."""
+    def site(self, frame: Frame, span: Span, label: str = "") -> int:
+        """Return the site of a place in a frame; code of a macro's body stands where the macro is used."""
         if self.macros:
             span = self.macros[0]
-        frame = machine.frame
         return self.builder.site(
             Site(
                 file=span.file,

@@ -114,8 +114,6 @@ class Program:
         self.macros: dict[str, Macro] = unit.macros
         self.using: list[str] = []
         self.fragment: Function | None = None
-        self.relevance: Any = None
-        """The unit's `Relevance`, made by its first path."""
         self._resolving: list[str] = []
         self._types: dict[tuple[Any, ...], CType] = {}
         self._local: set[int] = set()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamsan.cuda_source.interpreter.frame import Completion, Frame
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     BoundMethod,
@@ -22,9 +23,6 @@ from streamsan.cuda_source.interpreter.values import (
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import LostKind
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.machine import Machine
 
 LARGEST_WALK = 20_000
 
@@ -136,7 +134,7 @@ class Reach:
         elif isinstance(owner, ArrayObject):
             symbol = owner.symbol
         else:
-            symbol = self.machine.pointed_by(cell)
+            symbol = self.machine.objects.pointed_by(cell)
         return symbol is not None and symbol.origin in ("opaque", "undeclared")
 
     def copied_from(self, value: Value) -> None:
@@ -144,7 +142,7 @@ class Reach:
         if isinstance(value, CellPointer | ElementPointer):
             self.escape([item for item in self._walk([value]) if isinstance(item, DevicePointer)])
         elif isinstance(value, DevicePointer):
-            array, _ = self.machine.device.contents(value) if value.element is not None else (None, None)
+            array, _ = self.machine.memory.contents(value) if value.element is not None else (None, None)
             if array is not None:
                 self.escape(self._walk([array]))
 
@@ -193,15 +191,15 @@ class Reach:
                     return
         if not self.complete:
             return
-        kind = LostKind.ITERATION if machine.loops.depth else LostKind.SCOPE
+        kind = LostKind.ITERATION if machine.loop_depth else LostKind.SCOPE
         for generation, pointer in suspects.items():
             self._lost.add(generation)
             machine.device.pointer_lost(pointer, kind, span)
 
     def _roots(self) -> list[Any]:
         machine = self.machine
-        roots: list[Any] = [*machine.globals.names.values(), *machine.statics.values(), *machine.pointees()]
-        roots.extend(machine.device.memory.arrays())
+        roots: list[Any] = [*machine.globals.names.values(), *machine.statics.values(), *machine.objects.pointees()]
+        roots.extend(machine.memory.arrays())
         roots.extend(self._protected)
         roots.extend(self.kept)
         for frame in machine.frames:

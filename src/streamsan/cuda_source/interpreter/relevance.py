@@ -10,6 +10,7 @@ from typing import Any
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.program import Program, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
+from streamsan.cuda_source.interpreter.values import Closure, FunctionValue, Native, StructObject, Value
 from streamsan.cuda_syntax.tree import (
     Assign,
     Block,
@@ -276,6 +277,25 @@ class Relevance:
     def body_acts(self, function: Function) -> bool:
         """Tell whether a function's own body may issue an operation."""
         return function.body is not None and self._any(function.body, self._part_acts)
+
+    def callee_acts(self, callee: Value) -> bool:
+        """Tell whether calling a value may do more than compute numbers."""
+        if isinstance(callee, Closure):
+            return self.closure_issues(callee) or bool(self.assigned(callee.node.body))
+        if isinstance(callee, StructObject) and callee.cls is not None:
+            found = callee.cls.find_method("operator()")
+            return found is not None and self._functions_act(found[0])
+        if isinstance(callee, FunctionValue):
+            return self._functions_act(callee.functions)
+        return isinstance(callee, Native)
+
+    def closure_issues(self, closure: Closure) -> bool:
+        """Tell whether calling a lambda may issue operations."""
+        body: Any = closure.node.body
+        return self.expression_acts(body)
+
+    def _functions_act(self, functions: list[Function]) -> bool:
+        return any(each.body is None or self.body_acts(each) for each in functions)
 
     def _macro_acts(self, macro: Macro) -> bool:
         if macro.name in self._functions:

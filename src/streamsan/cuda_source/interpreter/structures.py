@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.types import CHAR
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -22,9 +21,6 @@ from streamsan.cuda_syntax.tree import Span
 from streamsan.effects import Parameter, Role, Signature
 from streamsan.model import values as model_values
 from streamsan.model.values import Outcome
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.interpreter.device import Device
 
 Fields = dict[str, model_values.Value]
 DEEPEST = 5
@@ -62,8 +58,8 @@ def _active_members(held: StructObject) -> tuple[str, str] | None:
 class Structures:
     """Reads and writes the program's structures for one path."""
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -72,7 +68,7 @@ class Structures:
         if isinstance(value, CellPointer):
             value = value.cell.value
         elif isinstance(value, ElementPointer):
-            value = self.device.machine.objects.element(value.array, value.index).value
+            value = self.machine.objects.element(value.array, value.index).value
         return value if isinstance(value, StructObject) else None
 
     def fields(self, value: Value, span: Span) -> Fields:
@@ -88,7 +84,7 @@ class Structures:
         return found
 
     def _collect(self, held: StructObject, prefix: str, span: Span, found: Fields, depth: int) -> None:
-        machine = self.device.machine
+        machine = self.machine
         meant = _active_members(held)
         for name, cell in list(held.fields.items()):
             value = cell.value
@@ -109,14 +105,14 @@ class Structures:
                 for index, item in self.items(value, known if isinstance(known, int) else None, span).items():
                     found[f"{prefix}{name}.{index}"] = item
             elif is_pointer(value):
-                found[prefix + name] = self.device.address(value, span)
+                found[prefix + name] = self.machine.device.address(value, span)
             elif not isinstance(value, ArrayObject | LibraryObject | FunctionValue | Closure | Native):
-                found[prefix + name] = self.device.plain(value)
+                found[prefix + name] = self.machine.device.plain(value)
 
     def _attributes(self, held: StructObject, prefix: str, value: Value, span: Span) -> Fields:
         """Return a launch's attributes, where it is known how many there are."""
         count = held.fields.get("numAttrs")
-        known = self.device.machine.known(count.value) if count is not None else None
+        known = self.machine.known(count.value) if count is not None else None
         if not isinstance(known, int) or not is_pointer(value):
             return {}
         items = self.items(value, min(known, LONGEST_INNER_LIST), span)
@@ -124,7 +120,7 @@ class Structures:
 
     def items(self, value: Value, count: int | None, span: Span) -> Fields:
         """Return the entries of the list that an argument points to, as `0`, `1`, ...; of structures, their fields."""
-        objects = self.device.machine.objects
+        objects = self.machine.objects
         cells: list[Cell] = []
         if isinstance(value, CellPointer):
             cells = [value.cell]
@@ -141,9 +137,9 @@ class Structures:
             if isinstance(cell.value, StructObject):
                 self._collect(cell.value, f"{index}.", span, found, 1)
             elif is_pointer(cell.value):
-                found[str(index)] = self.device.address(cell.value, span)
+                found[str(index)] = self.machine.device.address(cell.value, span)
             else:
-                found[str(index)] = self.device.plain(cell.value)
+                found[str(index)] = self.machine.device.plain(cell.value)
         return found
 
     def list_count(self, signature: Signature, position: int, values: list[Value]) -> int | None:
@@ -151,11 +147,11 @@ class Structures:
         for later in range(position + 1, len(signature.parameters)):
             parameter = signature.parameters[later]
             if parameter.role in (Role.VALUE, Role.ELEMENTS, Role.SIZE) and later < len(values):
-                known = self.device.machine.known(values[later])
+                known = self.machine.known(values[later])
                 return known if isinstance(known, int) else None
         for earlier in range(position - 1, -1, -1):
             if "count" in signature.parameters[earlier].name.lower() and earlier < len(values):
-                known = self.device.machine.known(values[earlier])
+                known = self.machine.known(values[earlier])
                 return known if isinstance(known, int) else None
         return None
 
@@ -164,7 +160,7 @@ class Structures:
         if not parameter.name.lower().lstrip("p").startswith("num"):
             return 1
         held = value.cell.value if isinstance(value, CellPointer) else None
-        known = self.device.machine.known(held) if held is not None else None
+        known = self.machine.known(held) if held is not None else None
         return known if isinstance(known, int) and 0 < known < 1 << 31 else 1
 
     def member(self, held: StructObject, *names: str) -> Value:
@@ -194,10 +190,10 @@ class Structures:
                 for path, result in inner[parameter.name].items():
                     self._write_inside(values[position], path.split("."), result, span)
             elif parameter.name in outcome.outputs:
-                self.device.write(values[position], outcome.outputs[parameter.name], span)
+                self.machine.api.write(values[position], outcome.outputs[parameter.name], span)
 
     def _write_inside(self, target: Value, path: list[str], result: model_values.Value, span: Span) -> None:
-        machine = self.device.machine
+        machine = self.machine
         for step in path:
             if step.isdecimal():
                 index = int(step)
@@ -215,7 +211,7 @@ class Structures:
             if cell is None:
                 return
             target = CellPointer(cell)
-        self.device.write(target, result, span)
+        self.machine.api.write(target, result, span)
 
     def _list_behind(self, cell: Cell) -> ElementPointer:
         """Return the list that the API lets a variable point to (`dependencies_out`, `phGraph_out`)."""
@@ -225,7 +221,7 @@ class Structures:
 
     def _made(self, target: CellPointer | ElementPointer, span: Span) -> StructObject | None:
         """Make an object of a structure whose type nobody knows, where a result comes in fields."""
-        machine = self.device.machine
+        machine = self.machine
         cell = machine.expressions.dereference(target, span).cell
         if cell is None or cell.type.pointers or cell.type.name in (CHAR.name, "int"):
             return None

@@ -77,7 +77,7 @@ def transform(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     found.touch(machine, AccessMode.READ, call)
     if second is not None:
         touch(machine, second, AccessMode.READ, call.span, found.size)
-    if not machine.loops.callee_acts(callee) and not followed(machine, found) and not isinstance(insert, Inserter):
+    if not machine.relevance.callee_acts(callee) and not followed(machine, found) and not isinstance(insert, Inserter):
         touch(machine, target, AccessMode.WRITE, call.span, found.size)
         forget_numbers(target)
         return _moved_by(machine, target, found.count)
@@ -125,7 +125,7 @@ def _generate(machine: Machine, operands: list[Operand], call: CallSite, counted
         return operands[0]
     found = Range(machine, operands, call, counted)
     callee = held_by(found.rest[0]) if found.rest else None
-    if found.elements is not None and machine.loops.callee_acts(callee) and followed(machine, found):
+    if found.elements is not None and machine.relevance.callee_acts(callee) and followed(machine, found):
         for element in found.elements:
             machine.expressions.assign(element, machine.calls.invoke_value(callee, [], call.span), call.span)
         return found.last
@@ -231,8 +231,8 @@ def through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
             seen.append(value)
             touch(machine, value, AccessMode.READ_WRITE, call.span)
             forget_numbers(value)
-        elif _is_callable(value) and machine.loops.callee_acts(value) and not isinstance(value, Closure):
-            return machine.calls.opaque("an algorithm's function", operands, call.span)
+        elif _is_callable(value) and machine.relevance.callee_acts(value) and not isinstance(value, Closure):
+            return machine.unseen.call("an algorithm's function", operands, call.span)
     return machine.fresh("result", "opaque")
 
 
@@ -255,7 +255,7 @@ def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> An
         value = machine.expressions.load(operand, call.span)
         if is_pointer(value):
             touch(machine, value, AccessMode.READ, call.span, found.size)
-        elif isinstance(value, Closure) and machine.loops.closure_issues(value):
+        elif isinstance(value, Closure) and machine.relevance.closure_issues(value):
             for element in (found.elements or [])[:LARGEST_RANGE]:
                 machine.calls.invoke_value(value, [element], call.span)
     return machine.fresh("result", "opaque")

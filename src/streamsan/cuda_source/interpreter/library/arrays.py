@@ -83,7 +83,7 @@ class Array(Sequence):
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         """Call a method."""
         if method == "fill" and operands and isinstance(self.storage.length, int):
-            machine.device.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.WRITE, span)
+            machine.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.WRITE, span)
             for index in range(min(self.storage.length, LARGEST_EAGER)):
                 target = Operand(cell=machine.objects.element(self.storage, index))
                 machine.expressions.assign(target, operands[0], span)
@@ -142,7 +142,7 @@ class Span_(LibraryObject):  # noqa: N801 - `Span` is a place in the source
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
         """A view that unseen code made."""
         element = type.arguments[0] if type.arguments and isinstance(type.arguments[0], CType) else UNKNOWN
-        pointer = machine.unknown_of(element.pointer_to(), name, origin)
+        pointer = machine.objects.unknown(element.pointer_to(), name, origin)
         return cls(type, pointer, machine.fresh(f"{name}.size()", origin))
 
     def parts(self) -> list[Any]:

@@ -89,7 +89,7 @@ class Vector(Sequence):
 
     def _copy_unseen(self, machine: Machine, values: list[Value], span: Span) -> None:
         """Elements from memory that is followed byte by byte at most."""
-        machine.device.memory.access_value(values[0], None, AccessMode.READ, span)
+        machine.memory.access_value(values[0], None, AccessMode.READ, span)
         length = machine.expressions.operators.arithmetic("-", values[1], values[0])
         self.storage.length = length if isinstance(length, int | Symbol | Term) else machine.fresh("size", "opaque")
         self.storage.origin = "opaque"
@@ -98,7 +98,7 @@ class Vector(Sequence):
         first, last = values
         assert isinstance(first, ElementPointer)
         assert isinstance(last, ElementPointer)
-        machine.device.memory.access_value(first, None, AccessMode.READ, span)
+        machine.memory.access_value(first, None, AccessMode.READ, span)
         if first.array.origin != "zero" or first.array.symbol is not None:
             self.storage.origin = "opaque"
         length = machine.known(combine("-", last.index, first.index)) if first.array is last.array else None
@@ -173,7 +173,7 @@ class Vector(Sequence):
         if method == "assign" and len(operands) == 2:
             self.grow(machine, 0, None, span)
             values = [machine.expressions.load(operand, span) for operand in operands]
-            machine.device.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.WRITE, span)
+            machine.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.WRITE, span)
             if all(isinstance(value, ElementPointer) for value in values):
                 self._copy_range(machine, values, span)
             elif any(is_pointer(value) for value in values):
@@ -281,7 +281,7 @@ class Vector(Sequence):
         assert isinstance(first, ElementPointer)
         assert isinstance(last, ElementPointer)
         start, stop = machine.known(first.index), machine.known(last.index)
-        machine.device.memory.access_value(first, None, AccessMode.READ, span)
+        machine.memory.access_value(first, None, AccessMode.READ, span)
         if first.array is last.array and isinstance(start, int) and isinstance(stop, int):
             if stop - start <= LARGEST_EAGER and isinstance(self.storage.length, int):
                 for index in range(start, stop):
@@ -306,7 +306,7 @@ class Vector(Sequence):
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
         """Copy the elements into new storage."""
         if self.storage.host is not None:
-            machine.device.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.READ, span)
+            machine.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.READ, span)
         return type(self)(self.type, machine.objects.copy_array(self.storage, False, span))
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:

@@ -106,7 +106,7 @@ def _forget_outputs(machine: Machine, values: list[Value], span: Span) -> None:
     for value in values:
         cell = _out_cell(machine, value, span)
         if cell is not None and not isinstance(cell.value, LibraryObject | StructObject) and not is_pointer(cell.value):
-            cell.value = machine.unknown_of(cell.type, cell.name, "opaque")
+            cell.value = machine.objects.unknown(cell.type, cell.name, "opaque")
 
 
 def work(machine: Machine, name: str, values: list[Value], span: Span) -> None:

@@ -41,7 +41,7 @@ _READS = re.compile(
 
 def _host_call(name: str, machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     if _RUNS_CALLBACKS.search(name) or _gives_memory(machine, operands):
-        return machine.calls.opaque(name, operands, call.span)
+        return machine.unseen.call(name, operands, call.span)
     mode = AccessMode.READ if _READS.search(name) else AccessMode.READ_WRITE
     for operand in operands:
         value = machine.expressions.load(operand, call.span)

@@ -91,9 +91,9 @@ def free(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
         array = value.array
         array.released = True
         if array.host is not None:
-            machine.device.host_end(array, call.span)
+            machine.memory.end(array, call.span)
     elif isinstance(value, CellPointer):
-        machine.device.host_end(value.cell, call.span)
+        machine.memory.end(value.cell, call.span)
     elif isinstance(value, DevicePointer):
         machine.device.heap_free(value, call.span)
     return None
@@ -104,7 +104,7 @@ def memcpy(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """Host code reads one block and writes another."""
     target, source = value_of(machine, operands, 0, call), value_of(machine, operands, 1, call)
     size = machine.known(value_of(machine, operands, 2, call))
-    memory = machine.device.memory
+    memory = machine.memory
     memory.access_value(source, size if isinstance(size, int) else None, AccessMode.READ, call.span)
     memory.access_value(target, size if isinstance(size, int) else None, AccessMode.WRITE, call.span)
     _copy_cells(machine, target, source, call)
@@ -135,7 +135,7 @@ def memset(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """Host code writes a block."""
     target = value_of(machine, operands, 0, call)
     size = machine.known(value_of(machine, operands, 2, call))
-    machine.device.memory.access_value(target, size if isinstance(size, int) else None, AccessMode.WRITE, call.span)
+    machine.memory.access_value(target, size if isinstance(size, int) else None, AccessMode.WRITE, call.span)
     if isinstance(target, CellPointer) and isinstance(target.cell.value, StructObject):
         zeroed = machine.objects.zero(target.cell.type, target.cell.name)
         if isinstance(zeroed, StructObject):

@@ -61,7 +61,7 @@ def default_cell(machine: Machine, type: CType, name: str, span: Span | None, ki
 
 def unknown_cell(machine: Machine, type: CType, name: str) -> Cell:
     """Return a new cell that unseen code filled."""
-    cell = Cell(machine.unknown_of(type.bare(), name, "opaque"), type.bare(), name)
+    cell = Cell(machine.objects.unknown(type.bare(), name, "opaque"), type.bare(), name)
     machine.objects.adopt(cell)
     return cell
 
@@ -84,7 +84,7 @@ def memory_of(value: Value) -> Value:
 
 def touch(machine: Machine, value: Value, mode: AccessMode, span: Span, size: Value = None) -> None:
     """Host code touches the memory behind a pointer, or all of a container."""
-    machine.device.memory.access_value(memory_of(value), size, mode, span)
+    machine.memory.access_value(memory_of(value), size, mode, span)
 
 
 def range_size(machine: Machine, first: Value, last: Value) -> Value:

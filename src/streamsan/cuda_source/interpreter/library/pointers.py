@@ -91,7 +91,7 @@ class SmartPointer(LibraryObject):
     @classmethod
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
         """A smart pointer from unseen code, which also keeps what it points to alive."""
-        owner = Owner(machine.unknown_of(cls.pointee_type(type).pointer_to(), name, origin), None)
+        owner = Owner(machine.objects.unknown(cls.pointee_type(type).pointer_to(), name, origin), None)
         owner.count = 2
         return cls(type, owner)
 

@@ -58,7 +58,7 @@ def remove_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     if not found.rest:
         return through(machine, operands, call)
     callee = held_by(found.rest[0])
-    fork = machine.loops.callee_acts(callee)
+    fork = machine.relevance.callee_acts(callee)
     return _gathered(machine, operands, found, _predicate(machine, callee, call.span), fork, call)
 
 
@@ -72,7 +72,9 @@ def partition(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     callee = held_by(found.rest[0])
     holds = _predicate(machine, callee, call.span)
     unary = machine.expressions.operators.unary
-    return _gathered(machine, operands, found, lambda e: unary("!", holds(e)), machine.loops.callee_acts(callee), call)
+    return _gathered(
+        machine, operands, found, lambda e: unary("!", holds(e)), machine.relevance.callee_acts(callee), call
+    )
 
 
 @function("std::remove", "std::ranges::remove")
@@ -107,7 +109,7 @@ def erase_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
         return machine.fresh("erase_if", "opaque")
     callee = held_by(operands[1])
     question = _predicate(machine, callee, call.span)
-    return _erased(machine, operands, question, machine.loops.callee_acts(callee), call)
+    return _erased(machine, operands, question, machine.relevance.callee_acts(callee), call)
 
 
 @function("std::erase")
@@ -123,7 +125,7 @@ def _erased(machine: Machine, operands: list[Operand], question: Question, fork:
     if isinstance(held, Vector):
         return erase_where(held, machine, question, fork, call.span)
     if not isinstance(held, Associative):
-        return machine.calls.opaque("std::erase_if", operands, call.span)
+        return machine.unseen.call("std::erase_if", operands, call.span)
     position = count = 0
     for element in held.elements(machine, call.span):
         answer = _answer(machine, question(element), fork)

@@ -199,7 +199,7 @@ class Atomic(Synchroniser):
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
         """An atomic that unseen code set."""
         made = cls(type)
-        made.held.value = machine.unknown_of(made.held.type, name, origin)
+        made.held.value = machine.objects.unknown(made.held.type, name, origin)
         return made
 
     def parts(self) -> list[Any]:

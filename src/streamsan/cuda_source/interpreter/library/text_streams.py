@@ -30,7 +30,7 @@ from streamsan.vocabulary import AccessMode
 def receive(machine: Machine, cell: Cell, span: Span) -> None:
     """Input overwrites a variable."""
     held = cell.value
-    machine.device.host_access(cell, AccessMode.WRITE, span)
+    machine.memory.access(cell, AccessMode.WRITE, span)
     if isinstance(held, String):
         held.become(machine, None, span)
     elif not isinstance(held, LibraryObject | StructObject) and not is_pointer(held):

@@ -53,7 +53,7 @@ class Parked(LibraryObject):
 
     def goes_on(self, machine: Machine, span: Span) -> None:
         """Now it may have run."""
-        machine.calls.opaque("", [Operand(self)], span, quiet=True)
+        machine.unseen.call("", [Operand(self)], span, quiet=True)
 
 
 def start(

@@ -94,7 +94,7 @@ class DeviceVector(LibraryObject):
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
         """A vector from unseen code."""
         made = cls(type)
-        made.memory.value = machine.unknown_of(made.memory.type, name, origin)
+        made.memory.value = machine.objects.unknown(made.memory.type, name, origin)
         made.count = machine.fresh(f"{name}.size()", origin)
         return made
 
@@ -108,14 +108,14 @@ class DeviceVector(LibraryObject):
         bytes_ = combine("*", count, size) if count is not None and size is not None else None
         given = bytes_ if bytes_ is not None else machine.fresh("bytes", "opaque")
         self.memory.value = 0
-        machine.device.function("cudaMalloc").run(machine, [Operand(CellPointer(self.memory)), Operand(given)], span)
+        machine.api.function("cudaMalloc").run(machine, [Operand(CellPointer(self.memory)), Operand(given)], span)
 
     def release(self, machine: Machine, span: Span) -> None:
         """Free the memory."""
         old, self.memory.value = self.memory.value, 0
         self.count = 0
         if isinstance(old, DevicePointer):
-            machine.device.function("cudaFree").run(machine, [Operand(old)], span)
+            machine.api.function("cudaFree").run(machine, [Operand(old)], span)
 
     def fill_from(self, machine: Machine, source: Value, span: Span) -> None:
         """Copy elements from elsewhere, and wait."""

@@ -58,7 +58,9 @@ class Tuple(LibraryObject):
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
         """A tuple from unseen code."""
         wanted = [argument for argument in type.arguments if isinstance(argument, CType)]
-        cells = [Cell(machine.unknown_of(part.bare(), f"{name}.{i}", origin), part) for i, part in enumerate(wanted)]
+        cells = [
+            Cell(machine.objects.unknown(part.bare(), f"{name}.{i}", origin), part) for i, part in enumerate(wanted)
+        ]
         for cell in cells:
             machine.objects.adopt(cell)
         return cls(type, cells)
