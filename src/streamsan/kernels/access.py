@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Final
 
 from streamsan.cuda_syntax.tree import (
@@ -29,7 +30,8 @@ from streamsan.cuda_syntax.tree import (
 )
 from streamsan.cuda_syntax.walk import nodes, parts
 from streamsan.kernels.first_thread import surely_touched
-from streamsan.vocabulary import AccessMode
+from streamsan.kernels.uses import Use
+from streamsan.vocabulary import AccessMode, SlotFlag
 
 READS, WRITES, ESCAPES, ATOMIC = 1, 2, 4, 8
 _MAX_CALLS: Final = 4
@@ -44,37 +46,26 @@ _BY_REFERENCE: Final = frozenset(("swap", "exchange", "sincos", "sincosf", "modf
 _INERT: Final = frozenset(("printf", "assert", "__syncthreads", "__isGlobal", "__builtin_assume", "__prefetch"))
 
 
-def kernel_access(function: Function, unit: Unit | None = None) -> dict[str, AccessMode]:
-    """The access mode of each pointer parameter of a kernel, by parameter name.
-
-    READ where the pointee is const and the body does not cast that away, or the visible body only reads; WRITE where
-    it only writes; READ_WRITE also where every access is atomic (see kernel_atomics); OPAQUE where the pointer escapes,
-    is used by atomics among other accesses, or there is no body to read. Functions of `unit` that the kernel calls are
-    followed a few levels.
-    """
-    return {name: _mode(found) for name, found in _uses(function, unit).items()}
-
-
-def kernel_atomics(function: Function, unit: Unit | None = None) -> set[str]:
-    """The pointer parameters whose every access in a kernel is an atomic operation (and there is one)."""
-    return {name for name, found in _uses(function, unit).items() if found == ATOMIC}
+def kernel_uses(function: Function, unit: Unit) -> dict[str, Use]:
+    """Return how a kernel uses its pointer parameters, by name. Functions that it calls are followed a few levels."""
+    touched = surely_touched(function, unit)
+    uses = {}
+    for name, found in walk_of(AccessWalk, function, unit).items():
+        mode = _mode(found)
+        surely = touched.reads if mode is AccessMode.READ else touched.writes if mode is not AccessMode.OPAQUE else ()
+        flags = int(SlotFlag.TOUCHES) if name in surely else 0
+        uses[name] = Use(mode, flags | SlotFlag.ATOMIC if found == ATOMIC else flags)
+    return uses
 
 
-def kernel_touches(function: Function, unit: Unit | None = None) -> set[str]:
-    """The pointer parameters whose first element every launch surely accesses, and writes if the kernel ever writes.
-
-    So two launches that are given the same address, one of which writes, surely meet in that element.
-    """
-    found = surely_touched(function, unit)
-    modes = kernel_access(function, unit)
-    return {name for name in found.reads if modes.get(name) is AccessMode.READ} | {
-        name for name in found.writes if modes.get(name) in (AccessMode.WRITE, AccessMode.READ_WRITE)
-    }
+def use_by_type(of: Type) -> Use:
+    """Return what a parameter's type alone says of its use."""
+    return Use(AccessMode.READ if of.const and of.pointers == 1 else AccessMode.OPAQUE)
 
 
-def named_accesses(function: Function, unit: Unit | None = None) -> dict[str, AccessMode]:
+def named_modes(function: Function, unit: Unit) -> dict[str, AccessMode]:
     """How the accesses that a body names use the pointer parameters; what else may become of a pointer is left out."""
-    uses = _NamedWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
+    uses = walk_of(_NamedWalk, function, unit)
     modes = {name: READS | WRITES if found & ATOMIC else found & (READS | WRITES) for name, found in uses.items()}
     return {name: AccessMode(mode) for name, mode in modes.items() if mode}
 
@@ -87,13 +78,11 @@ def _mode(found: int) -> AccessMode:
     return AccessMode(found & 3) if found & 3 else AccessMode.READ
 
 
-def _uses(function: Function, unit: Unit | None) -> dict[str, int]:
-    return AccessWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
-
-
-def functions_of(unit: Unit | None) -> dict[str, list[Function]]:
-    """Return the functions with bodies of a unit, by their last names."""
-    return {} if unit is None else unit.functions_with_bodies()
+def walk_of(kind: type[AccessWalk], function: Function, unit: Unit | None) -> dict[str, int]:
+    """Return the uses (READS, WRITES, ESCAPES, ATOMIC) of each pointer parameter, as a kind of walk finds them."""
+    if unit is None:
+        return kind(function, {}, {}, 0).run()
+    return kind(function, unit.functions_with_bodies(), unit.macros, 0).run()
 
 
 def _is_pointer(of: Type) -> bool:
@@ -103,7 +92,9 @@ def _is_pointer(of: Type) -> bool:
 class AccessWalk:
     """One function; locals that hold a parameter's pointer count as that parameter."""
 
-    def __init__(self, function: Function, functions: dict[str, list[Function]], macros: set[str], level: int) -> None:
+    def __init__(
+        self, function: Function, functions: dict[str, list[Function]], macros: Container[str], level: int
+    ) -> None:
         self.function = function
         self.functions = functions
         self.macros = macros
@@ -359,6 +350,8 @@ class AccessWalk:
 class _NamedWalk(AccessWalk):
     """Notes what is accessed, and nothing for a parameter's type alone."""
 
-    def __init__(self, function: Function, functions: dict[str, list[Function]], macros: set[str], level: int) -> None:
+    def __init__(
+        self, function: Function, functions: dict[str, list[Function]], macros: Container[str], level: int
+    ) -> None:
         super().__init__(function, functions, macros, level)
         self.constant = set()

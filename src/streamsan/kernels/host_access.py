@@ -18,7 +18,7 @@ from streamsan.cuda_syntax.tree import (
     Unit,
     Variable,
 )
-from streamsan.kernels.access import ESCAPES, READS, AccessWalk, functions_of
+from streamsan.kernels.access import ESCAPES, READS, AccessWalk, walk_of
 from streamsan.vocabulary import AccessMode
 
 _OUTPUT: Final = frozenset(
@@ -37,7 +37,7 @@ def given_access(body: Function | Lambda, unit: Unit | None = None) -> AccessMod
     function = body if isinstance(body, Function) else Function(body.span, "", body.parameters, Type("void"), body.body)
     if function.body is None or not function.parameters:
         return AccessMode.OPAQUE
-    uses = _HostWalk(function, functions_of(unit), set() if unit is None else set(unit.macros), 0).run()
+    uses = walk_of(_HostWalk, function, unit)
     found = uses.get(function.parameters[-1].name)
     return AccessMode.READ if found is not None and found | READS == READS else AccessMode.OPAQUE
 

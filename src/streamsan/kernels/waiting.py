@@ -78,7 +78,7 @@ class Beginning:
     """before that, and under no condition, it lets the next kernel begin"""
 
 
-class Texts:
+class UnitTexts:
     """The texts of a unit's files, for questions about what stands where."""
 
     def __init__(self, unit: Unit) -> None:

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from streamsan.kernels.uses import Start
 from streamsan.vocabulary import AccessMode
-
-
-class Start(Enum):
-    """What a kernel does if it may begin before the one before it has ended (programmatic dependent launch)."""
-
-    WAITS = "waits"
-    """it waits before it does anything, or nobody knows"""
-    PARTLY = "partly"
-    """it uses the memory of some parameters first (`KernelParameter.early`), or lets the next kernel begin"""
-    AT_ONCE = "at once"
-    """it never waits"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from streamsan.cuda_syntax import read_text
@@ -21,13 +21,11 @@ from streamsan.cuda_syntax.tree import (
     Unit,
     Variable,
 )
-from streamsan.kernels.access import kernel_access, kernel_atomics, kernel_touches
-from streamsan.kernels.beginning import kernel_beginning
-from streamsan.kernels.waiting import Texts
+from streamsan.kernels.access import use_by_type
+from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
 from streamsan.sim.c_types import BYTES, Types
 from streamsan.sim.mangling import mangled, mangled_variable
-from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program, Start
-from streamsan.vocabulary import AccessMode, SlotFlag
+from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program
 
 _EXTERN_C = re.compile(r'extern\s*"C"\s*(\{?)')
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -146,7 +144,7 @@ class _Reader:
 
     def __init__(self, unit: Unit, text: str) -> None:
         self.unit = unit
-        self._texts = Texts(unit)
+        self._behaviours = KernelBehaviours(unit)
         self.types = Types(unit.declarations)
         self._c_lines = _extern_c_spans(text)
         self._text = text
@@ -222,19 +220,12 @@ class _Reader:
         else:
             lowered = mangled(function.name, resolved, given, template)
         name = function.name + (f"<{', '.join(_written(one) for one in given)}>" if given else "")
-        parameters, start = self._parameters(function, types), Start.WAITS
-        beginning = kernel_beginning(function, self.unit, self._texts)
-        if beginning is not None:
-            start = Start.AT_ONCE if beginning.whole else Start.PARTLY
-            if parameters is not None:
-                parameters = tuple(replace(one, early=beginning.uses.get(one.name)) for one in parameters)
-        return KernelType(name, lowered, parameters, start=start)
+        behaviour = self._behaviours.of(function)
+        return KernelType(name, lowered, self._parameters(function, types, behaviour), start=behaviour.start)
 
-    def _parameters(self, function: Function, types: Types) -> tuple[KernelParameter, ...] | None:
-        modes = kernel_access(function, self.unit)
-        flags = dict.fromkeys(kernel_touches(function, self.unit), int(SlotFlag.TOUCHES))
-        for name in kernel_atomics(function, self.unit):
-            flags[name] = flags.get(name, 0) | SlotFlag.ATOMIC
+    def _parameters(
+        self, function: Function, types: Types, behaviour: KernelBehaviour
+    ) -> tuple[KernelParameter, ...] | None:
         found: list[KernelParameter] = []
         end = 0
         for parameter in function.parameters:
@@ -243,29 +234,8 @@ class _Reader:
                 return None
             offset = -(-end // layout.alignment) * layout.alignment
             end = offset + layout.size
-            found.append(self._parameter(parameter, types, offset, layout.size, modes, flags))
+            found.append(_parameter(parameter, types, offset, layout.size, behaviour))
         return tuple(found)
-
-    def _parameter(
-        self,
-        parameter: Parameter,
-        types: Types,
-        offset: int,
-        size: int,
-        modes: Mapping[str, AccessMode],
-        flags: Mapping[str, int],
-    ) -> KernelParameter:
-        of = types.resolved(_decayed(parameter))
-        if not of.pointers and not of.reference:
-            layout = types.layout(of) or BYTES
-            return KernelParameter(parameter.name, offset, size, False, layout.dtype, layout.count)
-        pointee = types.pointee(of)
-        const = of.const and of.pointers <= 1
-        default = AccessMode.READ if const else AccessMode.OPAQUE
-        mode, flag = modes.get(parameter.name, default), flags.get(parameter.name, 0)
-        if pointee is None:
-            return KernelParameter(parameter.name, offset, size, True, None, 1, const, mode, flag)
-        return KernelParameter(parameter.name, offset, size, True, pointee.dtype, pointee.count, const, mode, flag)
 
     def _bound(self, function: Function, arguments: Sequence[Type | Expression]) -> dict[str, Type | Expression] | None:
         bound: dict[str, Type | Expression] = {}
@@ -353,3 +323,17 @@ def _written(argument: Type | Expression) -> str:
     if isinstance(argument, Type):
         return ("const " if argument.const else "") + argument.name + "*" * argument.pointers
     return str(argument.value) if isinstance(argument, Literal_) else "?"
+
+
+def _parameter(
+    parameter: Parameter, types: Types, offset: int, size: int, behaviour: KernelBehaviour
+) -> KernelParameter:
+    of, name = types.resolved(_decayed(parameter)), parameter.name
+    if not of.pointers and not of.reference:
+        layout = types.layout(of) or BYTES
+        return KernelParameter(name, offset, size, False, layout.dtype, layout.count)
+    pointee = types.pointee(of)
+    dtype, count = (None, 1) if pointee is None else (pointee.dtype, pointee.count)
+    mode, flags = behaviour.uses.get(name) or use_by_type(of)
+    const = of.const and of.pointers <= 1
+    return KernelParameter(name, offset, size, True, dtype, count, const, mode, flags, behaviour.early_uses.get(name))

@@ -23,6 +23,8 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
 )
 from streamsan.cuda_syntax.tree import Expression, Function, Launch, Name, Parameter, Span
+from streamsan.kernels.access import use_by_type
+from streamsan.kernels.uses import Start, Use
 from streamsan.model import values as model_values
 from streamsan.model.call import KernelArgument
 from streamsan.model.values import Handle, Pointer, Symbol
@@ -101,69 +103,52 @@ def kernel_of(machine: Machine, names: dict[Symbol | Handle, str], value: Value)
     return Kernel(last_name(name), tuple(machine.program.find_functions(last_name(name), machine.frame)))
 
 
-def modes_of(machine: Machine, function: Function | None) -> dict[str, AccessMode]:
-    """Return how a kernel's body uses each pointer parameter, as far as it was read."""
-    return machine.relevance.kernel_modes(function) if function is not None else {}
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """How a kernel's body uses the memory behind a parameter."""
-
-    mode: AccessMode
-    flags: int = 0
-    """SlotFlag.TOUCHES, SlotFlag.ATOMIC"""
-
-    def of(self, value: model_values.Value) -> KernelArgument:
-        """Return an argument so used; an address that is not known exactly says nothing of its first element."""
-        known = value.exact if isinstance(value, Pointer) else isinstance(value, Symbol)
-        flags = self.flags if known else self.flags & ~SlotFlag.TOUCHES
-        return (value, self.mode, flags) if flags else (value, self.mode)
+def _argument(use: Use, value: model_values.Value) -> KernelArgument:
+    """Return memory so used; an address that is not known exactly says nothing of its first element."""
+    known = value.exact if isinstance(value, Pointer) else isinstance(value, Symbol)
+    flags = use.flags if known else use.flags & ~SlotFlag.TOUCHES
+    return (value, use.mode, flags) if flags else (value, use.mode)
 
 
 def bound_arguments(
     machine: Machine, function: Function | None, operands: list[Operand], span: Span
 ) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes."""
-    modes = modes_of(machine, function)
-    flags = machine.relevance.kernel_flags(function) if function is not None else {}
+    uses = {} if function is None else machine.relevance.kernels.of(function).uses
 
-    def usage(parameter: Parameter | None) -> Usage:
-        return Usage(_mode(parameter, modes), flags.get(parameter.name, 0) if parameter is not None else 0)
+    def use(parameter: Parameter | None) -> Use:
+        if parameter is None:
+            return Use(AccessMode.OPAQUE)
+        return uses.get(parameter.name) or use_by_type(parameter.type)
 
-    return _arguments(machine, function, operands, usage, span)
+    return _arguments(machine, function, operands, use, span)
 
 
 def early_arguments(
     machine: Machine, function: Function | None, operands: list[Operand], span: Span
 ) -> KernelArguments | None:
     """Return the memory that a kernel uses before it may wait for the kernel before it; None: none that is known."""
-    beginning = machine.relevance.kernel_beginning(function) if function is not None else None
-    if beginning is None:
+    behaviour = None if function is None else machine.relevance.kernels.of(function)
+    if behaviour is None or behaviour.start is Start.WAITS:
         return None
-    if beginning.whole:
+    if behaviour.start is Start.AT_ONCE:
         return bound_arguments(machine, function, operands, span)
-    uses = beginning.uses
-
-    def usage(parameter: Parameter | None) -> Usage | None:
-        found = uses.get(parameter.name) if parameter is not None else None
-        return None if found is None else Usage(*found)
-
-    return _arguments(machine, function, operands, usage, span)
+    uses = behaviour.early_uses
+    return _arguments(machine, function, operands, lambda one: None if one is None else uses.get(one.name), span)
 
 
 def _arguments(
     machine: Machine,
     function: Function | None,
     operands: list[Operand],
-    usage: Callable[[Parameter | None], Usage | None],
+    use: Callable[[Parameter | None], Use | None],
     span: Span,
 ) -> KernelArguments:
     arguments: KernelArguments = []
     parameters: list[Parameter | None] = list(function.parameters) if function is not None else []
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
-        known = usage(parameter)
+        known = use(parameter)
         if known is None:
             continue
         value = operand.cell.value if operand.cell is not None else operand.value
@@ -174,19 +159,10 @@ def _arguments(
     return arguments
 
 
-def _mode(parameter: Parameter | None, modes: dict[str, AccessMode]) -> AccessMode:
-    if parameter is None:
-        return AccessMode.OPAQUE
-    known = modes.get(parameter.name)
-    if known is not None:
-        return known
-    return AccessMode.READ if parameter.type.const and parameter.type.pointers == 1 else AccessMode.OPAQUE
-
-
 def _flatten(
     machine: Machine,
     value: Value,
-    usage: Usage,
+    use: Use,
     parameter: Parameter | None,
     arguments: KernelArguments,
     span: Span,
@@ -196,33 +172,33 @@ def _flatten(
         return
     if isinstance(value, DevicePointer):
         machine.made_names.used(value)
-        arguments.append(usage.of(value.pointer))
+        arguments.append(_argument(use, value.pointer))
     elif isinstance(value, SymbolPointer):
-        arguments.append(usage.of(machine.device.address(value, span)))
+        arguments.append(_argument(use, machine.device.address(value, span)))
     elif isinstance(value, Symbol):
         scalar = parameter is not None and not parameter.type.pointers and machine.resolve(parameter.type).name != ""
         if value.origin != "uninitialised" and (not scalar) and value.number in machine.live_handles:
-            arguments.append(usage.of(value))
+            arguments.append(_argument(use, value))
     elif isinstance(value, ElementPointer | CellPointer):
         storage = value.array if isinstance(value, ElementPointer) else value.cell
         if storage.host is not None or storage.kind == MemoryKind.MANAGED:
-            arguments.append(usage.of(machine.device.address(value, span)))
+            arguments.append(_argument(use, machine.device.address(value, span)))
     elif isinstance(value, StructObject):
         if value.cls is not None:
             for field, _ in machine.objects.all_fields(value.cls):
                 machine.objects.field(value, field.name)
         for cell in value.fields.values():
             inner = AccessMode.READ if cell.type.const and cell.type.pointers == 1 else AccessMode.OPAQUE
-            if usage.mode is AccessMode.READ:
-                inner = usage.mode
-            _flatten(machine, cell.value, Usage(inner), None, arguments, span, depth + 1)
+            if use.mode is AccessMode.READ:
+                inner = use.mode
+            _flatten(machine, cell.value, Use(inner), None, arguments, span, depth + 1)
     elif isinstance(value, ArrayObject):
         for cell in list(value.cells.values())[:MOST_ARGUMENTS]:
-            _flatten(machine, cell.value, Usage(usage.mode), None, arguments, span, depth + 1)
+            _flatten(machine, cell.value, Use(use.mode), None, arguments, span, depth + 1)
     elif isinstance(value, LibraryObject):
         for part in value.parts():
             inner_value = part.value if isinstance(part, Cell) else part
-            _flatten(machine, inner_value, Usage(usage.mode), None, arguments, span, depth + 1)
+            _flatten(machine, inner_value, Use(use.mode), None, arguments, span, depth + 1)
 
 
 def packed_arguments(machine: Machine, kernel: Kernel, value: Value, span: Span) -> KernelArguments | None:

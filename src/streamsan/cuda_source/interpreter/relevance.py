@@ -36,10 +36,7 @@ from streamsan.cuda_syntax.tree import (
     Unparsed,
     Variable,
 )
-from streamsan.kernels.access import kernel_access, kernel_atomics, kernel_touches
-from streamsan.kernels.beginning import KernelBeginning, kernel_beginning
-from streamsan.kernels.waiting import Texts
-from streamsan.vocabulary import AccessMode, SlotFlag
+from streamsan.kernels.behaviour import KernelBehaviours
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
 CUDA_NAME = re.compile(r"(?:cuda|cu|CU|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)")
@@ -104,7 +101,7 @@ class Relevance:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._texts: Texts | None = None
+        self.kernels = KernelBehaviours(program.unit)
         self.macros: dict[str, Macro] = program.macros
         self._acts: dict[int, bool] = {}
         self._kept: list[Any] = []
@@ -245,34 +242,6 @@ class Relevance:
                     return True
                 pending.extend(self._by_name().get(name, []))
         return False
-
-    def kernel_modes(self, function: Function) -> dict[str, AccessMode]:
-        """Return how a kernel uses the memory behind each pointer parameter."""
-        found: dict[str, AccessMode] = self._once(
-            "access", function, lambda: kernel_access(function, self.program.unit)
-        )
-        return found
-
-    def kernel_flags(self, function: Function) -> dict[str, int]:
-        """Return what is known beyond the mode of each pointer parameter: SlotFlag.TOUCHES, SlotFlag.ATOMIC."""
-        found: dict[str, int] = self._once("flags", function, lambda: self._kernel_flags(function))
-        return found
-
-    def kernel_beginning(self, function: Function) -> KernelBeginning | None:
-        """Return what a kernel does before it may wait for the kernel before it; None: nothing, or nobody knows."""
-        if self._texts is None:
-            self._texts = Texts(self.program.unit)
-        texts = self._texts
-        found: KernelBeginning | None = self._once(
-            "beginning", function, lambda: kernel_beginning(function, self.program.unit, texts)
-        )
-        return found
-
-    def _kernel_flags(self, function: Function) -> dict[str, int]:
-        found = dict.fromkeys(kernel_touches(function, self.program.unit), int(SlotFlag.TOUCHES))
-        for name in kernel_atomics(function, self.program.unit):
-            found[name] = found.get(name, 0) | SlotFlag.ATOMIC
-        return found
 
     def body_acts(self, function: Function) -> bool:
         """Tell whether a function's own body may issue an operation."""

@@ -6,7 +6,8 @@ import pytest
 
 from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax.tree import Function
-from streamsan.kernels.access import kernel_access, kernel_atomics
+from streamsan.kernels.behaviour import KernelBehaviours
+from streamsan.vocabulary import SlotFlag
 
 BEFORE = """
 __device__ void store(float* o, const float* i) { *o = *i; }
@@ -18,7 +19,8 @@ __device__ float load(float* p) { return p[0]; }
 def kernel(text: str) -> tuple[dict[str, str], set[str]]:
     unit = read_text(f"{BEFORE}\n__global__ void k({text}")
     found = next(d for d in unit.declarations if isinstance(d, Function) and d.kernel)
-    return {n: m.name for n, m in kernel_access(found, unit).items()}, kernel_atomics(found, unit)
+    uses = KernelBehaviours(unit).of(found).uses
+    return {n: use.mode.name for n, use in uses.items()}, {n for n, use in uses.items() if use.flags & SlotFlag.ATOMIC}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import pytest
 
 from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax.tree import Function
-from streamsan.kernels.access import kernel_access, kernel_atomics, kernel_touches
+from streamsan.kernels.behaviour import KernelBehaviours
+from streamsan.kernels.uses import Use
+from streamsan.vocabulary import SlotFlag
 
 BEFORE = """
 #define N 1024
@@ -21,10 +23,14 @@ __device__ void put_some(float* o, int i, int n) { if (i < n) o[i] = 1; }
 I = "int i = blockIdx.x * blockDim.x + threadIdx.x; "  # noqa: E741
 
 
-def functions(text: str) -> tuple[Function, set[str]]:
+def uses(text: str) -> dict[str, Use]:
     unit = read_text(f"{BEFORE}\n{text}")
     found = next(d for d in unit.declarations if isinstance(d, Function) and d.kernel)
-    return found, kernel_touches(found, unit)
+    return dict(KernelBehaviours(unit).of(found).uses)
+
+
+def touched(text: str) -> set[str]:
+    return {name for name, use in uses(text).items() if use.flags & SlotFlag.TOUCHES}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +66,7 @@ def functions(text: str) -> tuple[Function, set[str]]:
     ],
 )
 def test_first_element_is_touched(text: str, expected: set[str]) -> None:
-    assert functions(f"__global__ void k({text}")[1] == expected
+    assert touched(f"__global__ void k({text}") == expected
 
 
 @pytest.mark.parametrize(
@@ -105,11 +111,11 @@ def test_first_element_is_touched(text: str, expected: set[str]) -> None:
     ],
 )
 def test_first_element_may_not_be_touched(text: str) -> None:
-    assert "a" not in functions(f"__global__ void k({text}")[1]
+    assert "a" not in touched(f"__global__ void k({text}")
 
 
 def test_a_parameter_of_a_template_is_an_offset_nobody_knows() -> None:
-    assert functions("template <int First> __global__ void k(float* a) { a[threadIdx.x + First] = 1; }")[1] == set()
+    assert touched("template <int First> __global__ void k(float* a) { a[threadIdx.x + First] = 1; }") == set()
 
 
 def test_atomics_are_so_only_without_any_other_access() -> None:
@@ -118,7 +124,11 @@ def test_atomics_are_so_only_without_any_other_access() -> None:
         " atomicAdd(&counts[in[0]], 1); atomicAdd(mixed, 1); mixed[1] = 2;"
         " cuda::atomic_ref<int> one(first[0]); one.fetch_add(1); flag->fetch_add(1); }"
     )
-    kernel, _ = functions(text)
-    assert kernel_atomics(kernel) == {"counts", "first", "flag"}
-    modes = kernel_access(kernel)
-    assert (modes["counts"].name, modes["mixed"].name, modes["in"].name) == ("READ_WRITE", "OPAQUE", "READ")
+    found = uses(text)
+    assert {name for name, use in found.items() if use.flags & SlotFlag.ATOMIC} == {"counts", "first", "flag"}
+    modes = {name: use.mode.name for name, use in found.items()}
+    assert (modes["counts"], modes["mixed"], modes["in"]) == (
+        "READ_WRITE",
+        "OPAQUE",
+        "READ",
+    )

@@ -6,8 +6,8 @@ import pytest
 
 from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax.tree import Function
-from streamsan.kernels.beginning import KernelBeginning, kernel_beginning
-from streamsan.kernels.waiting import Texts
+from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
+from streamsan.kernels.uses import Start
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 BEFORE = """
@@ -37,13 +37,19 @@ __device__ unsigned long long now() {
     return t;
 }
 """
+WAITS: tuple[Start, dict[str, tuple[AccessMode, int]]] = (Start.WAITS, {})
 R, W, TOUCHES = AccessMode.READ, AccessMode.WRITE, int(SlotFlag.TOUCHES)
 
 
-def beginning(kernel: str) -> KernelBeginning | None:
-    unit = read_text(f"{BEFORE}\n{kernel}")
+def behaviour(text: str) -> KernelBehaviour:
+    unit = read_text(text)
     found = next(each for each in unit.declarations if isinstance(each, Function) and each.kernel)
-    return kernel_beginning(found, unit, Texts(unit))
+    return KernelBehaviours(unit).of(found)
+
+
+def beginning(kernel: str) -> tuple[Start, dict[str, tuple[AccessMode, int]]]:
+    found = behaviour(f"{BEFORE}\n{kernel}")
+    return found.start, dict(found.early_uses)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,7 @@ def beginning(kernel: str) -> KernelBeginning | None:
     ],
 )
 def test_a_kernel_that_never_waits(body: str) -> None:
-    assert beginning(f"__global__ void k(float* x, const float* b, int n) {{ {body} }}") == KernelBeginning(True, {})
+    assert beginning(f"__global__ void k(float* x, const float* b, int n) {{ {body} }}") == (Start.AT_ONCE, {})
 
 
 @pytest.mark.parametrize(
@@ -89,7 +95,7 @@ def test_a_kernel_that_never_waits(body: str) -> None:
     ],
 )
 def test_a_kernel_that_may_wait_first(body: str) -> None:
-    assert beginning(f"__global__ void k(float* x, const float* b, int n) {{ {body} }}") is None
+    assert beginning(f"__global__ void k(float* x, const float* b, int n) {{ {body} }}") == WAITS
 
 
 @pytest.mark.parametrize(
@@ -104,20 +110,20 @@ def test_a_kernel_that_may_wait_first(body: str) -> None:
 )
 def test_a_kernel_that_does_something_first(body: str, uses: dict[str, tuple[AccessMode, int]]) -> None:
     found = beginning(f"__global__ void k(float* x, const float* b, int n) {{ {body} }}")
-    assert found == KernelBeginning(False, uses)
+    assert found == (Start.PARTLY, uses)
 
 
 def test_a_trigger_under_a_condition_is_none() -> None:
-    assert beginning("__global__ void k(float* x, int n) { if (n) { NEXT(); } PDL_WAIT(); x[0] = 1; }") is None
+    assert beginning("__global__ void k(float* x, int n) { if (n) { NEXT(); } PDL_WAIT(); x[0] = 1; }") == WAITS
 
 
 def test_what_a_template_s_functor_does_is_not_known() -> None:
-    assert beginning("template <class F> __global__ void k(float* x, F f) { x[0] = f(1); }") is None
+    assert beginning("template <class F> __global__ void k(float* x, F f) { x[0] = f(1); }") == WAITS
 
 
 def test_a_template_s_own_type_is_no_function() -> None:
     kernel = "template <class T> __global__ void k(T* x) { x[threadIdx.x] = plus(T(1), T(2)); }"
-    assert beginning(kernel) == KernelBeginning(True, {})
+    assert beginning(kernel) == (Start.AT_ONCE, {})
 
 
 @pytest.mark.parametrize(
@@ -132,6 +138,4 @@ def test_a_template_s_own_type_is_no_function() -> None:
 )
 def test_where_no_file_says_a_word_of_it_nothing_waits(before: str, whole: bool) -> None:
     kernel = "template <class F> __global__ void k(float* x, F f) { prepare(); barrier.wait(); x[0] = f(1); }"
-    unit = read_text(before + kernel)
-    found = next(each for each in unit.declarations if isinstance(each, Function) and each.kernel)
-    assert kernel_beginning(found, unit, Texts(unit)) == (KernelBeginning(True, {}) if whole else None)
+    assert behaviour(before + kernel).start is (Start.AT_ONCE if whole else Start.WAITS)

@@ -1,0 +1,85 @@
+"""What a kernel does with its parameters' memory: on the whole, and before it may wait for the kernel before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from streamsan.cuda_syntax.tree import Block, Function, Lambda, Statement, Unit, Variable
+from streamsan.cuda_syntax.walk import nodes
+from streamsan.kernels.access import kernel_uses, named_modes
+from streamsan.kernels.uses import Start, Use
+from streamsan.kernels.waiting import UnitTexts
+
+
+class KernelBehaviours:
+    """Those of a unit's kernels."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._known: dict[int, KernelBehaviour] = {}
+
+    def of(self, function: Function) -> KernelBehaviour:
+        """Return what a kernel does."""
+        found = self._known.get(id(function))
+        if found is None:
+            found = self._known[id(function)] = KernelBehaviour(function, self)
+        return found
+
+    @cached_property
+    def texts(self) -> UnitTexts:
+        """The texts of the unit's files: where something may wait is read off them."""
+        return UnitTexts(self.unit)
+
+
+class KernelBehaviour:
+    """What one kernel does. Each answer is found when it is first asked for."""
+
+    def __init__(self, function: Function, unit: KernelBehaviours) -> None:
+        self._function = function
+        self._unit = unit
+
+    @cached_property
+    def uses(self) -> Mapping[str, Use]:
+        """How the kernel uses the memory behind its pointer parameters, by their names."""
+        return kernel_uses(self._function, self._unit.unit)
+
+    @property
+    def start(self) -> Start:
+        """What the kernel does if it may begin early."""
+        return self._beginning[0]
+
+    @property
+    def early_uses(self) -> Mapping[str, Use]:
+        """What a kernel that starts PARTLY surely does before it may wait."""
+        return self._beginning[1]
+
+    @cached_property
+    def _beginning(self) -> tuple[Start, Mapping[str, Use]]:
+        function, texts = self._function, self._unit.texts
+        found = texts.beginning(function)
+        if found is None or function.body is None:
+            return Start.WAITS, {}
+        if found.end is None:
+            return Start.AT_ONCE, {}
+        first: list[Statement] = []
+        for statement in function.body.body:
+            span = statement.span
+            if span.file != function.body.span.file or _defers(statement):
+                break
+            if texts.offset(span.file, span.end_line, span.end_column) > found.end:
+                break
+            first.append(statement)
+        part = replace(function, body=Block(function.body.span, first))
+        uses = kernel_uses(part, self._unit.unit)
+        early = {name: Use(mode, uses[name].flags) for name, mode in named_modes(part, self._unit.unit).items()}
+        return (Start.PARTLY if early or found.triggers else Start.WAITS), early
+
+
+def _defers(statement: Statement) -> bool:
+    """Tell whether what a statement names may be accessed later only: in a lambda, by a reference."""
+    return any(
+        isinstance(node, Lambda) or (isinstance(node, Variable) and bool(node.type.reference))
+        for node in nodes(statement)
+    )
