@@ -14,6 +14,8 @@ SOURCE = rb"""
 #define WAIT_FOR_PREREQUISITES
 #endif
 
+extern "C" __device__ unsigned int words[1024];
+
 static __device__ unsigned long long now() {
     unsigned long long t;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));

@@ -151,12 +151,16 @@ class Lab:
 
     def kernel(self, name: str) -> Any:
         """Return a kernel for the current context."""
+        return self.ok(self.cu.cuModuleGetFunction(self.module(), name.encode()))
+
+    def module(self) -> Any:
+        """Return the module of all kernels, loaded into the current context."""
         if not self._image:
             self._image = self._cached() or self._compiled()
         context = int(self.ok(self.cu.cuCtxGetCurrent()))
         if context not in self._modules:
             self._modules[context] = self.ok(self.cu.cuModuleLoadData(self._image))
-        return self.ok(self.cu.cuModuleGetFunction(self._modules[context], name.encode()))
+        return self._modules[context]
 
     def _cached(self) -> bytes:
         """Return what another process of this run has compiled, b"" if there is nothing yet."""

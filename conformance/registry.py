@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from conformance.lab import Lab
+from typing import Any
 
 Observation = bool | int | str | list[int] | list[str]
 Observations = dict[str, Observation]
-Body = Callable[["Lab"], Observations]
+Body = Callable[[Any], Observations]
+"""takes the case's `Lab`, which knows this module"""
 
 _CASES: dict[str, Case] = {}
 
@@ -141,7 +139,7 @@ def family(rows: Iterable[tuple[Case, Callable[..., Observations], tuple[object,
         )
 
 
-def _apply(function: Callable[..., Observations], arguments: tuple[object, ...], lab: Lab) -> Observations:
+def _apply(function: Callable[..., Observations], arguments: tuple[object, ...], lab: Any) -> Observations:
     return function(lab, *arguments)
 
 

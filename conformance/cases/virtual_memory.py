@@ -26,7 +26,7 @@ def _access(lab: Lab, start: Any, size: int = UNIT, flags: int = READ_AND_WRITE)
     return lab.cu.cuMemSetAccess(start, size, [access], 1)
 
 
-def _mapped(lab: Lab) -> tuple[Any, Any]:
+def mapped(lab: Lab) -> tuple[Any, Any]:
     """Return addresses with memory, and the handle of the memory."""
     cu = lab.cu
     physical = lab.ok(cu.cuMemCreate(UNIT, _properties(lab), 0))
@@ -50,7 +50,7 @@ def _mapped(lab: Lab) -> tuple[Any, Any]:
     },
 )
 def unmap_under_kernel(lab: Lab) -> Observations:
-    stream, (start, _) = lab.stream(), _mapped(lab)
+    stream, (start, _) = lab.stream(), mapped(lab)
     pending = lab.busy(stream)
     lab.ok(lab.write_words(int(start), 1, stream, UNIT))
     observed = lab.waited(pending, lambda: lab.cu.cuMemUnmap(start, UNIT))
@@ -67,7 +67,7 @@ def unmap_under_kernel(lab: Lab) -> Observations:
     fresh=True,
 )
 def unmap_under_fill(lab: Lab) -> Observations:
-    stream, (start, _) = lab.stream(), _mapped(lab)
+    stream, (start, _) = lab.stream(), mapped(lab)
     pending = lab.busy(stream)
     lab.ok(lab.cu.cuMemsetD8Async(start, 1, UNIT, int(stream)))
     observed = lab.waited(pending, lambda: lab.cu.cuMemUnmap(start, UNIT))
@@ -82,7 +82,7 @@ def unmap_under_fill(lab: Lab) -> Observations:
     timed=True,
 )
 def unmap_idle(lab: Lab) -> Observations:
-    cu, (start, physical) = lab.cu, _mapped(lab)
+    cu, (start, physical) = lab.cu, mapped(lab)
     pending = lab.busy(lab.stream())
     observed: Observations = {}
     for name, call in (
@@ -129,7 +129,7 @@ def create_under_kernel(lab: Lab) -> Observations:
     ["vmm"],
 )
 def release_first(lab: Lab) -> Observations:
-    cu, (start, physical) = lab.cu, _mapped(lab)
+    cu, (start, physical) = lab.cu, mapped(lab)
     released = lab.status(cu.cuMemRelease(physical))
     fill = lab.status(cu.cuMemsetD8(start, 5, UNIT))
     return {
@@ -147,7 +147,7 @@ def release_first(lab: Lab) -> Observations:
     ["V-01", "vmm", "W-01"],
 )
 def wrong_calls(lab: Lab) -> Observations:
-    cu, (start, physical) = lab.cu, _mapped(lab)
+    cu, (start, physical) = lab.cu, mapped(lab)
     observed: Observations = {
         "unmap of a part": lab.status(cu.cuMemUnmap(start, UNIT // 2)),
         "address free while mapped": lab.status(cu.cuMemAddressFree(start, UNIT)),
@@ -200,7 +200,7 @@ def without_access(lab: Lab) -> Observations:
     ["vmm"],
 )
 def two_mappings(lab: Lab) -> Observations:
-    cu, (start, physical) = lab.cu, _mapped(lab)
+    cu, (start, physical) = lab.cu, mapped(lab)
     other = lab.ok(cu.cuMemAddressReserve(UNIT, 0, 0, 0))
     lab.ok(cu.cuMemMap(other, UNIT, 0, physical, 0))
     lab.ok(_access(lab, other))
@@ -216,7 +216,7 @@ def two_mappings(lab: Lab) -> Observations:
     ["vmm"],
 )
 def survive(lab: Lab) -> Observations:
-    cu, (start, physical) = lab.cu, _mapped(lab)
+    cu, (start, physical) = lab.cu, mapped(lab)
     lab.ok(cu.cuMemsetD8(start, 5, UNIT))
     lab.ok(lab.rt.cudaDeviceSynchronize())
     lab.ok(cu.cuMemUnmap(start, UNIT))
