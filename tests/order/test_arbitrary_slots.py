@@ -12,6 +12,7 @@ import pytest
 from streamsan.generate.__main__ import write_headers
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.deep
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
 

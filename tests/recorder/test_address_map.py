@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from trace_writer_driver import build, run
+from trace_writer_driver import UNDER_SANITIZERS, build, run
 
 
-@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+@pytest.mark.parametrize("sanitizer", UNDER_SANITIZERS)
 def test_map_of_addresses(sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     program = build(tmp_path_factory, sanitizer, ["recorder/tests/memory_driver.cpp", "recorder/memory/*.cpp"])
     for seed in range(1, 6):

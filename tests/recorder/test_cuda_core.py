@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trace_writer_driver import build, operations_of, run
+from trace_writer_driver import UNDER_SANITIZERS, build, operations_of, run
 
 from streamsan.trace import Trace, reader
 from streamsan.vocabulary import CallClass, ContextKind, ExitKind, OperationKind, SlotFlag, StreamKind
@@ -46,7 +46,7 @@ UNKNOWN = -32768
 Record = Callable[..., Trace]
 
 
-@pytest.fixture(scope="module", params=["address", "thread"])
+@pytest.fixture(scope="module", params=UNDER_SANITIZERS)
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory, request.param, SOURCES)
 

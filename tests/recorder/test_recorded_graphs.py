@@ -28,6 +28,9 @@ KIND = OperationKind
 JUDGED = [name for name in names() if name.endswith(("_wrong", "_right")) and name != "threads_right"]
 
 
+pytestmark = pytest.mark.deep
+
+
 @pytest.fixture(scope="module")
 def scenarios(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
     return build(tmp_path_factory, "address")

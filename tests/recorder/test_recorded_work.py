@@ -17,6 +17,9 @@ LAUNCH, COPY, MEMSET, PREFETCH = (
 )
 
 
+pytestmark = pytest.mark.deep
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
     return scenarios(tmp_path_factory, "address")

@@ -10,6 +10,9 @@ from streamsan.vocabulary import FreeClass, HandleKind, MemoryKind, OperationKin
 ALLOC, FREE = OperationKind.ALLOC, OperationKind.FREE
 
 
+pytestmark = pytest.mark.deep
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
     return scenarios(tmp_path_factory, "address")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trace_writer_driver import ENVIRONMENT, WRITER_SOURCES, build, operations_of, run
+from trace_writer_driver import ENVIRONMENT, UNDER_SANITIZERS, WRITER_SOURCES, build, operations_of, run
 
 from streamsan.trace import Trace
 from streamsan.trace.reader import read
@@ -17,7 +17,7 @@ from streamsan.vocabulary import OperationKind, SlotFlag
 DURATION_OF_5000 = 2 << 11 | 1250
 
 
-@pytest.fixture(scope="module", params=["plain", "address", "thread"])
+@pytest.fixture(scope="module", params=["plain", *UNDER_SANITIZERS])
 def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory, request.param, WRITER_SOURCES)
 

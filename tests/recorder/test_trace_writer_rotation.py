@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import WRITER_SOURCES, build, operations_of, run
+from trace_writer_driver import UNDER_SANITIZERS, WRITER_SOURCES, build, operations_of, run
 
 from streamsan.trace import Trace
 from streamsan.trace.reader import read
 from streamsan.vocabulary import OperationKind, SlotFlag
 
 
-@pytest.fixture(scope="module", params=["plain", "address", "thread"])
+@pytest.fixture(scope="module", params=["plain", *UNDER_SANITIZERS])
 def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory, request.param, WRITER_SOURCES)
 

@@ -48,6 +48,8 @@ COMMON = """\
 #include "recorder/cuda/recorder.hpp"
 """
 """what most sources include: parsed once for a sanitizer, and before each source"""
+UNDER_SANITIZERS = [pytest.param(name, marks=pytest.mark.deep) for name in ("address", "thread")]
+"""what a test takes that is worth its time only under a sanitizer"""
 # The thread sanitizer refuses threads in a child that a process with threads forked; what it checks is not that.
 ENVIRONMENT = os.environ | {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1", "LC_ALL": "C"}
 
