@@ -93,7 +93,7 @@ def sim(folder: Path, *arguments: str, status: int | None = None) -> subprocess.
     if status is not None:
         assert done.returncode == status, done.stderr
     assert "streamsan/cli" not in done.stderr
-    assert "sim/runner.py" not in done.stderr
+    assert "sim/program_process.py" not in done.stderr
     return done
 
 

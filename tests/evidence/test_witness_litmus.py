@@ -16,7 +16,7 @@ from streamsan.findings.finding import Finding
 from streamsan.replay import replay
 from streamsan.replay.execution import layouts_of, run_all
 from streamsan.replay.naming import names_of
-from streamsan.replay.program import read_program
+from streamsan.replay.replayed_steps import read_program
 from streamsan.rules.catalogue import RULES
 from streamsan.sim.executor.schedules import Eager, Random
 from streamsan.trace import Trace, reader

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from expectations import check_text
 from streamsan.findings.finding import Finding
-from streamsan.replay.findings import with_replays
+from streamsan.replay.replayed_findings import with_replays
 
 PRELUDE = """\
 #include <cuda_runtime.h>

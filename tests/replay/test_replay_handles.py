@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.replay.program import Step, read_program
+from streamsan.replay.replayed_steps import Step, read_program
 from streamsan.trace import TraceBuilder
 from streamsan.vocabulary import ContextKind, FreeClass, MemoryKind, OperationKind, StreamKind, WaitClass
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from streamsan.replay.layout import MOST_WORDS, Layout
-from streamsan.replay.program import Access, Memory
+from streamsan.replay.replayed_steps import Access, Memory
+from streamsan.replay.word_layout import MOST_WORDS, Layout
 from streamsan.vocabulary import MemoryKind
 
 

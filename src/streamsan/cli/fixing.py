@@ -309,6 +309,6 @@ def _without_edit(finding: Finding, reason: str) -> Finding:
 
 
 def _decoded(data: bytes) -> str:
-    from streamsan.cuda_syntax.source import decode
+    from streamsan.cuda_syntax.source_code import decode
 
     return decode(data)[0]

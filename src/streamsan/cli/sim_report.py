@@ -29,7 +29,7 @@ class Reporter:
         report = self.options.report(results, problems)
         if self.witness:
             # Imported late: only a replay waits for what performs it.
-            from streamsan.replay.findings import with_replays
+            from streamsan.replay.replayed_findings import with_replays
 
             report = replace(report, findings=tuple(with_replays(report.findings)))
         say_problems(report)

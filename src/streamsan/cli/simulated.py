@@ -20,10 +20,10 @@ from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import unproven_trace
 from streamsan.cli.program import run_program
 from streamsan.sim import overlay
-from streamsan.sim.family import collect
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings
 from streamsan.sim.shim_path import SHIM
+from streamsan.sim.trace_parts import collect
 from streamsan.trace import Trace, TraceError
 
 STDOUT, STDERR = 1, 2

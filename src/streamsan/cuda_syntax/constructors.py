@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import types
+from streamsan.cuda_syntax import declarators
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.specifiers import Specifiers
@@ -21,7 +21,7 @@ from streamsan.cuda_syntax.tree import (
 
 
 def constructor_call(
-    ctx: Context, node: Node, declarator: Node, read: types.Declarator, specifiers: Specifiers
+    ctx: Context, node: Node, declarator: Node, read: declarators.Declarator, specifiers: Specifiers
 ) -> Variable | None:
     """`Buffer b(n, s);` as the variable it is; None when it is a function declaration.
 
@@ -81,7 +81,7 @@ def _as_argument(ctx: Context, node: Node) -> Expression | None:
         return None
     if type_node.type not in ("type_identifier", "qualified_identifier", "template_type"):
         return None
-    name, arguments = types.name_of(ctx, type_node)
+    name, arguments = declarators.name_of(ctx, type_node)
     if ctx.is_type(name) or type_node.type == "template_type":
         return None
     first = Name(ctx.span(type_node), name, arguments)
@@ -90,7 +90,7 @@ def _as_argument(ctx: Context, node: Node) -> Expression | None:
         return first
     span = ctx.span(node)
     if declarator.type in ("pointer_declarator", "reference_declarator"):
-        inner = declarator.child_by_field_name("declarator") or types.last_named(declarator)
+        inner = declarator.child_by_field_name("declarator") or declarators.last_named(declarator)
         if inner is None or inner.type != "identifier":
             return None
         return Binary(span, declarator.children[0].type, first, expression(ctx, inner))
@@ -98,12 +98,12 @@ def _as_argument(ctx: Context, node: Node) -> Expression | None:
         size = declarator.child_by_field_name("size")
         return None if size is None else Index(span, first, expression(ctx, size))
     if declarator.type == "abstract_function_declarator":
-        given, _ = types.parameters(ctx, declarator.child_by_field_name("parameters"))
+        given, _ = declarators.parameters(ctx, declarator.child_by_field_name("parameters"))
         if all(not p.name and _plain(p.type) for p in given):
             return Call(span, first, [Name(span, p.type.name, p.type.arguments) for p in given])
         return None
     if declarator.type == "parenthesized_declarator":
-        inner = types.first_declarator(declarator)
+        inner = declarators.first_declarator(declarator)
         if inner is not None and inner.type == "identifier":
             return Call(span, first, [expression(ctx, inner)])
     return None

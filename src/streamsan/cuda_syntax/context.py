@@ -11,7 +11,7 @@ import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
 from streamsan.cuda_syntax.preprocess import MacroText
-from streamsan.cuda_syntax.source import Code
+from streamsan.cuda_syntax.source_code import Code
 from streamsan.cuda_syntax.tree import Problem, Span, Unit
 
 MAX_DEPTH: Final = 150

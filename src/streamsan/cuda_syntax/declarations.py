@@ -7,7 +7,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import classes, constructors, function_definitions, operators, repairs, types
+from streamsan.cuda_syntax import class_definitions, constructors, declarators, function_definitions, operators, repairs
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import declare, expression, is_declaration, statement
 from streamsan.cuda_syntax.specifiers import CLASS_NODES, Specifiers, read_specifiers
@@ -41,7 +41,7 @@ def _alias(ctx: Context, node: Node, templates: list[Parameter]) -> list[Stateme
         return []
     name = ctx.text(named)
     ctx.types.add(name)
-    return [Alias(ctx.span(node), ctx.qualified(name), types.base_type(ctx, of), templates)]
+    return [Alias(ctx.span(node), ctx.qualified(name), declarators.base_type(ctx, of), templates)]
 
 
 def _using(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
@@ -49,14 +49,14 @@ def _using(ctx: Context, node: Node, templates: list[Parameter]) -> list[Stateme
     if named is None:
         return []
     single = not any(c.type == "namespace" for c in node.children)
-    return [UsingNamespace(ctx.span(node), types.name_of(ctx, named)[0], single)]
+    return [UsingNamespace(ctx.span(node), declarators.name_of(ctx, named)[0], single)]
 
 
 def _namespace_alias(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
     names = [c for c in node.named_children if not c.is_extra]
     if len(names) < 2:
         return []
-    target = types.squeeze(ctx.text(names[-1]))
+    target = declarators.squeeze(ctx.text(names[-1]))
     return [Alias(ctx.span(node), ctx.qualified(ctx.text(names[0])), Type(target))]
 
 
@@ -67,13 +67,13 @@ def _namespace(ctx: Context, node: Node, templates: list[Parameter]) -> list[Sta
     scope = ctx.scope
     inline = any(c.type == "inline" for c in node.children)
     if named is not None and not inline:
-        name = types.squeeze(ctx.text(named)).replace("inline", "")
+        name = declarators.squeeze(ctx.text(named)).replace("inline", "")
         scope = f"{scope}::{name}" if scope else name
     return repairs.contents(ctx.copy(scope=scope), body, "file")
 
 
 def _template(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
-    parameters = types.template_parameters(ctx, node.child_by_field_name("parameters"))
+    parameters = declarators.template_parameters(ctx, node.child_by_field_name("parameters"))
     found: list[Statement] = []
     for child in node.named_children:
         if child.type in ("template_parameter_list", "requires_clause") or child.is_extra:
@@ -110,7 +110,7 @@ def _variables(ctx: Context, node: Node, templates: list[Parameter]) -> list[Sta
         if type_node is not None and type_node.type in (*CLASS_NODES, "enum_specifier"):
             named = type_node.child_by_field_name("name")
             if named is not None:
-                ctx.types.add(types.name_of(ctx, named)[0])
+                ctx.types.add(declarators.name_of(ctx, named)[0])
     elif not declared_any and specifiers.defined and ctx.scope and isinstance(specifiers.defined[-1], Class):
         last = specifiers.defined[-1]
         if last.name.rpartition("::")[2].startswith("<unnamed"):  # an anonymous union: its members are ours
@@ -129,7 +129,7 @@ def _declared(
         inner = declarator.child_by_field_name("declarator") or declarator
         if value is not None and value.type == "argument_list":
             given, value = value, None
-    read = types.declare(ctx, inner, specifiers.type)
+    read = declarators.declare(ctx, inner, specifiers.type)
     if read.parameters is not None and value is None and given is None:
         made = constructors.constructor_call(ctx, node, declarator, read, specifiers)
         if made is not None:
@@ -158,7 +158,7 @@ def _declared(
 def range_variable(ctx: Context, node: Node) -> Variable:
     """The variable of a range-based for."""
     specifiers = read_specifiers(ctx, node)
-    read = types.declare(ctx, node.child_by_field_name("declarator"), specifiers.type)
+    read = declarators.declare(ctx, node.child_by_field_name("declarator"), specifiers.type)
     return Variable(
         ctx.span(node.child_by_field_name("declarator") or node), read.name, read.type, bindings=read.bindings
     )
@@ -168,7 +168,7 @@ def _typedef(ctx: Context, node: Node, templates: list[Parameter]) -> list[State
     specifiers = read_specifiers(ctx, node)
     found: list[Statement] = list(specifiers.defined)
     for declarator in node.children_by_field_name("declarator"):
-        read = types.declare(ctx, declarator, specifiers.type)
+        read = declarators.declare(ctx, declarator, specifiers.type)
         if read.parameters is not None:
             read.type.function = True
         if read.name:
@@ -188,7 +188,7 @@ HANDLERS: Final[dict[str, Callable[[Context, Node, list[Parameter]], list[Statem
     "alias_declaration": _alias,
     "using_declaration": _using,
     "namespace_alias_definition": _namespace_alias,
-    **dict.fromkeys(CLASS_NODES, classes.class_definition),
-    "enum_specifier": classes.enum_definition,
+    **dict.fromkeys(CLASS_NODES, class_definitions.class_definition),
+    "enum_specifier": class_definitions.enum_definition,
 }
 """for `lowering.DECLARATIONS`"""

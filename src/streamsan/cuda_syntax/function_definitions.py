@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import lowering, operators, types
+from streamsan.cuda_syntax import declarators, lowering, operators
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.repairs import block, contents
 from streamsan.cuda_syntax.specifiers import Specifiers, read_specifiers
@@ -20,14 +20,14 @@ from streamsan.cuda_syntax.tree import (
 
 
 def declared_function(
-    ctx: Context, node: Node, read: types.Declarator, specifiers: Specifiers, templates: list[Parameter]
+    ctx: Context, node: Node, read: declarators.Declarator, specifiers: Specifiers, templates: list[Parameter]
 ) -> Function:
     """A function as its declarator says, without its body."""
-    parameters, variadic = types.parameters(ctx, read.parameters)
+    parameters, variadic = declarators.parameters(ctx, read.parameters)
     returns = read.type
     if read.trailing is not None:
         described = next((c for c in read.trailing.named_children if c.type == "type_descriptor"), None)
-        returns = types.descriptor(ctx, described) if described is not None else returns
+        returns = declarators.descriptor(ctx, described) if described is not None else returns
     name = ctx.qualified(read.name)
     last = read.name.rpartition("::")[2]
     owner = name[: -len(last)].removesuffix("::").rpartition("::")[2]
@@ -55,7 +55,7 @@ def function_definition(ctx: Context, node: Node, templates: list[Parameter]) ->
     """A function with its body; bodies without errors are lowered when they are first read."""
     specifiers = read_specifiers(ctx, node)
     declarator = node.child_by_field_name("declarator")
-    read = types.declare(ctx, declarator, specifiers.type)
+    read = declarators.declare(ctx, declarator, specifiers.type)
     if read.parameters is None and read.function_node is None:
         return [*specifiers.defined, lowering.unparsed_statement(ctx, node)]
     made = declared_function(ctx, node, read, specifiers, templates)
@@ -101,7 +101,7 @@ def _commented(ctx: Context, body: Node) -> bool:
     return "//" in inside or "/*" in inside
 
 
-def _test_macro(ctx: Context, node: Node, read: types.Declarator) -> str:
+def _test_macro(ctx: Context, node: Node, read: declarators.Declarator) -> str:
     """`TEST(Suite, Case) { ... }`: the name such a function goes by; empty for a real function."""
     if node.child_by_field_name("type") is not None or ctx.local or "::" in read.name or read.parameters is None:
         return ""
@@ -122,7 +122,7 @@ def _initializers(ctx: Context, node: Node) -> list[tuple[str, list[Expression],
         named = [c for c in child.named_children if not c.is_extra]
         if not named:
             continue
-        name = types.name_of(ctx, named[0])[0]
+        name = declarators.name_of(ctx, named[0])[0]
         arguments: list[Expression] = []
         braced = False
         for part in named[1:]:

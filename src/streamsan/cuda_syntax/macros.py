@@ -11,7 +11,7 @@ from streamsan.cuda_syntax.context import Context, Shared, parse
 from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.repairs import contents
-from streamsan.cuda_syntax.source import Code
+from streamsan.cuda_syntax.source_code import Code
 from streamsan.cuda_syntax.tree import (
     Block,
     DoWhile,

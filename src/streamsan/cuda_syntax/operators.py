@@ -7,7 +7,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import types
+from streamsan.cuda_syntax import declarators
 from streamsan.cuda_syntax.context import BUILTIN_TYPES, MAX_DEPTH, Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, recognised, unparsed
 from streamsan.cuda_syntax.tree import (
@@ -161,12 +161,12 @@ def _call(ctx: Context, node: Node) -> Expression:
         return Launch(span, expression(ctx, function), configuration, given)
     given, holes = arguments_of(ctx, listed)
     if function.type == "primitive_type" or function.type == "sized_type_specifier":
-        target = types.base_type(ctx, function)
+        target = declarators.base_type(ctx, function)
         if len(given) == 1:
             return Cast(span, target, given[0])
         return InitList(span, target, given, [None] * len(given))
     if function.type == "template_function" and len(given) == 1:
-        name, template = types.name_of(ctx, function)
+        name, template = declarators.name_of(ctx, function)
         if name in _NAMED_CASTS and template and isinstance(template[0], Type):
             return Cast(span, template[0], given[0])
     if function.type == "identifier" and len(given) == 1 and ctx.text(function) in BUILTIN_TYPES:
@@ -194,7 +194,7 @@ def _member(ctx: Context, node: Node) -> Expression:
         return unparsed(ctx, node)
     operator = node.child_by_field_name("operator")
     arrow = operator is not None and operator.type.startswith("->")
-    name, arguments = types.name_of(ctx, field)
+    name, arguments = declarators.name_of(ctx, field)
     return Member(ctx.span(node), expression(ctx, owner), name, arrow, arguments)
 
 
@@ -214,14 +214,14 @@ def _cast(ctx: Context, node: Node) -> Expression:
     target, operand = node.child_by_field_name("type"), node.child_by_field_name("value")
     if target is None or operand is None:
         return unparsed(ctx, node)
-    return Cast(ctx.span(node), types.descriptor(ctx, target), expression(ctx, operand))
+    return Cast(ctx.span(node), declarators.descriptor(ctx, target), expression(ctx, operand))
 
 
 def _sizeof(ctx: Context, node: Node) -> Expression:
     target, operand = node.child_by_field_name("type"), node.child_by_field_name("value")
     span = ctx.span(node)
     if target is not None:
-        return SizeOf(span, types.descriptor(ctx, target), None)
+        return SizeOf(span, declarators.descriptor(ctx, target), None)
     if operand is None:
         return unparsed(ctx, node)
     if any(c.type == "..." for c in node.children):
@@ -232,21 +232,21 @@ def _sizeof(ctx: Context, node: Node) -> Expression:
     if inner.type == "identifier" and ctx.is_type(ctx.text(inner)):
         return SizeOf(span, Type(ctx.text(inner)), None)
     if inner.type in ("template_function", "primitive_type", "sized_type_specifier"):
-        name, arguments = types.name_of(ctx, inner)
+        name, arguments = declarators.name_of(ctx, inner)
         return SizeOf(span, Type(name, arguments), None)
     return SizeOf(span, None, expression(ctx, operand))
 
 
 def _new(ctx: Context, node: Node) -> Expression:
-    base = types.base_type(ctx, node.child_by_field_name("type"))
+    base = declarators.base_type(ctx, node.child_by_field_name("type"))
     declarator = node.child_by_field_name("declarator")
     size: Expression | None = None
     if declarator is not None:
-        base = types.copy_type(base)
+        base = declarators.copy_type(base)
         if declarator.type == "new_declarator":
             size = optional(ctx, declarator.child_by_field_name("length"))
         else:
-            base = types.declare(ctx, declarator, base).type
+            base = declarators.declare(ctx, declarator, base).type
             if base.array:
                 size = base.array.pop(0)
     listed = node.child_by_field_name("arguments")

@@ -10,7 +10,7 @@ from typing import Final
 
 from streamsan.cuda_syntax import includes
 from streamsan.cuda_syntax.condition import ConditionError, Definition, evaluate, expand, tokens
-from streamsan.cuda_syntax.source import SourceFile, read_source
+from streamsan.cuda_syntax.source_code import SourceFile, read_source
 from streamsan.cuda_syntax.tree import Problem, Span
 
 PREDEFINED: Final[Mapping[str, str]] = {

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import literals, types
+from streamsan.cuda_syntax import declarators, literals
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, unparsed
 from streamsan.cuda_syntax.repairs import block
@@ -35,7 +35,7 @@ def _identifier(ctx: Context, node: Node) -> Expression:
 
 
 def _qualified(ctx: Context, node: Node) -> Expression:
-    name, arguments = types.name_of(ctx, node)
+    name, arguments = declarators.name_of(ctx, node)
     return Name(ctx.span(node), name, arguments)
 
 
@@ -125,7 +125,7 @@ def _compound_literal(ctx: Context, node: Node) -> Expression:
     target, value = node.child_by_field_name("type"), node.child_by_field_name("value")
     if target is None or value is None:
         return unparsed(ctx, node)
-    listed = braces(ctx, value, types.base_type(ctx, target))
+    listed = braces(ctx, value, declarators.base_type(ctx, target))
     listed.span = ctx.span(node)
     return listed
 
@@ -150,7 +150,7 @@ def _lambda(ctx: Context, node: Node) -> Expression:
                 captures.append((ctx.text(child).strip("&*. \n"), reference or ctx.text(child)[:1] == "&", None))
     declarator = node.child_by_field_name("declarator")
     parameter_list = None if declarator is None else declarator.child_by_field_name("parameters")
-    given, _ = types.parameters(ctx, parameter_list)
+    given, _ = declarators.parameters(ctx, parameter_list)
     body = node.child_by_field_name("body")
     inner = ctx.copy(local=True)
     if body is None:

@@ -10,11 +10,11 @@ from typing import Final, Literal
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import fixes, lowering
+from streamsan.cuda_syntax import lowering, text_repairs
 from streamsan.cuda_syntax.context import MAX_DEPTH, Context, Hollow, parse
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import Item, items, opens_block
-from streamsan.cuda_syntax.source import Code
+from streamsan.cuda_syntax.source_code import Code
 from streamsan.cuda_syntax.tree import (
     Block,
     Call,
@@ -230,7 +230,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
     if level != "block" and _WITHOUT_MEANING.fullmatch(code.ascii):
         return []
     worst = attempt
-    calls, rest = fixes.macros_without_semicolon(code)
+    calls, rest = text_repairs.macros_without_semicolon(code)
     if calls:
         lowered: list[Statement] = []
         for call in calls:
@@ -238,14 +238,14 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
                 lowered.extend(_try(ctx.copy(local=True), call, "block"))
         remaining = [] if rest is None else region(ctx.with_code(rest), 0, len(rest.data), level)
         return [*lowered, *remaining]
-    for fix in fixes.SAME_LENGTH:
+    for fix in text_repairs.SAME_LENGTH:
         changed = fix(code.ascii)
         if changed != code.ascii:
             code = code.same_length(changed.encode("ascii"))
             attempt = _attempt(ctx, code, level)
             if attempt.good:
                 return _lower_attempt(ctx, attempt, level)
-    filled = fixes.empty_arguments(code)
+    filled = text_repairs.empty_arguments(code)
     if filled is not code:
         attempt = _attempt(ctx, filled, level)
         code = filled
@@ -258,7 +258,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
     found = _hollowed(ctx, code, level)
     if found is not None:
         return found
-    expanded = fixes.expand_macros(code, ctx.shared.macros, _expandable)
+    expanded = text_repairs.expand_macros(code, ctx.shared.macros, _expandable)
     if expanded is not code and ctx.shared.budget > 0 and len(expanded.data) < 4 * len(code.data) + 10_000:
         ctx.depth += 1
         try:
@@ -266,7 +266,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
                 return region(ctx.with_code(expanded), 0, len(expanded.data), level)
         finally:
             ctx.depth -= 1
-    terminated = fixes.terminated(code)
+    terminated = text_repairs.terminated(code)
     if terminated is not None:
         closed, missing = terminated
         attempt = _attempt(ctx, closed, level)
@@ -322,7 +322,7 @@ def _hollowed(ctx: Context, code: Code, level: Level) -> list[Statement] | None:
 def _candidates(code: Code) -> Iterator[Code]:
     yield code
     text = code.ascii
-    changed = fixes.unknown_qualifiers(text)
+    changed = text_repairs.unknown_qualifiers(text)
     if changed != text:
         yield code.same_length(changed.encode("ascii"))
     if not text.rstrip().endswith((";", "}")):
@@ -332,7 +332,7 @@ def _candidates(code: Code) -> Iterator[Code]:
 
 def _qualified(ctx: Context, code: Code, level: Level) -> list[Statement] | None:
     text = code.ascii
-    changed = fixes.unknown_qualifiers(text)
+    changed = text_repairs.unknown_qualifiers(text)
     if changed == text:
         return None
     attempt = _attempt(ctx, code.same_length(changed.encode("ascii")), level)
@@ -346,7 +346,9 @@ def macro_with_block(ctx: Context, node: Node) -> list[Statement]:
     """
     code = ctx.code.cut([(node.start_byte, node.end_byte, None)])
     if ctx.depth < _MAX_DEPTH and ctx.shared.budget > 0:
-        expanded = fixes.expand_macros(code, ctx.shared.macros, lambda m: m.parameters is not None and _expandable(m))
+        expanded = text_repairs.expand_macros(
+            code, ctx.shared.macros, lambda m: m.parameters is not None and _expandable(m)
+        )
         if expanded is not code:
             return region(ctx.with_code(expanded), 0, len(expanded.data), "block")
     body = node.child_by_field_name("body")
@@ -368,7 +370,7 @@ def _names_called(code: Code) -> list[Expression]:
     found: list[Expression] = []
     for match in _CALLED.finditer(code.ascii):
         name = match["name"]
-        if name not in fixes.NO_MACROS and len(found) < 20:
+        if name not in text_repairs.NO_MACROS and len(found) < 20:
             span = code.span_of(match.start(), match.end())
             found.append(Call(span, Name(span, name), [], True))
     return found

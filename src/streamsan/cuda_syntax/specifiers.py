@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import lowering, types
+from streamsan.cuda_syntax import declarators, lowering
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.tree import Statement, Type
 
@@ -44,7 +44,7 @@ class Specifiers:
 def read_specifiers(ctx: Context, node: Node) -> Specifiers:
     """Reads the specifiers of a declaration, field or function definition."""
     type_node = node.child_by_field_name("type")
-    found = Specifiers(types.copy_type(types.base_type(ctx, type_node)))
+    found = Specifiers(declarators.copy_type(declarators.base_type(ctx, type_node)))
     for child in node.children:
         kind = child.type
         if kind == "type_qualifier":

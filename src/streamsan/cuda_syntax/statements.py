@@ -7,7 +7,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarations, lowering, types
+from streamsan.cuda_syntax import declarations, declarators, lowering
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, statement, unparsed_statement
 from streamsan.cuda_syntax.repairs import block, contents
@@ -222,7 +222,7 @@ def _try(ctx: Context, node: Node) -> list[Statement]:
         if caught is None:
             continue
         handler = block(ctx, caught)
-        given, _ = types.parameters(ctx, child.child_by_field_name("parameters"))
+        given, _ = declarators.parameters(ctx, child.child_by_field_name("parameters"))
         variables: list[Statement] = [Variable(handler.span, p.name, p.type) for p in given if p.name]
         handlers.append(Block(handler.span, [*variables, *handler.body]))
     return [Try(ctx.span(node), block(ctx, body) if body is not None else Block(ctx.span(node), []), handlers)]

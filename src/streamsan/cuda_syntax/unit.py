@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamsan.cuda_syntax import (
     declarations,
-    fixes,
+    declarators,
     fragment,
     lowering,
     macros,
@@ -16,15 +16,15 @@ from streamsan.cuda_syntax import (
     repairs,
     scanner,
     statements,
-    types,
+    text_repairs,
 )
 from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
 from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
-from streamsan.cuda_syntax.source import Code, SourceFile, clean
+from streamsan.cuda_syntax.source_code import Code, SourceFile, clean
 from streamsan.cuda_syntax.tree import Problem, Span, Statement, Unit
 
 lowering.EXPRESSIONS.update(primary_expressions.HANDLERS | operators.HANDLERS)
-lowering.TYPE_NAMES.update(types.TYPE_NAMES)
+lowering.TYPE_NAMES.update(declarators.TYPE_NAMES)
 lowering.STATEMENTS.update(statements.HANDLERS)
 lowering.DECLARATIONS.update(declarations.HANDLERS)
 
@@ -122,9 +122,11 @@ def _flatten_deep(code: Code, shared: Shared) -> None:
 
 def _substituted(code: Code, shared: Shared) -> Code:
     """Macros that are nothing but qualifiers, or braces, replaced in the text: the grammar cannot know them."""
-    words = {n for n, m in shared.macros.items() if m.parameters is None and fixes.is_decoration(m, shared.macros)}
+    words = {
+        n for n, m in shared.macros.items() if m.parameters is None and text_repairs.is_decoration(m, shared.macros)
+    }
     for _ in range(4):  # such macros may be made of such macros
-        if not words or not fixes.mentions(code.ascii, words):
+        if not words or not text_repairs.mentions(code.ascii, words):
             break
-        code = fixes.expand_macros(code, shared.macros, lambda macro: macro.name in words)
+        code = text_repairs.expand_macros(code, shared.macros, lambda macro: macro.name in words)
     return code

@@ -14,7 +14,7 @@ from streamsan.replay.damage import Comparison, Damage
 from streamsan.replay.execution import layouts_of, run_in_order, run_wrong
 from streamsan.replay.naming import names_of
 from streamsan.replay.policies import RefusedError
-from streamsan.replay.program import NoReplayError
+from streamsan.replay.replayed_steps import NoReplayError
 from streamsan.replay.script import script_of
 from streamsan.trace import TraceError
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from streamsan.evidence.witness.witness import Witness
 from streamsan.replay.execution import Outcome
-from streamsan.replay.layout import Layout
-from streamsan.replay.places import NOT_ALLOCATED, NOT_REGISTERED
-from streamsan.replay.program import Access, Memory, Node, Step
-from streamsan.replay.runner import Name
+from streamsan.replay.replayed_memory import NOT_ALLOCATED, NOT_REGISTERED
+from streamsan.replay.replayed_steps import Access, Memory, Node, Step
+from streamsan.replay.replayed_work import Name
 from streamsan.replay.script import Script
+from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Words
 from streamsan.rules.wrong_execution import Harm
 from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from streamsan.replay.held_back import HeldBack
-from streamsan.replay.layout import Layout
-from streamsan.replay.machine import Machine
-from streamsan.replay.places import Owner
 from streamsan.replay.policies import RefusedError, Scripted
-from streamsan.replay.program import Memory, NoReplayError, Step
-from streamsan.replay.runner import Name
+from streamsan.replay.replayed_machine import Machine
+from streamsan.replay.replayed_memory import Owner
+from streamsan.replay.replayed_steps import Memory, NoReplayError, Step
+from streamsan.replay.replayed_work import Name
 from streamsan.replay.script import Action, Do, Script
+from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Seen, Words
 from streamsan.sim.executor.scheduler import Policy
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamsan.replay.machine import Machine
-from streamsan.replay.program import Step
+from streamsan.replay.replayed_machine import Machine
+from streamsan.replay.replayed_steps import Step
 from streamsan.vocabulary import OperationKind
 
 _MAKES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from streamsan.replay.program import Node, Step
+from streamsan.replay.replayed_steps import Node, Step
 from streamsan.rules.case import kernel_name
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind

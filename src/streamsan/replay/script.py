@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from streamsan.evidence.witness.witness import Witness
-from streamsan.replay.graphs import with_update
-from streamsan.replay.program import Memory, Node, NoReplayError, Step, read_program
+from streamsan.replay.replayed_graphs import with_update
+from streamsan.replay.replayed_steps import Memory, Node, NoReplayError, Step, read_program
 from streamsan.rules.wrong_execution import NODES, Harm
 from streamsan.vocabulary import NodeKind, OperationKind
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from streamsan.replay.program import Access
+from streamsan.replay.replayed_steps import Access
 from streamsan.vocabulary import NodeKind, OperationKind
 
 Words = npt.NDArray[np.uint32]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from streamsan.sim.device_program import Program
 from streamsan.sim.image import binary_of, ptx_of
-from streamsan.sim.program import Program
 
 DEFAULT_ARCHITECTURE = "sm_75"
 ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)

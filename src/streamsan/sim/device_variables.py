@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.values import Pointer
-from streamsan.sim.executor.memory import SimulatedMemory
-from streamsan.sim.kernels import Module
-from streamsan.sim.program import DeviceVariable
+from streamsan.sim.device_program import DeviceVariable
+from streamsan.sim.executor.simulated_memory import SimulatedMemory
+from streamsan.sim.loaded_kernels import Module
+from streamsan.sim.program_threads import Threads
 from streamsan.sim.sites import CallSites
-from streamsan.sim.threads import Threads
 from streamsan.vocabulary import MemoryKind
 
 

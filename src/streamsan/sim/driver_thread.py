@@ -61,7 +61,7 @@ class DriverThread:
         self._missed = False
         """nothing was seen of the body for as long as anybody waits for it"""
         self._slept = 0.0
-        self._said = 0
+        self._signs_given = 0
         self._native = 0
         self._stops = False
 
@@ -88,7 +88,7 @@ class DriverThread:
     @property
     def signs(self) -> int:
         """A number that rises with all that is seen of the thread: what it says, and the time that it computes."""
-        return self._said + int(1000 * self._processor_time())
+        return self._signs_given + int(1000 * self._processor_time())
 
     # -- for those who let the device go on ---------------------------------------------------------
     def begin(self, body: Callable[[], None], ended: Callable[[], None]) -> HostBody:
@@ -126,7 +126,7 @@ class DriverThread:
     def waiting(self, is_over: Callable[[], bool], *, alone: bool) -> Iterator[None]:
         """Mark that the body waits until something `is_over`; `alone`: that comes about without the program."""
         self._wait, self._missed = _Wait(is_over, alone), False
-        self._say()
+        self._give_sign()
         try:
             yield
         finally:
@@ -174,10 +174,10 @@ class DriverThread:
             body()
         finally:
             self._body = None
-            self._say()
+            self._give_sign()
 
-    def _say(self) -> None:
-        self._said += 1
+    def _give_sign(self) -> None:
+        self._signs_given += 1
         with suppress(RuntimeError):  # it was said, and nobody has heard it yet
             self._sign.release()
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from streamsan.kernels.uses import Start
+from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.sim.executor.host_bytes import is_mapped
-from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.vocabulary import AccessMode
 
 MARK = "// streamsan-program: "

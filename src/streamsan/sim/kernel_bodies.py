@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamsan.model.values import Pointer
+from streamsan.sim.device_program import KernelParameter, KernelType
 from streamsan.sim.payloads import Bytes, DeviceMemory, IllegalAddressError, LaunchFailedError
-from streamsan.sim.program import KernelParameter, KernelType
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 Body = Callable[..., object]

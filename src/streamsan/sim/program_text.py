@@ -24,8 +24,8 @@ from streamsan.cuda_syntax.tree import (
 from streamsan.kernels.access import use_by_type
 from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
 from streamsan.sim.c_types import BYTES, Types
+from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.sim.mangling import mangled, mangled_variable
-from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program
 
 _EXTERN_C = re.compile(r'extern\s*"C"\s*(\{?)')
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -123,7 +123,7 @@ def _errors(unit: Unit, name: str) -> Iterator[str]:
     macros = set(unit.macros)
     for problem in unit.problems:
         if problem.span.file == name and not macros & set(_WORD.findall(problem.text)) and _is_error(problem):
-            yield f"{name}({problem.span.line}): error: {_told(problem)}"
+            yield f"{name}({problem.span.line}): error: {_message(problem)}"
 
 
 def _is_error(problem: Problem) -> bool:
@@ -132,7 +132,7 @@ def _is_error(problem: Problem) -> bool:
     return not any(word in problem.text for word in ("too deep", "include", "#", "asm"))
 
 
-def _told(problem: Problem) -> str:
+def _message(problem: Problem) -> str:
     text = " ".join(problem.text.split())
     if text.endswith((" is missing", " is never closed", " closes nothing")):
         return text

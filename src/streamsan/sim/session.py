@@ -22,17 +22,17 @@ from streamsan.python_program.call_text import PythonSources
 from streamsan.sim.call_lock import CallLock
 from streamsan.sim.device_variables import DeviceVariables
 from streamsan.sim.driver_thread import DriverThread
-from streamsan.sim.executor.device import SimulatedDevice
 from streamsan.sim.executor.scheduler import DeadlockError
+from streamsan.sim.executor.simulated_device import SimulatedDevice
 from streamsan.sim.executor.tasks import Underway
 from streamsan.sim.executor.works import run_quietly
-from streamsan.sim.family import collect
-from streamsan.sim.host_buffers import freed_buffers
-from streamsan.sim.kernels import Kernels
+from streamsan.sim.freed_buffers import freed_buffers
+from streamsan.sim.loaded_kernels import Kernels
 from streamsan.sim.options import SimulationOptions
+from streamsan.sim.program_threads import Threads
 from streamsan.sim.sites import CallSites
 from streamsan.sim.spool import Birth, Spool, claim
-from streamsan.sim.threads import Threads
+from streamsan.sim.trace_parts import collect
 from streamsan.sim.turns import Turns
 from streamsan.trace import Trace
 from streamsan.trace.builder import TraceBuilder

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from streamsan.sim.options import Driver, Schedule, SimulationOptions
 
 VARIABLE = "STREAMSAN_SIMULATION"
-CODE = "from streamsan.sim.runner import main; main()"
+CODE = "from streamsan.sim.program_process import main; main()"
 """what the process that runs the program executes"""
 FAILED = "failed"
 """a file of this name in the folder: streamsan could not begin, and has said why"""

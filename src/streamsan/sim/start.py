@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from streamsan.sim import active, overlay, processes, thread_watch, waits
+from streamsan.sim import active, fork_watch, overlay, thread_watch, wait_watch
 from streamsan.sim.kernel_bodies import Body
-from streamsan.sim.kernels import BODIES
+from streamsan.sim.loaded_kernels import BODIES
 from streamsan.sim.session import Session
 from streamsan.sim.settings import Settings, from_environment
 from streamsan.vocabulary import ExitKind
@@ -51,8 +51,8 @@ def begin(settings: Settings) -> Session:
     session.on_hang = _end_at_once
     active.push(session)
     thread_watch.watch()
-    processes.watch()
-    waits.watch()
+    fork_watch.watch()
+    wait_watch.watch()
     # Registered first, so it runs last: exit handlers of the program may still call CUDA.
     atexit.register(_end)
     return session

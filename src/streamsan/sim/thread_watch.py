@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streamsan.sim import active
-from streamsan.sim.threads import joining
+from streamsan.sim.program_threads import joining
 
 _originals: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 

@@ -7,7 +7,7 @@ import time
 
 from streamsan.sim.call_lock import CallLock
 from streamsan.sim.driver_thread import DriverThread, Going
-from streamsan.sim.threads import joining
+from streamsan.sim.program_threads import joining
 
 MOMENT = 0.002
 """seconds for which the lock is given away each time"""

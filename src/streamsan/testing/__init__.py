@@ -32,7 +32,7 @@ def device(
     kernels by name. Raises ValueError for what these may not be. Leaving the block checks nothing: see `Device`.
     """
     # Imported here: the pytest plugin is loaded in every run of pytest, and must be cheap.
-    from streamsan.sim import active, processes, thread_watch, waits
+    from streamsan.sim import active, fork_watch, thread_watch, wait_watch
     from streamsan.sim.installation import Installation
     from streamsan.sim.options import Driver, SimulationOptions
     from streamsan.sim.session import Session
@@ -48,8 +48,8 @@ def device(
     with Installation():
         active.push(session)
         thread_watch.watch()
-        processes.watch()
-        waits.watch()
+        fork_watch.watch()
+        wait_watch.watch()
         try:
             yield found
         except BaseException:
@@ -58,7 +58,7 @@ def device(
         finally:
             # A forked child leaves through here too: it ends its part, and the parent goes on with its own.
             found.close()
-            waits.unwatch()
-            processes.unwatch()
+            wait_watch.unwatch()
+            fork_watch.unwatch()
             thread_watch.unwatch()
             active.pop(session)

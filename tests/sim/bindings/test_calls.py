@@ -11,7 +11,7 @@ from recorded_session import RecordedSession
 
 from streamsan.model.values import Handle, Outcome, Pointer
 from streamsan.sim.bindings import driver, runtime
-from streamsan.sim.bindings.pointers import DevicePointer, KeptBuffers
+from streamsan.sim.bindings.addresses import DevicePointer, KeptBuffers
 
 SUCCESS = 0
 BLOCK = Pointer(0x10000, 0x10000, 7)

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from streamsan.sim.exchange.pages import PageFile, Window
+from streamsan.sim.exchange.shared_pages import PageFile, Window
 from streamsan.sim.executor.memory_files import new_file
 from streamsan.sim.executor.regions import PAGE, Region
 

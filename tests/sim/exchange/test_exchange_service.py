@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from streamsan.sim.exchange import messages
+from streamsan.sim.exchange.connections import Peers, SilentError
 from streamsan.sim.exchange.messages import Operation, Reply, Request, address_of, new_token
-from streamsan.sim.exchange.peers import Peers, SilentError
 from streamsan.sim.exchange.service import Answer, Connection, Service
 
 
@@ -117,7 +117,7 @@ def test_the_end_of_a_service_is_seen() -> None:
 
 
 def test_no_answer_is_waited_for_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamsan.sim.exchange.peers.PATIENCE", 0.05)
+    monkeypatch.setattr("streamsan.sim.exchange.connections.PATIENCE", 0.05)
     with answering() as service:
         service.answers = False
         peers = Peers()

@@ -21,7 +21,7 @@ from streamsan.model.state import (
 )
 from streamsan.model.values import Symbol
 from streamsan.model.work import CopyWork, FillWork, HostWork, KernelWork, NoWork, Place, ValueWork, Work
-from streamsan.sim.executor.device import SimulatedDevice
+from streamsan.sim.executor.simulated_device import SimulatedDevice
 from streamsan.sim.options import Driver, Schedule, SimulationOptions
 from streamsan.sim.payloads import DeviceMemory
 from streamsan.vocabulary import ContextKind, FreeClass, MemoryKind, NodeKind, StreamKind, WaitClass

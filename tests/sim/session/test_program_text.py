@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from streamsan.sim.compiler import CompilerProgram, InvalidOptionError, Result, options_of
+from streamsan.sim.device_program import KernelType, Program
 from streamsan.sim.image import InvalidImageError, binary_of, image_bytes, program_of, ptx_of
 from streamsan.sim.mangling import base_name
-from streamsan.sim.program import KernelType, Program
 from streamsan.sim.program_text import compile_text
 from streamsan.vocabulary import AccessMode, SlotFlag
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from kernels_source import ok
 
+from streamsan.sim.device_program import Start
 from streamsan.sim.image import program_of
-from streamsan.sim.program import Start
 from streamsan.testing import device
 
 N = 64

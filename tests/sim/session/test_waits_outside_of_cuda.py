@@ -17,7 +17,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
-from streamsan.sim import waits
+from streamsan.sim import wait_watch
 from streamsan.testing import device
 from streamsan.testing.device_under_test import Device
 
@@ -224,4 +224,4 @@ def test_nothing_stays_behind() -> None:
             pass
         assert threading.Condition.wait is not wait
     assert (time.sleep, threading.Condition.wait) == (sleep, wait)
-    assert not waits._waiting
+    assert not wait_watch._waiting

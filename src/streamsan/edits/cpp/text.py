@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streamsan.cuda_syntax.source import decode
+from streamsan.cuda_syntax.source_code import decode
 from streamsan.findings.finding import Edit
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")

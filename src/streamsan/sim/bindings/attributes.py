@@ -12,14 +12,14 @@ from typing import Any
 
 from streamsan.model.values import Outcome, Value
 from streamsan.sim.bindings import ipc
+from streamsan.sim.bindings.addresses import number_of
 from streamsan.sim.bindings.arguments import PRESENT
-from streamsan.sim.bindings.calls import Prepared, error, make, prepare, results
-from streamsan.sim.bindings.classes import find
-from streamsan.sim.bindings.handles import model_handle
+from streamsan.sim.bindings.binding_calls import Prepared, error, make, prepare, results
+from streamsan.sim.bindings.class_index import find
+from streamsan.sim.bindings.handle_classes import model_handle
 from streamsan.sim.bindings.outputs import convert, plain
 from streamsan.sim.bindings.plans import Plan
-from streamsan.sim.bindings.pointers import number_of
-from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.bindings.structure_classes import Structure
 
 POOL_COUNTERS = frozenset({4, 5, 6, 7, 8})
 """Attributes of pools that are cuuint64_t; the others are int. `MAX_POOL_SIZE` has a number of its own by version."""

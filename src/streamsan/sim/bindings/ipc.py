@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 
 from streamsan.model.values import Value
-from streamsan.sim.bindings.structures import Structure, packed
+from streamsan.sim.bindings.structure_classes import Structure, packed
 
 SIZE = 64
 _RESERVED = "reserved"

@@ -9,11 +9,11 @@ from typing import Any
 from streamsan.model.errors import words
 from streamsan.platforms.python_bindings import ModuleName, catalogue
 from streamsan.sim import active
-from streamsan.sim.bindings.calls import error
-from streamsan.sim.bindings.classes import find
+from streamsan.sim.bindings.binding_calls import error
+from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.enums import member
 from streamsan.sim.bindings.plans import Plan
-from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.bindings.structure_classes import Structure
 
 INVALID_VALUE = 1
 _MODULES: tuple[ModuleName, ...] = ("runtime", "driver")

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 from streamsan.platforms.python_bindings import VERSION_VARIABLE, ModuleName, catalogue
-from streamsan.sim.bindings.classes import own
-from streamsan.sim.bindings.functions import function
+from streamsan.sim.bindings.class_index import own
+from streamsan.sim.bindings.function_index import function
 from streamsan.sim.bindings.local import OTHERS
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from streamsan.platforms.python_bindings import catalogue
 from streamsan.sim.bindings.enums import enumeration
-from streamsan.sim.bindings.handles import handle_class
+from streamsan.sim.bindings.handle_classes import handle_class
 from streamsan.sim.compiler import ARCHITECTURES, CompilerProgram, Result
 
 NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS = 0

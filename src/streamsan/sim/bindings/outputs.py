@@ -9,11 +9,11 @@ from enum import IntEnum
 from streamsan.model.values import Handle, Pointer, Value
 from streamsan.platforms.python_bindings import Item, ModuleName
 from streamsan.sim.bindings import ipc
-from streamsan.sim.bindings.classes import Kind, find
+from streamsan.sim.bindings.addresses import DevicePointer
+from streamsan.sim.bindings.class_index import Kind, find
 from streamsan.sim.bindings.enums import member
-from streamsan.sim.bindings.handles import names_something
-from streamsan.sim.bindings.pointers import DevicePointer
-from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.bindings.handle_classes import names_something
+from streamsan.sim.bindings.structure_classes import Structure
 
 Outputs = Mapping[str, Value]
 

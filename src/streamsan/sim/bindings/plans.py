@@ -8,9 +8,9 @@ from streamsan.effects import Api, Parameter, Signature
 from streamsan.platforms import CUDA
 from streamsan.platforms.python_bindings import FunctionEntry, Item, ModuleName
 from streamsan.sim.bindings.arguments import Converter, converter
-from streamsan.sim.bindings.classes import find
+from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.exceptions import RETURNED, UNLIKE_C
-from streamsan.sim.bindings.structures import is_integer_word
+from streamsan.sim.bindings.structure_classes import is_integer_word
 
 _COUNTS = ("num", "count", "nb")
 

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from streamsan.sim import active
-from streamsan.sim.bindings import attributes, host_functions, launches, local
-from streamsan.sim.bindings.calls import error, perform, prepare
-from streamsan.sim.bindings.classes import find
+from streamsan.sim.bindings import attributes, host_function_calls, kernel_launches, local
+from streamsan.sim.bindings.binding_calls import error, perform, prepare
+from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.outputs import convert, structure_of
 from streamsan.sim.bindings.plans import Plan
-from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.bindings.structure_classes import Structure
 
 Handler = Callable[[Plan, Sequence[object]], object]
 
@@ -26,44 +26,44 @@ HANDLERS: dict[str, Handler] = {
     "cuGetErrorName": local.error_name,
     "cuGetErrorString": local.error_text,
     # -- kernels
-    "cuLaunchKernel": launches.launch,
-    "cuLaunchCooperativeKernel": launches.launch,
-    "cuLaunchKernelEx": launches.launch_configured,
-    "cudaGraphAddKernelNode": launches.kernel_node,
-    "cudaGraphKernelNodeSetParams": launches.kernel_node,
-    "cudaGraphExecKernelNodeSetParams": launches.kernel_node,
-    "cudaGraphKernelNodeGetParams": launches.got_kernel_node,
-    "cuGraphAddKernelNode": launches.kernel_node,
-    "cuGraphKernelNodeSetParams": launches.kernel_node,
-    "cuGraphExecKernelNodeSetParams": launches.kernel_node,
-    "cuGraphKernelNodeGetParams": launches.got_kernel_node,
+    "cuLaunchKernel": kernel_launches.launch,
+    "cuLaunchCooperativeKernel": kernel_launches.launch,
+    "cuLaunchKernelEx": kernel_launches.launch_configured,
+    "cudaGraphAddKernelNode": kernel_launches.kernel_node,
+    "cudaGraphKernelNodeSetParams": kernel_launches.kernel_node,
+    "cudaGraphExecKernelNodeSetParams": kernel_launches.kernel_node,
+    "cudaGraphKernelNodeGetParams": kernel_launches.got_kernel_node,
+    "cuGraphAddKernelNode": kernel_launches.kernel_node,
+    "cuGraphKernelNodeSetParams": kernel_launches.kernel_node,
+    "cuGraphExecKernelNodeSetParams": kernel_launches.kernel_node,
+    "cuGraphKernelNodeGetParams": kernel_launches.got_kernel_node,
     # -- host functions
-    "cudaLaunchHostFunc": host_functions.host_function,
-    "cudaLaunchHostFunc_v2": host_functions.host_function,
-    "cuLaunchHostFunc": host_functions.host_function,
-    "cuLaunchHostFunc_v2": host_functions.host_function,
-    "cudaStreamAddCallback": host_functions.stream_callback,
-    "cuStreamAddCallback": host_functions.stream_callback,
-    "cudaUserObjectCreate": host_functions.user_object,
-    "cuUserObjectCreate": host_functions.user_object,
-    "cudaGraphAddHostNode": host_functions.host_node,
-    "cudaGraphHostNodeSetParams": host_functions.host_node,
-    "cudaGraphExecHostNodeSetParams": host_functions.host_node,
-    "cuGraphAddHostNode": host_functions.host_node,
-    "cuGraphHostNodeSetParams": host_functions.host_node,
-    "cuGraphExecHostNodeSetParams": host_functions.host_node,
-    "cudaGraphAddNode": host_functions.any_node,
-    "cudaGraphAddNode_v2": host_functions.any_node,
-    "cudaGraphNodeSetParams": host_functions.any_node,
-    "cudaGraphExecNodeSetParams": host_functions.any_node,
-    "cudaGraphNodeGetParams": launches.got_kernel_node,
-    "cuGraphAddNode": host_functions.any_node,
-    "cuGraphAddNode_v2": host_functions.any_node,
-    "cuGraphAddNode_v3": host_functions.any_node,
-    "cuGraphNodeSetParams": host_functions.any_node,
-    "cuGraphNodeSetParams_v2": host_functions.any_node,
-    "cuGraphExecNodeSetParams": host_functions.any_node,
-    "cuGraphNodeGetParams": launches.got_kernel_node,
+    "cudaLaunchHostFunc": host_function_calls.host_function,
+    "cudaLaunchHostFunc_v2": host_function_calls.host_function,
+    "cuLaunchHostFunc": host_function_calls.host_function,
+    "cuLaunchHostFunc_v2": host_function_calls.host_function,
+    "cudaStreamAddCallback": host_function_calls.stream_callback,
+    "cuStreamAddCallback": host_function_calls.stream_callback,
+    "cudaUserObjectCreate": host_function_calls.user_object,
+    "cuUserObjectCreate": host_function_calls.user_object,
+    "cudaGraphAddHostNode": host_function_calls.host_node,
+    "cudaGraphHostNodeSetParams": host_function_calls.host_node,
+    "cudaGraphExecHostNodeSetParams": host_function_calls.host_node,
+    "cuGraphAddHostNode": host_function_calls.host_node,
+    "cuGraphHostNodeSetParams": host_function_calls.host_node,
+    "cuGraphExecHostNodeSetParams": host_function_calls.host_node,
+    "cudaGraphAddNode": host_function_calls.any_node,
+    "cudaGraphAddNode_v2": host_function_calls.any_node,
+    "cudaGraphNodeSetParams": host_function_calls.any_node,
+    "cudaGraphExecNodeSetParams": host_function_calls.any_node,
+    "cudaGraphNodeGetParams": kernel_launches.got_kernel_node,
+    "cuGraphAddNode": host_function_calls.any_node,
+    "cuGraphAddNode_v2": host_function_calls.any_node,
+    "cuGraphAddNode_v3": host_function_calls.any_node,
+    "cuGraphNodeSetParams": host_function_calls.any_node,
+    "cuGraphNodeSetParams_v2": host_function_calls.any_node,
+    "cuGraphExecNodeSetParams": host_function_calls.any_node,
+    "cuGraphNodeGetParams": kernel_launches.got_kernel_node,
     # -- attributes
     "cudaMemPoolSetAttribute": attributes.set_pool,
     "cuMemPoolSetAttribute": attributes.set_pool,
@@ -94,9 +94,9 @@ def handler(name: str) -> Handler:
     if name in HANDLERS:
         return HANDLERS[name]
     # Here, not above: what loads programs is needed only by programs that do.
-    from streamsan.sim import modules
+    from streamsan.sim import module_calls
 
-    return partial(_loading, modules.HANDLERS[name]) if name in modules.HANDLERS else perform
+    return partial(_loading, module_calls.HANDLERS[name]) if name in module_calls.HANDLERS else perform
 
 
 def _loading(load: Callable[..., tuple[Any, ...]], plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:

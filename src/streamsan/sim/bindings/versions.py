@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from streamsan.sim.bindings.handles import Opaque, names_something
+from streamsan.sim.bindings.handle_classes import Opaque, names_something
 
 _VERSION = re.compile(r"\.version\s+(\d+\.\d+)")
 _FIRST: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = (

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from streamsan.model.statuses import SUCCESS
-from streamsan.sim.exchange.events import SharedEvents
+from streamsan.sim.exchange.connections import SilentError
 from streamsan.sim.exchange.link import Link
-from streamsan.sim.exchange.memory import SharedMemory
 from streamsan.sim.exchange.messages import TOKEN_SIZE, Operation, Reply, Request
-from streamsan.sim.exchange.peers import SilentError
 from streamsan.sim.exchange.pool_files import pool_file
 from streamsan.sim.exchange.service import Answer, Connection
+from streamsan.sim.exchange.shared_events import SharedEvents
+from streamsan.sim.exchange.shared_memory import SharedMemory
 
 if TYPE_CHECKING:
     from streamsan.model.values import Value

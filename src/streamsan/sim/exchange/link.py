@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from streamsan.sim.exchange.connections import Peers
 from streamsan.sim.exchange.messages import Request, new_token
-from streamsan.sim.exchange.peers import Peers
 from streamsan.sim.exchange.service import Answer, Connection, Service
 
 

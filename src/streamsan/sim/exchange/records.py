@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamsan.sim.exchange.messages import TOKEN_SIZE
-from streamsan.sim.exchange.pages import Window
+from streamsan.sim.exchange.shared_pages import Window
 from streamsan.sim.executor.memory_files import check_file
 
 Words = npt.NDArray[np.uint64]

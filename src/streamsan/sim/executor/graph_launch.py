@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamsan.model.work import CopyWork
-from streamsan.sim.executor.memory import Block, SimulatedMemory
 from streamsan.sim.executor.scheduler import Scheduler
+from streamsan.sim.executor.simulated_memory import Block, SimulatedMemory
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.tasks import Body, Task, Timeline
 from streamsan.sim.executor.timelines import Timelines

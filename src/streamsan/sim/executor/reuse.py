@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamsan.sim.executor.host_knowledge import HostKnowledge
-from streamsan.sim.executor.memory import GRANULE, Block, rounded
 from streamsan.sim.executor.scheduler import Policy
+from streamsan.sim.executor.simulated_memory import GRANULE, Block, rounded
 from streamsan.sim.executor.tasks import Task, Timeline
 
 FOLLOW_EVENTS = 1

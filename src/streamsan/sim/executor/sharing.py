@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from streamsan.model.executor import Opened
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.sim.exchange.exchange import Exchange, token_of
-from streamsan.sim.executor.memory import Block
+from streamsan.sim.executor.simulated_memory import Block
 from streamsan.vocabulary import MemoryKind
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from streamsan.model.state import Pool as ModelPool
-from streamsan.sim.executor.memory import Block, SimulatedMemory
+from streamsan.sim.executor.heaps import Given, Heap, Pool
 from streamsan.sim.executor.memory_files import check_file
 from streamsan.sim.executor.physical import Backing, unmap
-from streamsan.sim.executor.recycling import Given, Heap, Pool
 from streamsan.sim.executor.regions import ForeignRange, Region
 from streamsan.sim.executor.reuse import Reuse
+from streamsan.sim.executor.simulated_memory import Block, SimulatedMemory
 from streamsan.sim.executor.tasks import Task, Timeline
 from streamsan.vocabulary import MemoryKind
 

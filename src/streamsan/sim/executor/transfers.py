@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from streamsan.model.work import CopyWork, FillWork, Place, ValueWork
 from streamsan.sim.executor import host_bytes
-from streamsan.sim.executor.memory import SimulatedMemory
+from streamsan.sim.executor.simulated_memory import SimulatedMemory
 from streamsan.sim.payloads import Bytes, IllegalAddressError
 
 _ELEMENTS: dict[int, np.dtype[np.unsignedinteger]] = {

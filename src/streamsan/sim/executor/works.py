@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from streamsan.model.host_calls import HostCall
 from streamsan.model.work import CopyWork, FillWork, HostWork, KernelWork, ValueWork, Work
 from streamsan.sim.executor import transfers
-from streamsan.sim.executor.memory import SimulatedMemory
+from streamsan.sim.executor.simulated_memory import SimulatedMemory
 from streamsan.sim.executor.tasks import Body, Underway
 from streamsan.sim.payloads import Bytes, HostBody, IllegalAddressError, KernelCall, LaunchFailedError
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from streamsan.replay.graphs import Graphs
-from streamsan.replay.layout import Layout
 from streamsan.replay.policies import RefusedError
-from streamsan.replay.program import Step
-from streamsan.replay.runner import Name, Runner
+from streamsan.replay.replayed_graphs import Graphs
+from streamsan.replay.replayed_steps import Step
+from streamsan.replay.replayed_work import Name, Runner
+from streamsan.replay.word_layout import Layout
 from streamsan.sim.executor.scheduler import Policy
 from streamsan.sim.executor.tasks import ContextWork, Task, Timeline, closure
 from streamsan.sim.executor.timelines import Record

@@ -13,12 +13,12 @@ from streamsan.model.values import Outcome, Value
 from streamsan.platforms.python_bindings import ModuleName
 from streamsan.sim import active
 from streamsan.sim.bindings.arguments import Fields
-from streamsan.sim.bindings.classes import find
+from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.enums import member
 from streamsan.sim.bindings.exceptions import UNCHECKED_LISTS
 from streamsan.sim.bindings.outputs import fill, plain, result
 from streamsan.sim.bindings.plans import Plan
-from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.bindings.structure_classes import Structure
 
 NOT_SUPPORTED = 801
 INVALID_VALUE = 1

@@ -19,12 +19,12 @@ def with_replays(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings; those about order with a property that says which words went wrong, or why none is shown."""
     every = list(findings)
     return [
-        replace(finding, properties={**finding.properties, PROPERTY: said}) if said else finding
-        for finding, said in zip(every, map(_said, every, witnesses(every)), strict=True)
+        replace(finding, properties={**finding.properties, PROPERTY: text}) if text else finding
+        for finding, text in zip(every, map(_answer_text, every, witnesses(every)), strict=True)
     ]
 
 
-def _said(finding: Finding, answer: Witness | str) -> str:
+def _answer_text(finding: Finding, answer: Witness | str) -> str:
     if isinstance(answer, Witness):
         return words_of(replay(answer))
     about_order = case_of(finding) is not None and RULES[finding.code].is_about_order

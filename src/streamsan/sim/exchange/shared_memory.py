@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, MAP_FAILED, SUCCESS
+from streamsan.sim.exchange.connections import SilentError
 from streamsan.sim.exchange.link import Link
 from streamsan.sim.exchange.messages import Operation, Reply, Request
-from streamsan.sim.exchange.pages import PageFile, Window
-from streamsan.sim.exchange.peers import SilentError
 from streamsan.sim.exchange.service import Answer, Connection
-from streamsan.sim.executor.memory import Block
+from streamsan.sim.exchange.shared_pages import PageFile, Window
 from streamsan.sim.executor.regions import Region
+from streamsan.sim.executor.simulated_memory import Block
 
 
 @dataclass(slots=True, eq=False)

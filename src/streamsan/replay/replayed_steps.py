@@ -6,7 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from streamsan.replay.handles import HOST_MEMORY, Handles
+from streamsan.replay.replayed_handles import HOST_MEMORY, Handles
 from streamsan.replay.window import shortened, start_of_window
 from streamsan.trace import Reference, Trace
 from streamsan.trace.trace import RECORDING

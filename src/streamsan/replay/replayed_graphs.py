@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from streamsan.replay.program import Memory, Node, Step
-from streamsan.replay.runner import Runner
+from streamsan.replay.replayed_steps import Memory, Node, Step
+from streamsan.replay.replayed_work import Runner
 from streamsan.sim.executor.tasks import Body, Task, Timeline
 from streamsan.sim.executor.timelines import Record
 from streamsan.vocabulary import GraphExecFlag, NodeKind, OperationKind

@@ -6,8 +6,8 @@ import ctypes
 from typing import ClassVar
 
 from streamsan.model.values import Handle, HandleType, Value
-from streamsan.sim.bindings.pointers import LARGEST, DevicePointer, number_of, value_of
-from streamsan.sim.bindings.structures import integer
+from streamsan.sim.bindings.addresses import LARGEST, DevicePointer, number_of, value_of
+from streamsan.sim.bindings.structure_classes import integer
 
 DEFAULT_STREAMS = (0, 1, 2)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamsan.model.statuses import INVALID_VALUE, MAP_FAILED, OUT_OF_MEMORY, SUCCESS
+from streamsan.sim.exchange.connections import SilentError
 from streamsan.sim.exchange.link import Link
 from streamsan.sim.exchange.messages import Operation, Reply, Request
-from streamsan.sim.exchange.peers import SilentError
 from streamsan.sim.exchange.records import MOST_EVENTS, PARTICIPANTS, RING, TABLE_SIZE, Records, Table
 from streamsan.sim.exchange.service import Answer, Connection
 from streamsan.sim.executor.memory_files import new_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import types
+from streamsan.cuda_syntax import declarators
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import optional
 from streamsan.cuda_syntax.repairs import contents
@@ -25,7 +25,7 @@ from streamsan.cuda_syntax.tree import (
 def class_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
     """A class with its members; nothing for a mere declaration (its name is noted as a type)."""
     named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    name = types.name_of(ctx, named)[0] if named is not None else types.anonymous_name(ctx, node)
+    name = declarators.name_of(ctx, named)[0] if named is not None else declarators.anonymous_name(ctx, node)
     ctx.types.add(name.rpartition("::")[2])
     if body is None:
         return []
@@ -55,15 +55,15 @@ def _bases(ctx: Context, node: Node) -> list[Type]:
     for child in node.children:
         if child.type == "base_class_clause":
             for base in child.named_children:
-                if base.type in types.TYPE_NODES:
-                    found.append(types.base_type(ctx, base))
+                if base.type in declarators.TYPE_NODES:
+                    found.append(declarators.base_type(ctx, base))
     return found
 
 
 def enum_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
     """An enumeration with its items."""
     named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    name = types.name_of(ctx, named)[0] if named is not None else types.anonymous_name(ctx, node)
+    name = declarators.name_of(ctx, named)[0] if named is not None else declarators.anonymous_name(ctx, node)
     ctx.types.add(name.rpartition("::")[2])
     if body is None:
         return []

@@ -6,11 +6,11 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streamsan.sim.bindings.calls import Prepared, make, prepare, refused, results
-from streamsan.sim.bindings.launches import attach_node
+from streamsan.sim.bindings.addresses import address_of, number_of
+from streamsan.sim.bindings.binding_calls import Prepared, make, prepare, refused, results
+from streamsan.sim.bindings.kernel_launches import attach_node
 from streamsan.sim.bindings.plans import Plan
-from streamsan.sim.bindings.pointers import address_of, number_of
-from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.bindings.structure_classes import Structure
 from streamsan.sim.executor.host_bytes import is_mapped
 
 INVALID_VALUE = 1

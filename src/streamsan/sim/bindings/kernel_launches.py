@@ -1,4 +1,4 @@
-"""Launches of kernels, and nodes of graphs that are kernels: who computes them is `streamsan.sim.kernels`."""
+"""Launches of kernels, and nodes of graphs that are kernels: who computes them is `streamsan.sim.loaded_kernels`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from streamsan.sim import active
-from streamsan.sim.bindings.calls import Prepared, make, prepare, refused, results
-from streamsan.sim.bindings.classes import KERNEL_PARAMETERS, KeptParameters
+from streamsan.sim.bindings.addresses import address_of, number_of
+from streamsan.sim.bindings.binding_calls import Prepared, make, prepare, refused, results
+from streamsan.sim.bindings.class_index import KERNEL_PARAMETERS, KeptParameters
 from streamsan.sim.bindings.plans import Plan
-from streamsan.sim.bindings.pointers import address_of, number_of
-from streamsan.sim.bindings.structures import Structure
+from streamsan.sim.bindings.structure_classes import Structure
 
 Size = tuple[int, int, int]
 

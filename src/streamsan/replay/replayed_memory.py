@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamsan.replay.layout import WORD, Layout
-from streamsan.replay.program import Access, Memory
+from streamsan.replay.replayed_steps import Access, Memory
+from streamsan.replay.word_layout import WORD, Layout
 from streamsan.replay.words import Words, pattern
-from streamsan.sim.executor.memory import Block, SimulatedMemory
+from streamsan.sim.executor.heaps import Pool
 from streamsan.sim.executor.poison import Poison
-from streamsan.sim.executor.recycling import Pool
 from streamsan.sim.executor.reuse import PromisedReuse
 from streamsan.sim.executor.scheduler import Policy, Scheduler
+from streamsan.sim.executor.simulated_memory import Block, SimulatedMemory
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.tasks import ContextWork, Task, Timeline
 from streamsan.sim.payloads import IllegalAddressError

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from streamsan.kernels.uses import Start
 from streamsan.model.values import Pointer, Value
+from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.sim.executor.host_bytes import is_mapped
 from streamsan.sim.kernel_bodies import Argument, Body, Dimensions, SimulatedKernel
-from streamsan.sim.program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.vocabulary import AccessMode
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Final
 
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import STRING, unclosed
-from streamsan.cuda_syntax.source import Code
+from streamsan.cuda_syntax.source_code import Code
 
 _HOLE = re.compile(r"(?<=[(,<{=])(\s*)\.\.\.(?=\s*[),;>}])")
 _RETURN_HOLE = re.compile(r"(?<=return)(\s+)\.\.\.(?=\s*;)")

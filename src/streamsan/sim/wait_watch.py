@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from streamsan.sim import active
-from streamsan.sim.threads import joining
+from streamsan.sim.program_threads import joining
 
 if TYPE_CHECKING:
     from streamsan.sim.driver_thread import DriverThread

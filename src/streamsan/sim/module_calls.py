@@ -23,8 +23,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from streamsan.sim.device_program import Program
 from streamsan.sim.image import InvalidImageError, binary_of, image_bytes, program_of
-from streamsan.sim.kernels import (
+from streamsan.sim.loaded_kernels import (
     INVALID_HANDLE,
     INVALID_VALUE,
     NOT_FOUND,
@@ -33,7 +34,6 @@ from streamsan.sim.kernels import (
     number_of,
     variable_of,
 )
-from streamsan.sim.program import Program
 
 if TYPE_CHECKING:
     from streamsan.sim.session import Session

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from streamsan.replay.program import Access, Memory
+from streamsan.replay.replayed_steps import Access, Memory
 
 WORD = 4
 """bytes"""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from streamsan.replay.handles import HOST_MEMORY
-from streamsan.replay.layout import Layout
-from streamsan.replay.places import Places
 from streamsan.replay.policies import RefusedError
-from streamsan.replay.program import Access, Memory, Step
+from streamsan.replay.replayed_handles import HOST_MEMORY
+from streamsan.replay.replayed_memory import Places
+from streamsan.replay.replayed_steps import Access, Memory, Step
+from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Seen, Words, perform
 from streamsan.sim.executor.scheduler import Policy, Scheduler
 from streamsan.sim.executor.tasks import Body, Task, Timeline

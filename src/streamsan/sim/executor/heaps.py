@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from streamsan.sim.executor.memory import Block, SimulatedMemory, rounded
 from streamsan.sim.executor.regions import Region
 from streamsan.sim.executor.reuse import GAP, INTERNAL_DEPENDENCIES, Cached, Reuse
+from streamsan.sim.executor.simulated_memory import Block, SimulatedMemory, rounded
 from streamsan.sim.executor.tasks import Task, Timeline
 from streamsan.vocabulary import MemoryKind
 

@@ -8,10 +8,10 @@ from threading import RLock
 from typing import Any
 
 from streamsan.platforms.python_bindings import Catalogue, ModuleName, catalogue
+from streamsan.sim.bindings.addresses import address_of
 from streamsan.sim.bindings.enums import enumeration, member
-from streamsan.sim.bindings.handles import Opaque, handle_class
-from streamsan.sim.bindings.pointers import address_of
-from streamsan.sim.bindings.structures import (
+from streamsan.sim.bindings.handle_classes import Opaque, handle_class
+from streamsan.sim.bindings.structure_classes import (
     Address,
     Converted,
     Field,

@@ -10,14 +10,14 @@ from streamsan.model.programmatic import is_used_early
 from streamsan.model.work import CopyWork, KernelWork, Work
 from streamsan.sim.exchange.pool_files import is_pool_file
 from streamsan.sim.executor.graph_launch import GraphLaunches
+from streamsan.sim.executor.heaps import Pool
 from streamsan.sim.executor.host_knowledge import HostKnowledge
-from streamsan.sim.executor.memory import Block, SimulatedMemory
 from streamsan.sim.executor.poison import Poison
-from streamsan.sim.executor.recycling import Pool
 from streamsan.sim.executor.reuse import ObservedReuse, PromisedReuse
 from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS, LAUNCH_FAILURE, DeadlockError, Scheduler
 from streamsan.sim.executor.schedules import Lazy, policy_of
 from streamsan.sim.executor.sharing import Sharing
+from streamsan.sim.executor.simulated_memory import Block, SimulatedMemory
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, Underway
 from streamsan.sim.executor.timelines import Timelines
