@@ -12,7 +12,7 @@ from streamsan import cuda_source
 from streamsan.evidence.witness.order import Before
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
-from streamsan.replay import Replay, replay
+from streamsan.replay import Replay, replay, replayed_steps
 from streamsan.replay.replayed_findings import with_replays
 
 HEAD = """\
