@@ -12,7 +12,8 @@ from streamsan.platforms.python_bindings import Item, ModuleName
 from streamsan.sim.bindings.addresses import address_of, number_of, value_of
 from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.handle_classes import Opaque, handle_type, model_handle
-from streamsan.sim.bindings.structure_classes import Structure, checked, integer, is_integer_word
+from streamsan.sim.bindings.structure_classes import Structure, checked
+from streamsan.sim.bindings.structure_fields import integer, is_integer_word
 
 Fields = dict[str, Value]
 Converted = tuple[Value, Fields | None]

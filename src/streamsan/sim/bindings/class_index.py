@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import IntEnum
 from functools import cache, partial
 from threading import RLock
 from typing import Any
 
 from streamsan.platforms.python_bindings import Catalogue, ModuleName, catalogue
+from streamsan.sim.bindings import structure_fields
 from streamsan.sim.bindings.addresses import address_of
 from streamsan.sim.bindings.enums import enumeration, member
 from streamsan.sim.bindings.handle_classes import Opaque, handle_class
-from streamsan.sim.bindings.structure_classes import (
-    Address,
-    Converted,
-    Field,
-    Many,
-    Nested,
-    Number,
-    Real,
-    Structure,
-    Text,
-    is_integer_word,
-    structure_class,
-)
+from streamsan.sim.bindings.structure_classes import Structure, alignment_of, nested, structure_class
+from streamsan.sim.bindings.structure_fields import Field, is_integer_word
 
 Kind = type[IntEnum] | type[Opaque] | type[Structure]
 
@@ -85,38 +76,44 @@ def _structure(entries: Catalogue, name: str) -> type[Structure]:
 
 def _field(entries: Catalogue, name: str, word: str, shape: str = "") -> Field:
     if name == KERNEL_PARAMETERS:
-        return Address(lambda value: value, _shown_parameters, _no_number, 8)
+        kept = structure_fields.converted(lambda value: value, 8, show=_shown_parameters, to_int=_no_number)
+        return replace(kept, is_address=True)
     if shape == "@":
-        return Address(address_of, lambda value: value, int, 8)
+        return _address()
     if shape.startswith("="):
-        return Number(word, int(shape[1:]))
+        return structure_fields.number(word, int(shape[1:]))
     if shape.startswith("b["):
-        return Text(int(shape[2:-1]))
+        return structure_fields.text(int(shape[2:-1]))
     inner = word.removeprefix("list[").removesuffix("]")
     if shape == "*":
-        return Many(_single(entries, inner), None)
+        return structure_fields.list_elsewhere(_single(entries, inner))
     if shape:
-        return Many(_single(entries, inner), int(shape[1:-1]))
+        item = _single(entries, inner)
+        return structure_fields.array(item, int(shape[1:-1]), alignment_of(item))
     return _single(entries, "unsigned char" if word == "bytes" else word)
 
 
 def _single(entries: Catalogue, word: str) -> Field:
     word = _ALIASES.get(word, word)
     if is_integer_word(word):
-        return Number(word)
+        return structure_fields.number(word)
     if word == "float":
-        return Real()
+        return structure_fields.real()
     if word in entries.structures or word.startswith(("anon_", "CUstreamMemOp")):
-        return Nested(partial(_nested, entries.module, word))
+        return nested(partial(_nested, entries.module, word))
     kind = find(entries.module, word) if word != "Any" else None
     if isinstance(kind, type) and issubclass(kind, IntEnum):
-        return Converted(int, partial(member, kind), int, 4)  # type: ignore[arg-type]
+        return structure_fields.converted(int, 4, show=partial(member, kind))
     if isinstance(kind, type) and issubclass(kind, Opaque):
         accept: Any = partial(_as_handle, kind)
-        return Converted(accept, lambda value: value, int, entries.sizes.get(word, 8))
+        return structure_fields.converted(accept, entries.sizes.get(word, 8))
     if isinstance(kind, type) and issubclass(kind, Structure):
-        return Nested(partial(_nested, entries.module, word))
-    return Address(address_of, lambda value: value, int, 8)
+        return nested(partial(_nested, entries.module, word))
+    return _address()
+
+
+def _address() -> Field:
+    return replace(structure_fields.converted(address_of, 8), is_address=True)
 
 
 def _nested(module: ModuleName, word: str) -> type[Structure]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from streamsan.model.values import Handle, HandleType, Value
 from streamsan.sim.bindings.addresses import LARGEST, DevicePointer, number_of, value_of
-from streamsan.sim.bindings.structure_classes import integer
+from streamsan.sim.bindings.structure_fields import integer
 
 DEFAULT_STREAMS = (0, 1, 2)
 

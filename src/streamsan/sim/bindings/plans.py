@@ -10,7 +10,7 @@ from streamsan.platforms.python_bindings import FunctionEntry, Item, ModuleName
 from streamsan.sim.bindings.arguments import Converter, converter
 from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.exceptions import RETURNED, UNLIKE_C
-from streamsan.sim.bindings.structure_classes import is_integer_word
+from streamsan.sim.bindings.structure_fields import is_integer_word
 
 _COUNTS = ("num", "count", "nb")
 

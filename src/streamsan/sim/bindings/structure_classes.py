@@ -9,20 +9,10 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
+from streamsan.sim.bindings.structure_fields import Field
 from streamsan.sim.executor.host_bytes import is_mapped
-
-_RANGES = {
-    "int": (-(1 << 31), (1 << 31) - 1),
-    "long long": (-(1 << 63), (1 << 63) - 1),
-    "unsigned int": (0, (1 << 32) - 1),
-    "unsigned short": (0, (1 << 16) - 1),
-    "unsigned char": (0, 255),
-    "size_t": (0, (1 << 64) - 1),
-    "unsigned long long": (0, (1 << 64) - 1),
-}
-
 
 SHARED = {"value": "value64", "value64": "value"}
 """Attributes that are one storage in C."""
@@ -33,33 +23,6 @@ COUNTED = {"phGraph_out": "size"}
 MOST_COUNTED = 1 << 12
 
 
-class Field(Protocol):
-    """How one attribute is kept."""
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory; 0: as many as the structure has that it is."""
-
-    @property
-    def alignment(self) -> int:
-        """Its offset is a multiple of this many bytes."""
-
-    def default(self) -> object:
-        """Return the value of an attribute that was never set."""
-
-    def accept(self, value: object) -> object:
-        """Return what is kept of a value that is assigned; TypeError and OverflowError as cuda.bindings raises them."""
-
-    def show(self, value: object) -> object:
-        """Return what the program sees of what is kept."""
-
-    def pack(self, value: object) -> bytes:
-        """Return the bytes in memory."""
-
-    def unpack(self, content: bytes) -> object:
-        """Return what is kept of bytes in memory."""
-
-
 def aligned(offset: int, alignment: int) -> int:
     """Return the next offset that is a multiple of an alignment."""
     return -(-offset // alignment) * alignment
@@ -68,14 +31,14 @@ def aligned(offset: int, alignment: int) -> int:
 def packed(structure: Structure) -> bytes:
     """Return a structure as C lays it out; of a union, the first member that is not zero."""
     parts = [(field, field.pack(structure._kept(name))) for name, field in structure._fields.items()]
-    widest = max((field.alignment for field, _ in parts), default=1)
+    widest = max((alignment_of(field) for field, _ in parts), default=1)
     if structure._union:
         filled = next((part for _, part in parts if part.strip(b"\0")), b"")
         longest = max((len(part) for _, part in parts), default=0)
         return filled.ljust(aligned(longest, widest), b"\0")
     content = b""
     for field, part in parts:
-        content = content.ljust(aligned(len(content), field.alignment), b"\0") + part
+        content = content.ljust(aligned(len(content), alignment_of(field)), b"\0") + part
     # Some members share storage or are left out here: the whole is never longer or shorter than the C structure.
     return content.ljust(structure._size or aligned(len(content), widest), b"\0")[: structure._size or None]
 
@@ -97,8 +60,8 @@ def _computed_offsets(kind: type[Structure]) -> Mapping[str, int] | None:
         size = _bytes_of(field)
         if size is None:
             return None
-        found[name] = aligned(end, field.alignment)
-        end, widest = found[name] + size, max(widest, field.alignment)
+        found[name] = aligned(end, alignment_of(field))
+        end, widest = found[name] + size, max(widest, alignment_of(field))
     if kind._union or not kind._size or (found and aligned(end, widest) != kind._size):
         return None
     return found
@@ -106,10 +69,10 @@ def _computed_offsets(kind: type[Structure]) -> Mapping[str, int] | None:
 
 def _bytes_of(field: Field) -> int | None:
     """Return the bytes of an attribute in memory; None where they are not known, or lead elsewhere."""
-    if isinstance(field, Nested):
-        kind = field.kind()
+    if field.nested is not None:
+        kind: type[Structure] = field.nested()
         return None if _offsets(kind) is None else kind._size
-    return None if isinstance(field, Many) and field.length is None else field.size or None
+    return None if field.leads_elsewhere else field.size or None
 
 
 class Structure:
@@ -154,7 +117,7 @@ class Structure:
                 inner = "\n".join("    " + line for line in repr(value).split("\n"))
                 lines.append(f"{name} :\n{inner}")
             else:
-                shown = hex(value) if isinstance(self._fields[name], Address) else repr(value)
+                shown = hex(value) if self._fields[name].is_address else repr(value)
                 lines.append(f"{name} : {shown}")
         return "\n".join(lines)
 
@@ -180,8 +143,8 @@ class Structure:
 
     def _read(self, name: str, field: Field) -> object:
         at = self._outside + (_offsets(type(self)) or {})[name]
-        if isinstance(field, Nested):
-            return field.kind()(_ptr=at)
+        if field.nested is not None:
+            return field.nested()(_ptr=at)
         return field.unpack(ctypes.string_at(at, _bytes_of(field) or 0))
 
     def _touched(self, name: str) -> bool:
@@ -219,7 +182,7 @@ def structure_class(
 def _attribute(name: str, field: Field) -> property:
     def read(self: Structure) -> object:
         kept = self._kept(name)
-        if name in COUNTED and isinstance(field, Many) and isinstance(kept, list):
+        if name in COUNTED and field.item is not None and isinstance(kept, list):
             count = self._kept(COUNTED[name])
             assert isinstance(count, int)
             kept.extend(field.item.default() for _ in range(min(count, MOST_COUNTED) - len(kept)))
@@ -247,216 +210,23 @@ def checked(name: str, value: object, kind: type[Structure]) -> Structure:
     )
 
 
-def integer(word: str, value: object) -> int:
-    """Return a C integer; TypeError and OverflowError as Cython raises them."""
-    if isinstance(value, str | bytes) or not hasattr(type(value), "__int__"):
-        raise TypeError("an integer is required")
-    number: int = int(value)  # type: ignore[call-overload]
-    least, most = _RANGES[word]
-    if number < least:
-        raise OverflowError(
-            f"can't convert negative value to {word}" if least == 0 else f"value too large to convert to {word}"
-        )
-    if number > most:
-        raise OverflowError(f"value too large to convert to {word}")
-    return number
+def nested(find: Callable[[], type[Structure]]) -> Field:
+    """Return a structure inside a structure: the part itself is shown, so that assigning to it changes the whole."""
 
-
-def is_integer_word(word: str) -> bool:
-    """Return whether a type's name is that of a C integer."""
-    return word in _RANGES
-
-
-# -- kinds of attributes ----------------------------------------------------------------------------
-class Number:
-    """A C integer."""
-
-    def __init__(self, word: str, first: int = 0) -> None:
-        self.word = word
-        self.first = first
-        self.size = self.alignment = (_RANGES[word][1].bit_length() + 7) // 8
-
-    def default(self) -> object:
-        """Return 0, or what the C++ constructor sets."""
-        return self.first
-
-    def accept(self, value: object) -> object:
-        """Return an integer in range."""
-        return integer(self.word, value)
-
-    def show(self, value: object) -> object:
-        """Return the integer."""
-        return value
-
-    def pack(self, value: object) -> bytes:
-        """Return it in the machine's order."""
-        assert isinstance(value, int)
-        return (value & ((1 << (8 * self.size)) - 1)).to_bytes(self.size, "little")
-
-    def unpack(self, content: bytes) -> object:
-        """Return the number."""
-        return int.from_bytes(content, "little", signed=_RANGES[self.word][0] < 0)
-
-
-class Real:
-    """A C float."""
-
-    size = alignment = 4
-
-    def default(self) -> object:
-        """Return 0."""
-        return 0.0
-
-    def accept(self, value: object) -> object:
-        """Return a float as single precision keeps it."""
-        return ctypes.c_float(value).value  # type: ignore[arg-type]
-
-    def show(self, value: object) -> object:
-        """Return the float."""
-        return value
-
-    def pack(self, value: object) -> bytes:
-        """Return single precision."""
-        return bytes(ctypes.c_float(value))  # type: ignore[arg-type]
-
-    def unpack(self, content: bytes) -> object:
-        """Return the number."""
-        return ctypes.c_float.from_buffer_copy(content).value
-
-
-class Converted:
-    """A number with a class: an enumeration, a handle, an address."""
-
-    def __init__(
-        self, accept: Callable[[object], object], show: Callable[[Any], object], number: Callable[[Any], int], size: int
-    ) -> None:
-        self.accept = accept
-        self.show = show
-        self.number = number
-        self.size = self.alignment = size
-
-    def default(self) -> object:
-        """Return 0."""
-        return self.accept(0)
-
-    def pack(self, value: object) -> bytes:
-        """Return it in the machine's order."""
-        return (self.number(value) & ((1 << (8 * self.size)) - 1)).to_bytes(self.size, "little")
-
-    def unpack(self, content: bytes) -> object:
-        """Return the number with its class."""
-        return self.accept(int.from_bytes(content, "little"))
-
-
-class Address(Converted):
-    """An address: shown in hexadecimal."""
-
-
-class Nested:
-    """A structure inside a structure."""
-
-    def __init__(self, kind: Callable[[], type[Structure]]) -> None:
-        self.kind = kind
-        self.size = 0
-
-    @property
-    def alignment(self) -> int:
-        """That of its widest part."""
-        return max((field.alignment for field in self.kind()._fields.values()), default=1)
-
-    def default(self) -> object:
-        """Return one of zeros."""
-        return self.kind()()
-
-    def accept(self, value: object) -> object:
-        """Return a copy."""
-        made = self.kind()()
+    def accept(value: object) -> object:
+        made = find()()
         made._assign(checked(type(made).__name__, value, type(made)))
         return made
 
-    def show(self, value: object) -> object:
-        """Return the part itself: assigning to its attributes changes the whole."""
-        return value
-
-    def pack(self, value: object) -> bytes:
-        """Return the parts."""
-        assert isinstance(value, Structure)
-        return packed(value)
-
-    def unpack(self, content: bytes) -> object:
-        """Return a structure with these parts."""
+    def unpack(content: bytes) -> object:
         memory = ctypes.create_string_buffer(content, len(content))
-        return self.accept(self.kind()(_ptr=ctypes.addressof(memory)))
+        return accept(find()(_ptr=ctypes.addressof(memory)))
+
+    return Field(0, 0, lambda: find()(), accept, packed, unpack, nested=find)
 
 
-class Many:
-    """An array: of a fixed length inside the structure, or of any length behind a pointer (`length` None)."""
-
-    def __init__(self, item: Field, length: int | None) -> None:
-        self.item = item
-        self.length = length
-        self.size = 8 if length is None else length * item.size
-        self.alignment = 8 if length is None else item.alignment
-
-    def default(self) -> object:
-        """Return nothing, or zeros."""
-        return [self.item.default() for _ in range(self.length or 0)]
-
-    def accept(self, value: object) -> object:
-        """Return the items, each accepted by itself."""
-        if value is None:
-            return self.default()
-        items = [self.item.accept(entry) for entry in value]  # type: ignore[attr-defined]
-        if self.length is not None and len(items) != self.length:
-            lacking = "not enough" if len(items) < self.length else "too many"
-            message = f"{lacking} values found during array assignment, expected {self.length}, got {len(items)}"
-            raise IndexError(message)
-        return items
-
-    def show(self, value: object) -> object:
-        """Return a list of what the program sees of each."""
-        return [self.item.show(entry) for entry in value]  # type: ignore[attr-defined]
-
-    def pack(self, value: object) -> bytes:
-        """Return the items, or a pointer that leads nowhere."""
-        if self.length is None:
-            return bytes(8)
-        return b"".join(self.item.pack(entry) for entry in value)  # type: ignore[attr-defined]
-
-    def unpack(self, content: bytes) -> object:
-        """Return the items."""
-        step = len(content) // self.length if self.length else 0
-        return [self.item.unpack(content[at : at + step]) for at in range(0, len(content), step)] if step else []
-
-
-class Text:
-    """An array of characters."""
-
-    alignment = 1
-
-    def __init__(self, length: int) -> None:
-        self.size = length
-
-    def default(self) -> object:
-        """Return zeros."""
-        return bytes(self.size)
-
-    def accept(self, value: object) -> object:
-        """Return the bytes."""
-        if isinstance(value, bytes | bytearray):
-            return bytes(value)
-        raise TypeError(f"expected bytes, {type(value).__name__} found")
-
-    def show(self, value: object) -> object:
-        """Return the bytes: text, whose length nobody told, up to its first zero."""
-        assert isinstance(value, bytes)
-        return value if self.size else value.split(b"\0", 1)[0]
-
-    def pack(self, value: object) -> bytes:
-        """Return the bytes, filled up."""
-        assert isinstance(value, bytes)
-        return value[: self.size].ljust(self.size, b"\0") if self.size else value
-
-    def unpack(self, content: bytes) -> object:
-        """Return the bytes."""
-        return content
+def alignment_of(field: Field) -> int:
+    """Return the bytes of which an attribute's offset is a multiple."""
+    if field.nested is None:
+        return field.alignment
+    return max((alignment_of(part) for part in field.nested()._fields.values()), default=1)
