@@ -6,11 +6,7 @@ from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.library.braced import BracedList, plain
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import last_name
-from streamsan.cuda_source.interpreter.types import (
-    INT,
-    UNKNOWN,
-    CType,
-)
+from streamsan.cuda_source.interpreter.types import INT, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
@@ -27,9 +23,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_unknown,
 )
-from streamsan.cuda_syntax.tree import (
-    Span,
-)
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode
 
@@ -66,12 +60,11 @@ class Access:
 
     def store(self, cell: Cell, value: Value, span: Span) -> None:
         """Overwrite a cell."""
-        machine = self.machine
-        machine.memory.access(cell, AccessMode.WRITE, span)
+        self.machine.memory.access(cell, AccessMode.WRITE, span)
         old = cell.value
         cell.value = value
         if isinstance(old, DevicePointer):
-            machine.reach.overwritten(old, span)
+            self.machine.reach.overwritten(old, span)
 
     def type_of(self, operand: Operand) -> CType:
         """Return the type that an operand has, as far as it is known."""
@@ -130,17 +123,16 @@ class Access:
 
     def target_object(self, owner: Operand, arrow: bool, span: Span) -> Operand:
         """Return the object that `.` or `->` applies to."""
-        machine = self.machine
         if not arrow:
             if owner.cell is not None or isinstance(owner.value, StructObject | LibraryObject):
                 return owner
             value: Value = owner.value
-            return Operand(cell=machine.objects.pointee(value, None)) if isinstance(value, Symbol) else owner
+            return Operand(cell=self.machine.objects.pointee(value, None)) if isinstance(value, Symbol) else owner
         for _ in range(8):
             held = owner.cell.value if owner.cell is not None else owner.value
             if not isinstance(held, StructObject | LibraryObject):
                 break
-            overloaded = machine.class_operators.call("->", [owner], span)
+            overloaded = self.machine.class_operators.call("->", [owner], span)
             if overloaded is None:
                 return owner
             owner = overloaded

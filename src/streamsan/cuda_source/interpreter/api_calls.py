@@ -10,10 +10,7 @@ from streamsan.cuda_source.interpreter import kernels
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.structures import Fields, Structures
-from streamsan.cuda_source.interpreter.types import (
-    CHAR,
-    CType,
-)
+from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
@@ -29,12 +26,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_syntax.tree import (
-    Call,
-    Launch,
-    Name,
-    Span,
-)
+from streamsan.cuda_syntax.tree import Call, Launch, Name, Span
 from streamsan.effects import POINTER_ROLES, Api, Parameter, Role, Signature
 from streamsan.kernels.host_access import given_access
 from streamsan.model import values as model_values

@@ -27,16 +27,7 @@ from streamsan.cuda_source.interpreter.values import (
     held_by,
     is_unknown,
 )
-from streamsan.cuda_syntax.tree import (
-    Call,
-    Expression,
-    Function,
-    Member,
-    Name,
-    Span,
-    Type,
-    Unary,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 
 _API_NAME = re.compile(r"cuda[A-Z]\w*$|cu[A-Z]\w*$")
@@ -48,15 +39,15 @@ class Calls:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
-    def operands(self, arguments: list[Expression]) -> list[Operand]:
+    def operands(self, arguments: list[tree.Expression]) -> list[Operand]:
         """Evaluate arguments in order; packs are expanded."""
         machine = self.machine
         found: list[Operand] = []
         for argument in arguments:
-            if isinstance(argument, Unary) and argument.operator == "...":
+            if isinstance(argument, tree.Unary) and argument.operator == "...":
                 found.extend(self._expand(argument.operand))
                 continue
-            if isinstance(argument, Name):
+            if isinstance(argument, tree.Name):
                 local = machine.find(argument.name)
                 if isinstance(local, MacroArgument) and len(local.expression) != 1:
                     found.extend(machine.macros.in_scope_of(local, self.operands))
@@ -64,49 +55,40 @@ class Calls:
             found.append(machine.expressions.operand(argument))
         return found
 
-    def _expand(self, pattern: Expression) -> list[Operand]:
+    def _expand(self, pattern: tree.Expression) -> list[Operand]:
         machine = self.machine
-        names = [name for name in machine.relevance.names_in(pattern) if self._pack(name) is not None]
-        if not names:
+        names = machine.relevance.names_in(pattern)
+        packs = {name: pack for name in names if (pack := self._pack(name)) is not None}
+        if not packs:
             return [machine.expressions.operand(pattern)]
-        packs = {name: self._pack(name) for name in names}
-        length = max(len(pack.operands) for pack in packs.values() if pack is not None)
         found: list[Operand] = []
-        outer = machine.frame.scope
-        for position in range(length):
-            scope = Scope(outer)
+        for position in range(max(len(pack.operands) for pack in packs.values())):
+            scope = Scope(machine.frame.scope)
             for name, pack in packs.items():
-                if pack is not None and position < len(pack.operands):
-                    operand = pack.operands[position]
-                    cell = machine.expressions.cell_of(operand)
-                    scope.names[name] = cell
-            machine.frame.scope = scope
-            try:
-                if isinstance(pattern, Name) and pattern.name in packs:
-                    pack = packs[pattern.name]
-                    assert pack is not None
-                    found.append(pack.operands[position])
-                else:
-                    found.append(machine.expressions.operand(pattern))
-            finally:
-                machine.frame.scope = outer
+                if position < len(pack.operands):
+                    scope.names[name] = machine.expressions.cell_of(pack.operands[position])
+            if isinstance(pattern, tree.Name):
+                found.append(packs[pattern.name].operands[position])
+                continue
+            with machine.frame.within(scope):
+                found.append(machine.expressions.operand(pattern))
         return found
 
     def _pack(self, name: str) -> Pack | None:
         local = self.machine.find(name)
         return local.value if isinstance(local, Cell) and isinstance(local.value, Pack) else None
 
-    def template_arguments(self, arguments: list[Type | Expression]) -> list[Any]:
+    def template_arguments(self, arguments: list[tree.Type | tree.Expression]) -> list[Any]:
         """Evaluate explicit template arguments."""
         return self.machine.names.template_arguments(arguments)
 
-    def call(self, node: Call) -> Operand:
+    def call(self, node: tree.Call) -> Operand:
         """Evaluate a call of any kind."""
         machine = self.machine
         callee = node.callee
-        if isinstance(callee, Member):
+        if isinstance(callee, tree.Member):
             return self._method_call(callee, node)
-        if isinstance(callee, Name):
+        if isinstance(callee, tree.Name):
             return self._named_call(callee, node)
         target = machine.expressions.operand(callee)
         operands = self.operands(node.arguments)
@@ -117,15 +99,15 @@ class Calls:
                 return found
         return machine.functions.call_value(machine.expressions.load(target, node.span), operands, node.span)
 
-    def _named_call(self, callee: Name, node: Call) -> Operand:
+    def _named_call(self, callee: tree.Name, node: tree.Call) -> Operand:
         machine = self.machine
         name, span = callee.name, node.span
         frame = machine.frame
         local = machine.find(name)
         if isinstance(local, MacroArgument):
-            if len(local.expression) == 1 and isinstance(local.expression[0], Name):
+            if len(local.expression) == 1 and isinstance(local.expression[0], tree.Name):
                 renamed = local.expression[0]
-                return self._named_call(Name(renamed.span, renamed.name, renamed.template_arguments), node)
+                return self._named_call(tree.Name(renamed.span, renamed.name, renamed.template_arguments), node)
             target = machine.macros.argument(local)
             return machine.functions.call_value(
                 machine.expressions.load(target, span), self.operands(node.arguments), span
@@ -136,8 +118,8 @@ class Calls:
         if macro is not None and name not in frame.expanding:
             if macro.parameters is not None:
                 return machine.macros.call(macro, node)
-            if isinstance(macro.expression, Name):
-                renamed = Name(span, macro.expression.name, macro.expression.template_arguments)
+            if isinstance(macro.expression, tree.Name):
+                renamed = tree.Name(span, macro.expression.name, macro.expression.template_arguments)
                 frame.expanding.add(name)
                 try:
                     return self._named_call(renamed, node)
@@ -187,12 +169,12 @@ class Calls:
     def native(self, name: str, model: FunctionModel) -> Native:
         """Return a modelled function as a value."""
 
-        def run(machine: Machine, operands: list[Operand], span: Span) -> Any:
+        def run(machine: Machine, operands: list[Operand], span: tree.Span) -> Any:
             return model(machine, operands, CallSite(span))
 
         return Native(name, run)
 
-    def invoke_value(self, value: Value, operands: list[Operand], span: Span) -> Operand:
+    def invoke_value(self, value: Value, operands: list[Operand], span: tree.Span) -> Operand:
         """Call a value of any kind, objects with `operator()` included."""
         if isinstance(value, Reference):
             value = value.cell.value
@@ -203,10 +185,10 @@ class Calls:
                 return found
         return self.machine.functions.call_value(value, operands, span)
 
-    def _call_cell(self, cell: Cell, node: Call) -> Operand:
+    def _call_cell(self, cell: Cell, node: tree.Call) -> Operand:
         return self._call_with(cell, self.operands(node.arguments), node.span)
 
-    def _call_with(self, cell: Cell, operands: list[Operand], span: Span) -> Operand:
+    def _call_with(self, cell: Cell, operands: list[Operand], span: tree.Span) -> Operand:
         machine = self.machine
         if isinstance(cell.value, StructObject | LibraryObject):
             found = machine.class_operators.call("()", [Operand(cell=cell), *operands], span)
@@ -217,7 +199,7 @@ class Calls:
             return machine.unseen.call(cell.name or "a function pointer", operands, span)
         return machine.functions.call_value(value, operands, span)
 
-    def _call_functions(self, functions: list[Function], callee: Name, node: Call) -> Operand:
+    def _call_functions(self, functions: list[tree.Function], callee: tree.Name, node: tree.Call) -> Operand:
         machine = self.machine
         operands = self.operands(node.arguments)
         chosen = machine.overloads.choose(functions, operands)
@@ -234,7 +216,7 @@ class Calls:
         arguments = tuple(self.template_arguments(callee.template_arguments))
         return machine.functions.invoke(chosen, operands, node.span, template_arguments=arguments)
 
-    def implicit_method(self, name: str) -> tuple[list[Function], ClassInfo] | None:
+    def implicit_method(self, name: str) -> tuple[list[tree.Function], ClassInfo] | None:
         """Find a method of the class that the frame is in, or `Base::method`, `Class::static_method`."""
         machine = self.machine
         frame = machine.frame
@@ -259,25 +241,24 @@ class Calls:
             return found_method or own
         return frame.cls.find_method(short)
 
-    def _type_named(self, callee: Name) -> CType | None:
+    def _type_named(self, callee: tree.Name) -> CType | None:
         machine = self.machine
         program, frame = machine.program, machine.frame
         name = callee.name
         known = program.find(program.classes, name, frame) is not None
         if known or name in SCALAR_SIZES or program.find(program.aliases, name, frame) is not None:
-            return machine.resolve(Type(name, list(callee.template_arguments)))
+            return machine.resolve(tree.Type(name, list(callee.template_arguments)))
         if library.is_class(name) and library.find_function(name) is None:
-            return machine.resolve(Type(name, list(callee.template_arguments)))
+            return machine.resolve(tree.Type(name, list(callee.template_arguments)))
         return None
 
-    def construct_temporary(self, type: CType, operands: list[Operand], span: Span) -> Operand:
+    def construct_temporary(self, type: CType, operands: list[Operand], span: tree.Span) -> Operand:
         """Evaluate `T(arguments)`."""
-        machine = self.machine
         cell = Cell(None, type, last_name(type.name), span=span)
-        machine.objects.construct(cell, type, operands, span)
-        return Operand(machine.statements.temporary(cell.value))
+        self.machine.objects.construct(cell, type, operands, span)
+        return Operand(self.machine.statements.temporary(cell.value))
 
-    def _method_call(self, callee: Member, node: Call) -> Operand:
+    def _method_call(self, callee: tree.Member, node: tree.Call) -> Operand:
         machine = self.machine
         span = node.span
         owner = machine.expressions.operand(callee.object)
@@ -301,7 +282,9 @@ class Calls:
             return machine.unseen.harmless(name, operands, span)
         return machine.unseen.call(name, operands, span, this=cell)
 
-    def _class_method(self, callee: Member, target: Operand, held: StructObject, name: str, node: Call) -> Operand:
+    def _class_method(
+        self, callee: tree.Member, target: Operand, held: StructObject, name: str, node: tree.Call
+    ) -> Operand:
         machine = self.machine
         cls = held.cls
         assert cls is not None
@@ -322,19 +305,17 @@ class Calls:
         field = machine.objects.field(held, name)
         if field is not None and not is_unknown(field.value):
             return self._call_with(field, operands, node.span)
-        for base in cls.lineage():
-            for library_base in base.library_bases:
-                del library_base
-                return Operand(machine.fresh(name, "opaque"))
+        if any(base.library_bases for base in cls.lineage()):
+            return Operand(machine.fresh(name, "opaque"))
         return machine.unseen.call(name, operands, node.span, this=cell)
 
     def method(
         self,
         this: Cell | None,
-        functions: list[Function],
+        functions: list[tree.Function],
         cls: ClassInfo,
         operands: list[Operand],
-        span: Span,
+        span: tree.Span,
         *,
         template_arguments: tuple[Any, ...] = (),
     ) -> Operand:
@@ -349,7 +330,7 @@ class Calls:
             chosen, operands, span, this=None if chosen.static else this, cls=cls, template_arguments=template_arguments
         )
 
-    def call_method(self, target: Operand, name: str, operands: list[Operand], span: Span) -> Operand | None:
+    def call_method(self, target: Operand, name: str, operands: list[Operand], span: tree.Span) -> Operand | None:
         """Call a method of an object of any class; None if the operand is no object or has no such method."""
         held = held_by(target)
         if isinstance(held, LibraryObject):
@@ -361,7 +342,7 @@ class Calls:
         return None
 
     def library_method(
-        self, held: LibraryObject, target: Operand, name: str, operands: list[Operand], span: Span
+        self, held: LibraryObject, target: Operand, name: str, operands: list[Operand], span: tree.Span
     ) -> Operand:
         """Call a method of a library model."""
         machine = self.machine
@@ -374,7 +355,7 @@ class Calls:
             return machine.unseen.call(f"{held.class_name}::{name}", operands, span)
         return self.as_operand(result)
 
-    def call_object(self, value: Value, operands: list[Operand], span: Span) -> Operand:
+    def call_object(self, value: Value, operands: list[Operand], span: tree.Span) -> Operand:
         """Call a value that is no function of the program."""
         machine = self.machine
         if isinstance(value, Native):

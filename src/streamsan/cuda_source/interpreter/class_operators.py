@@ -6,22 +6,9 @@ from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
-from streamsan.cuda_source.interpreter.types import (
-    SCALAR_SIZES,
-    CType,
-)
-from streamsan.cuda_source.interpreter.values import (
-    Cell,
-    LibraryObject,
-    Operand,
-    StructObject,
-    Value,
-)
-from streamsan.cuda_syntax.tree import (
-    Function,
-    Span,
-    Type,
-)
+from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
+from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Operand, StructObject, Value
+from streamsan.cuda_syntax.tree import Function, Span, Type
 from streamsan.model.values import Symbol
 
 
@@ -97,7 +84,6 @@ class ClassOperators:
 
     def convert(self, value: Value, type: CType, span: Span) -> Value:
         """Convert a class object by its conversion operator; the best fit by the kind of target."""
-        machine = self.machine
         if not isinstance(value, StructObject) or value.cls is None:
             return value
         best: tuple[int, Function, ClassInfo] | None = None
@@ -114,8 +100,8 @@ class ClassOperators:
         if best is None:
             return value
         cell = value.cell or Cell(value, CType(value.cls.name, value.cls.arguments))
-        result = machine.functions.invoke(best[1], [], span, this=cell, cls=best[2])
-        return machine.expressions.load(result, span)
+        result = self.machine.functions.invoke(best[1], [], span, this=cell, cls=best[2])
+        return self.machine.expressions.load(result, span)
 
     def _conversion_score(self, method: Function, name: str, cls: ClassInfo, type: CType) -> int:
         written = name[9:].strip()

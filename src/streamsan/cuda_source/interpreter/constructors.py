@@ -5,20 +5,9 @@ from __future__ import annotations
 from streamsan.cuda_source.interpreter.frame import Frame, Thrown
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import ClassInfo
-from streamsan.cuda_source.interpreter.types import (
-    CType,
-)
-from streamsan.cuda_source.interpreter.values import (
-    Cell,
-    Operand,
-    Scope,
-    StructObject,
-)
-from streamsan.cuda_syntax.tree import (
-    Function,
-    InitList,
-    Span,
-)
+from streamsan.cuda_source.interpreter.types import CType
+from streamsan.cuda_source.interpreter.values import Cell, Operand, Scope, StructObject
+from streamsan.cuda_syntax.tree import Function, InitList, Span
 
 
 class Constructors:
@@ -134,16 +123,13 @@ class Constructors:
         cell.value = object
         frame = Frame(cls.name, Scope(machine.globals), this=cell, cls=cls, bindings=cls.bindings,
                       namespace=cls.namespace, call_site=machine.device.site(span))  # fmt: skip
-        machine.frames.append(frame)
-        try:
+        with machine.entered(frame):
             for base in cls.bases:
                 self._construct_base(cell, base, [], span)
             object.cls = cls
             for field in cls.own_fields():
                 machine.objects.initialise_member(object, field, machine.objects.field_type(field, cls), None)
             machine.statements.end_full_expression(span)
-        finally:
-            machine.frames.pop()
         object.constructed = True
 
     def run(self, cell: Cell, cls: ClassInfo, constructor: Function, operands: list[Operand], span: Span) -> None:
@@ -158,7 +144,6 @@ class Constructors:
 
     def _construct_base(self, cell: Cell, base: ClassInfo, operands: list[Operand], span: Span) -> None:
         """Run a base's constructor on the same object; its own fields are added to the object's."""
-        machine = self.machine
         object = cell.value
         assert isinstance(object, StructObject)
         holder = Cell(None, CType(base.name, base.arguments), cell.name, kind=cell.kind, span=cell.span)
@@ -168,7 +153,6 @@ class Constructors:
             for name, field in made.fields.items():
                 object.fields[name] = field
                 field.owner = object
-            del machine
 
     def initialise_members(self, constructor: Function, this: Cell, cls: ClassInfo, span: Span) -> None:
         """Run the bases' constructors and the members' initialisers, in the order of declaration."""
@@ -208,7 +192,6 @@ class Constructors:
 
     def destruct(self, object: StructObject, span: Span) -> None:
         """Run the destructor of the object's class, then of members and bases, last first."""
-        machine = self.machine
         if not object.constructed or any(running is object for running in self._running_destructors):
             return
         object.constructed = False
@@ -220,7 +203,7 @@ class Constructors:
             self._running_destructors.pop()
         for member in object.fields.values():
             if member.host is not None:
-                machine.memory.end(member, span)
+                self.machine.memory.end(member, span)
 
     def _destruct_as(self, object: StructObject, cls: ClassInfo, span: Span) -> None:
         machine = self.machine

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import last_name
-from streamsan.cuda_source.interpreter.types import (
-    SCALAR_SIZES,
-    CType,
-)
+from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
@@ -18,14 +15,7 @@ from streamsan.cuda_source.interpreter.values import (
     Operand,
     SymbolPointer,
 )
-from streamsan.cuda_syntax.tree import (
-    Delete,
-    InitList,
-    Lambda,
-    Name,
-    New,
-    Span,
-)
+from streamsan.cuda_syntax.tree import Delete, InitList, Lambda, Name, New, Span
 from streamsan.vocabulary import MemoryKind
 
 

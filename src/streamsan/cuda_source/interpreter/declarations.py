@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from streamsan.cuda_source.interpreter.frame import Completion
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.types import (
-    CType,
-)
-from streamsan.cuda_source.interpreter.values import (
-    ArrayObject,
-    Cell,
-    LibraryObject,
-    Scope,
-    StructObject,
-)
-from streamsan.cuda_syntax.tree import (
-    Expression,
-    Variable,
-)
+from streamsan.cuda_source.interpreter.types import CType
+from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, LibraryObject, Scope, StructObject
+from streamsan.cuda_syntax.tree import Expression, Variable
 from streamsan.vocabulary import MemoryKind
 
 

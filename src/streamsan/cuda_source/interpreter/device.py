@@ -51,25 +51,6 @@ class Device:
         """Return the site id of a place in the current frame."""
         return self.places.site(self.machine.frame, span, label)
 
-    def enter_macro(self, span: Span) -> None:
-        """What follows is the body of a macro used here."""
-        self.places.macros.append(span)
-
-    def leave_macro_once(self) -> None:
-        """The innermost macro's body ends."""
-        if self.places.macros:
-            self.places.macros.pop()
-
-    def leave_macro(self) -> list[Span]:
-        """What follows is an argument of the innermost macro: written where the macro is used."""
-        saved = self.places.macros
-        self.places.macros = saved[:-1]
-        return saved
-
-    def enter_macros(self, saved: list[Span]) -> None:
-        """Back from a macro's argument."""
-        self.places.macros = saved
-
     def set_conditional(self, conditional: bool) -> None:
         """Say whether what follows stands under an undecided branch."""
         self.thread.conditional = conditional

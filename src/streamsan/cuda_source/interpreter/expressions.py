@@ -27,28 +27,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_unknown,
 )
-from streamsan.cuda_syntax.tree import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Delete,
-    Expression,
-    Index,
-    InitList,
-    Lambda,
-    Launch,
-    Literal_,
-    Member,
-    Name,
-    New,
-    SizeOf,
-    Span,
-    StatementExpression,
-    Unary,
-    Unparsed,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 
 
@@ -59,29 +38,29 @@ class Expressions(Access):
         super().__init__(machine)
         self.operators = Operators(machine)
         creations = Creations(machine)
-        self._handlers: dict[type[Expression], Callable[[Any], Operand]] = {
-            Name: self._name,
-            Literal_: self._literal,
-            Unary: self._unary,
-            Binary: self._binary,
-            Assign: self._assign,
-            Conditional: self._conditional,
-            Call: lambda node: machine.calls.call(node),
-            Launch: lambda node: machine.api.launch(node),
-            Member: self._member,
-            Index: self._index,
-            Cast: self._cast,
-            SizeOf: self._sizeof,
-            New: creations.new,
-            Delete: creations.delete,
-            InitList: self._init_list,
+        self._handlers: dict[type[tree.Expression], Callable[[Any], Operand]] = {
+            tree.Name: self._name,
+            tree.Literal_: self._literal,
+            tree.Unary: self._unary,
+            tree.Binary: self._binary,
+            tree.Assign: self._assign,
+            tree.Conditional: self._conditional,
+            tree.Call: lambda node: machine.calls.call(node),
+            tree.Launch: lambda node: machine.api.launch(node),
+            tree.Member: self._member,
+            tree.Index: self._index,
+            tree.Cast: self._cast,
+            tree.SizeOf: self._sizeof,
+            tree.New: creations.new,
+            tree.Delete: creations.delete,
+            tree.InitList: self._init_list,
             Evaluated: lambda node: node.operand,
-            Lambda: creations.closure,
-            StatementExpression: lambda node: machine.statements.statement_expression(node),
-            Unparsed: self._unparsed,
+            tree.Lambda: creations.closure,
+            tree.StatementExpression: lambda node: machine.statements.statement_expression(node),
+            tree.Unparsed: self._unparsed,
         }
 
-    def operand(self, expression: Expression) -> Operand:
+    def operand(self, expression: tree.Expression) -> Operand:
         """Evaluate an expression to a cell or a value."""
         machine = self.machine
         machine.step(expression.span)
@@ -95,15 +74,15 @@ class Expressions(Access):
         finally:
             machine.nesting -= 1
 
-    def value(self, expression: Expression) -> Value:
+    def value(self, expression: tree.Expression) -> Value:
         """Evaluate an expression to a value."""
         return self.load(self.operand(expression), expression.span)
 
-    def cell(self, expression: Expression) -> Cell:
+    def cell(self, expression: tree.Expression) -> Cell:
         """Evaluate an expression to a cell; a value gets a temporary one."""
         return self.cell_of(self.operand(expression))
 
-    def _name(self, node: Name) -> Operand:
+    def _name(self, node: tree.Name) -> Operand:
         name = node.name
         machine = self.machine
         if name == "this":
@@ -117,24 +96,25 @@ class Expressions(Access):
             return Operand(Success(value))
         return found
 
-    def _literal(self, node: Literal_) -> Operand:
+    def _literal(self, node: tree.Literal_) -> Operand:
         value = node.value
         if value is None:
             return Operand(0)
         return Operand(int(value) if isinstance(value, bool) else value)
 
-    def _unary(self, node: Unary) -> Operand:
+    def _unary(self, node: tree.Unary) -> Operand:
         operator = node.operator
-        machine = self.machine
         if operator == "throw":
             value = (
-                None if isinstance(node.operand, Literal_) and node.operand.value is None else self.value(node.operand)
+                None
+                if isinstance(node.operand, tree.Literal_) and node.operand.value is None
+                else self.value(node.operand)
             )
             raise Thrown(value, node.span)
         if operator == "...":
             return self.operand(node.operand)
         operand = self.operand(node.operand)
-        overloaded = machine.class_operators.call(
+        overloaded = self.machine.class_operators.call(
             operator.removeprefix("post"), [operand], node.span, postfix="post" in operator
         )
         if overloaded is not None:
@@ -147,24 +127,23 @@ class Expressions(Access):
             return self._increment(operator, operand, node)
         return Operand(self.operators.unary(operator, self.load(operand, node.span)))
 
-    def _increment(self, operator: str, operand: Operand, node: Unary) -> Operand:
+    def _increment(self, operator: str, operand: Operand, node: tree.Unary) -> Operand:
         old = self.load(operand, node.span)
         new = self.operators.arithmetic("+" if "++" in operator else "-", old, 1)
         if operand.cell is not None:
             self.store(operand.cell, self.machine.objects.convert(new, operand.cell.type), node.span)
         return Operand(old) if operator.startswith("post") else Operand(new, cell=operand.cell)
 
-    def _binary(self, node: Binary) -> Operand:
-        machine = self.machine
-        chain: list[Binary] = []
-        current: Expression = node
-        while isinstance(current, Binary) and current.operator not in ("&&", "||", ","):
+    def _binary(self, node: tree.Binary) -> Operand:
+        chain: list[tree.Binary] = []
+        current: tree.Expression = node
+        while isinstance(current, tree.Binary) and current.operator not in ("&&", "||", ","):
             chain.append(current)
             current = current.left
-        left = self._logical(current) if isinstance(current, Binary) else self.operand(current)
+        left = self._logical(current) if isinstance(current, tree.Binary) else self.operand(current)
         for part in reversed(chain):
             right = self.operand(part.right)
-            overloaded = machine.class_operators.call(part.operator, [left, right], part.span)
+            overloaded = self.machine.class_operators.call(part.operator, [left, right], part.span)
             if overloaded is not None:
                 left = overloaded
                 continue
@@ -173,7 +152,7 @@ class Expressions(Access):
             )
         return left
 
-    def _logical(self, node: Binary) -> Operand:
+    def _logical(self, node: tree.Binary) -> Operand:
         machine = self.machine
         left = self.operand(node.left)
         if node.operator == ",":
@@ -199,42 +178,40 @@ class Expressions(Access):
             return Operand(int(wanted)) if truth == wanted else Operand(first)
         return Operand(self.operators.binary(node.operator, first, second))
 
-    def condition(self, operand: Operand, span: Span) -> Value:
+    def condition(self, operand: Operand, span: tree.Span) -> Value:
         """Return an operand as a condition: objects by their conversion to bool."""
         value = self.load(operand, span)
         if isinstance(value, StructObject):
             return self.machine.class_operators.convert(value, CType("bool"), span)
         return value
 
-    def _assign(self, node: Assign) -> Operand:
-        machine = self.machine
+    def _assign(self, node: tree.Assign) -> Operand:
         if node.operator == "=":
             target = self.operand(node.target)
-            if isinstance(node.value, InitList) and target.cell is not None:
+            if isinstance(node.value, tree.InitList) and target.cell is not None:
                 return self._assign_list(target.cell, node.value)
             source = self.operand(node.value)
             return self.assign(target, source, node.span)
         operator = node.operator[:-1]
         target = self.operand(node.target)
         source = self.operand(node.value)
-        overloaded = machine.class_operators.call(node.operator, [target, source], node.span)
+        overloaded = self.machine.class_operators.call(node.operator, [target, source], node.span)
         if overloaded is not None:
             return overloaded
         value = self.operators.binary(operator, self.load(target, node.span), self.load(source, node.span))
         if target.cell is not None:
-            self.store(target.cell, machine.objects.convert(value, target.cell.type), node.span)
+            self.store(target.cell, self.machine.objects.convert(value, target.cell.type), node.span)
         return target
 
-    def _assign_list(self, cell: Cell, node: InitList) -> Operand:
-        machine = self.machine
-        type = machine.resolve(node.type) if node.type else cell.type
+    def _assign_list(self, cell: Cell, node: tree.InitList) -> Operand:
+        type = self.machine.resolve(node.type) if node.type else cell.type
         temporary = Cell(None, type, cell.name, kind=cell.kind, span=cell.span)
         if type.name in ("", "auto") and isinstance(cell.value, StructObject | LibraryObject):
             type = self.type_of_value(cell.value)
-        machine.objects.initialise_list(temporary, type, node)
+        self.machine.objects.initialise_list(temporary, type, node)
         return self.assign(Operand(cell=cell), Operand(cell=temporary, moved=True), node.span)
 
-    def assign(self, target: Operand, source: Operand, span: Span) -> Operand:
+    def assign(self, target: Operand, source: Operand, span: tree.Span) -> Operand:
         """Assign an operand to another: operators of classes, member by member, or a plain value."""
         machine = self.machine
         cell = target.cell
@@ -276,7 +253,7 @@ class Expressions(Access):
         machine.objects.adopt(cell)
         return target
 
-    def _assign_members(self, target: StructObject, source: StructObject, moved: bool, span: Span) -> None:
+    def _assign_members(self, target: StructObject, source: StructObject, moved: bool, span: tree.Span) -> None:
         objects = self.machine.objects
         if source.cls is not None:
             for field, _ in objects.all_fields(source.cls):
@@ -290,7 +267,7 @@ class Expressions(Access):
         if source.cls is None:
             target.symbol = source.symbol
 
-    def _conditional(self, node: Conditional) -> Operand:
+    def _conditional(self, node: tree.Conditional) -> Operand:
         machine = self.machine
         condition = self.condition(self.operand(node.condition), node.condition.span)
         known = machine.truth(condition)
@@ -313,7 +290,7 @@ class Expressions(Access):
             if not decided:
                 machine.leave_conditional()
 
-    def _index(self, node: Index) -> Operand:
+    def _index(self, node: tree.Index) -> Operand:
         machine = self.machine
         base = self.operand(node.base)
         index = self.operand(node.index)
@@ -340,11 +317,11 @@ class Expressions(Access):
             return Operand(Term("[]", (pointer, position)) if isinstance(position, int | Symbol | Term) else None)
         return self.dereference(moved, node.span)
 
-    def _member(self, node: Member) -> Operand:
+    def _member(self, node: tree.Member) -> Operand:
         owner = self.operand(node.object)
         return self.member(owner, node.member, node.arrow, node.span)
 
-    def _cast(self, node: Cast) -> Operand:
+    def _cast(self, node: tree.Cast) -> Operand:
         machine = self.machine
         type = machine.resolve(node.type)
         if type.reference == "&&":
@@ -368,7 +345,7 @@ class Expressions(Access):
             return Operand(loaded)
         return Operand(self.operators.cast(loaded, type))
 
-    def _sizeof(self, node: SizeOf) -> Operand:
+    def _sizeof(self, node: tree.SizeOf) -> Operand:
         machine = self.machine
         if node.type is not None:
             type = machine.resolve(node.type)
@@ -383,34 +360,34 @@ class Expressions(Access):
             return Operand(size)
         return Operand(machine.names.undeclared(f"sizeof({type.name}{'*' * type.pointers})"))
 
-    def static_type(self, expression: Expression) -> CType:
+    def static_type(self, expression: tree.Expression) -> CType:
         """Return the type of an expression that is not evaluated (`sizeof`, `decltype`)."""
-        if isinstance(expression, Unary) and expression.operator == "*":
+        if isinstance(expression, tree.Unary) and expression.operator == "*":
             return self.static_type(expression.operand).element()
-        if isinstance(expression, Index):
+        if isinstance(expression, tree.Index):
             base = self.static_type(expression.base)
             if base.name in ("std::vector", "vector", "std::array") and base.arguments and not base.pointers:
                 first = base.arguments[0]
                 return first if isinstance(first, CType) else UNKNOWN
             return base.element()
-        if isinstance(expression, Literal_):
+        if isinstance(expression, tree.Literal_):
             if isinstance(expression.value, str):
                 return CType("char", array=(len(expression.value) + 1,))
             return CType("double") if isinstance(expression.value, float) else INT
-        if isinstance(expression, Name | Member):
+        if isinstance(expression, tree.Name | tree.Member):
             operand = self.operand(expression)
             if operand.cell is not None and isinstance(operand.cell.value, ArrayObject) and not operand.cell.type.array:
                 array = operand.cell.value
                 return CType((array.element or CHAR).name, array=(array.length,))
             return self.type_of(operand)
-        if isinstance(expression, Cast):
+        if isinstance(expression, tree.Cast):
             return self.machine.resolve(expression.type)
-        if isinstance(expression, Binary):
+        if isinstance(expression, tree.Binary):
             left, right = self.static_type(expression.left), self.static_type(expression.right)
             return left if left.pointers or left.name in ("double", "float") else right
         return UNKNOWN
 
-    def _init_list(self, node: InitList) -> Operand:
+    def _init_list(self, node: tree.InitList) -> Operand:
         machine = self.machine
         if node.type is None:
             return Operand(BracedList(machine.calls.operands(node.items), node.names, node.span))
@@ -419,7 +396,7 @@ class Expressions(Access):
         machine.objects.initialise_list(cell, type, node)
         return Operand(machine.statements.temporary(cell.value))
 
-    def _unparsed(self, node: Unparsed) -> Operand:
+    def _unparsed(self, node: tree.Unparsed) -> Operand:
         result = Operand(None)
         for child in node.children:
             result = self.operand(child)

@@ -91,8 +91,7 @@ class Failures:
 
     def _result_unread(self, failure: Failure) -> bool:
         """An update of an executable graph also says by its other results whether it failed."""
-        machine = self.machine
-        function = machine.frame.declaration
+        function = self.machine.frame.declaration
         if function is None or function.body is None:
             return False
         updates = [
@@ -102,7 +101,7 @@ class Failures:
         ]
         results = failure.node.arguments[2:]
         names = [address_of(result) for result in results if not _is_null(result)]
-        return all(name and only_in(function, name, updates, machine.program.macros) for name in names)
+        return all(name and only_in(function, name, updates, self.machine.program.macros) for name in names)
 
     def asked(self) -> None:
         """The program may have asked for the error of earlier calls."""
@@ -147,6 +146,3 @@ class Failures:
 def _is_null(expression: object) -> bool:
     value = getattr(expression, "value", 1)
     return value is None or (type(value) is int and value == 0)
-
-
-__all__ = ["ASKS", "Failure", "Failures"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source.interpreter.program import ClassInfo
@@ -40,6 +42,15 @@ class Frame:
         """Macros under expansion: C expands none inside itself."""
         self.loops = 0
         """Loops around the statement under execution, in this activation."""
+
+    @contextmanager
+    def within(self, scope: Scope) -> Iterator[None]:
+        """Look names up in a scope for a while."""
+        outer, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = outer
 
 
 class Completion:

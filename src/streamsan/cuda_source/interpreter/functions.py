@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source.interpreter.frame import Frame
@@ -83,18 +85,10 @@ class Functions:
             call_site=call_site,
             declaration=function,
         )
-        parameters = self.bind(frame, function.parameters, operands, span)
-        machine.frames.append(frame)
-        try:
-            for parameter in parameters:
-                operand = machine.expressions.operand(parameter.default) if parameter.default else Operand()
-                self._bind_one(frame, parameter, operand, span)
+        with self._entered(frame, function.parameters, operands, span):
             if function.constructor and this is not None and cls is not None:
                 machine.constructors.initialise_members(function, this, cls, span)
-            result = machine.statements.body(function.body, frame, function.returns)
-        finally:
-            machine.frames.pop()
-        return result
+            return machine.statements.body(function.body, frame, function.returns)
 
     def _runs_away(self, function: Function, operands: list[Operand], this: Cell | None) -> bool:
         """Tell whether a recursion has no known number or address that could end it."""
@@ -106,21 +100,27 @@ class Functions:
         values = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
         return this is None and not any(isinstance(v, int | float | StructObject) or is_pointer(v) for v in values)
 
-    def bind(self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span) -> list[Parameter]:
-        """Bind operands to parameters; returns the parameters that are left to their default arguments."""
+    @contextmanager
+    def _entered(
+        self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span
+    ) -> Iterator[None]:
+        """Run in an activation whose parameters are bound to operands, the rest to their default arguments."""
         position = 0
         left: list[Parameter] = []
         for parameter in parameters:
             if parameter.pack:
-                pack = Pack(operands[position:])
-                frame.scope.names[parameter.name] = Cell(pack, CType("..."), parameter.name)
+                frame.scope.names[parameter.name] = Cell(Pack(operands[position:]), CType("..."), parameter.name)
                 position = len(operands)
             elif position < len(operands):
                 self._bind_one(frame, parameter, operands[position], span)
                 position += 1
             else:
                 left.append(parameter)
-        return left
+        with self.machine.entered(frame):
+            for parameter in left:
+                operand = self.machine.expressions.operand(parameter.default) if parameter.default else Operand()
+                self._bind_one(frame, parameter, operand, span)
+            yield
 
     def _bind_one(self, frame: Frame, parameter: Parameter, operand: Operand, span: Span) -> None:
         machine = self.machine
@@ -161,15 +161,8 @@ class Functions:
             namespace=closure.namespace,
             call_site=machine.device.site(span),
         )
-        left = self.bind(frame, closure.node.parameters, operands, span)
-        machine.frames.append(frame)
-        try:
-            for parameter in left:
-                operand = machine.expressions.operand(parameter.default) if parameter.default else Operand()
-                self._bind_one(frame, parameter, operand, span)
+        with self._entered(frame, closure.node.parameters, operands, span):
             return machine.statements.body(closure.node.body, frame, Type("auto"))
-        finally:
-            machine.frames.pop()
 
     def call_value(self, value: Value, operands: list[Operand], span: Span) -> Operand:
         """Call whatever a value is: a lambda, a function, an object with `operator()`, an unknown."""

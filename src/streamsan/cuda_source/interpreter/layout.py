@@ -7,18 +7,9 @@ from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import ClassInfo
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
-from streamsan.cuda_source.interpreter.types import (
-    HANDLE_TYPES,
-    SCALAR_SIZES,
-    CType,
-)
-from streamsan.cuda_source.interpreter.values import (
-    ArrayObject,
-    Value,
-)
-from streamsan.cuda_syntax.tree import (
-    Variable,
-)
+from streamsan.cuda_source.interpreter.types import HANDLE_TYPES, SCALAR_SIZES, CType
+from streamsan.cuda_source.interpreter.values import ArrayObject, Value
+from streamsan.cuda_syntax.tree import Variable
 
 POINTER_SIZE = 8
 DEEPEST_CLASS = 48
@@ -90,7 +81,7 @@ class Layout:
     def _laid_out(self, cls: ClassInfo) -> int | None:
         offset = 8 if self.is_virtual(cls) else 0
         alignment = 8 if offset else 1
-        for field, type in self.all_fields(cls):
+        for _, type in self.all_fields(cls):
             size = POINTER_SIZE if type.reference else self.size_of(type)
             if size is None:
                 return None
@@ -100,7 +91,6 @@ class Layout:
                 offset = max(offset, size)
                 continue
             offset = -(-offset // align) * align + size
-            del field
         return max(1, -(-offset // alignment) * alignment)
 
     def offset_of(self, cls: ClassInfo, name: str) -> int | None:

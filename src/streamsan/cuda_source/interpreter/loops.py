@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamsan.cuda_source.interpreter.declarations import Declarations
-from streamsan.cuda_source.interpreter.frame import BREAK, CONTINUE, Completion, Thrown
+from streamsan.cuda_source.interpreter.frame import BREAK, CONTINUE, Completion
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.places import end_of
 from streamsan.cuda_source.interpreter.summaries import Summaries
@@ -22,22 +22,7 @@ from streamsan.cuda_source.interpreter.values import (
     Term,
     Value,
 )
-from streamsan.cuda_syntax.tree import (
-    Assign,
-    Binary,
-    Block,
-    DoWhile,
-    Expression,
-    For,
-    Literal_,
-    Name,
-    RangeFor,
-    Span,
-    Statement,
-    Unary,
-    Variable,
-    While,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.model.values import Symbol
 
 
@@ -50,29 +35,17 @@ class Loops:
         self._summaries = summaries
         self.relevance = machine.relevance
 
-    def for_(self, node: For) -> Completion | None:
+    def for_(self, node: tree.For) -> Completion | None:
         """Run a `for` loop."""
-        machine = self.machine
-        frame = machine.frame
-        outer = frame.scope
-        scope = Scope(outer)
-        frame.scope = scope
-        try:
+        statements = self.machine.statements
+        with statements.opened(Scope(self.machine.frame.scope), end_of(node.span)):
             for part in node.init:
-                completion = machine.statements.execute(part)
+                completion = statements.execute(part)
                 if completion is not None:
                     return completion
-            completion = self._for(node)
-            machine.statements.end_scope(scope, end_of(node.span))
-        except Thrown:
-            machine.statements.end_scope(scope, end_of(node.span))
-            raise
-        finally:
-            frame.scope = outer
-        return completion
+            return self._for(node)
 
-    def _for(self, node: For) -> Completion | None:
-        machine = self.machine
+    def _for(self, node: tree.For) -> Completion | None:
         parts = [part for part in (node.condition, node.step, node.body) if part is not None]
         if (
             not self.relevance.loop_acts(node.body)
@@ -86,25 +59,29 @@ class Loops:
 
         def step() -> None:
             if node.step is not None:
-                machine.expressions.operand(node.step)
-                machine.statements.end_full_expression(node.span)
+                self.machine.expressions.operand(node.step)
+                self.machine.statements.end_full_expression(node.span)
 
         return self._run(node.condition, node.body, step, node.span, self._induction(node))
 
-    def _counted(self, node: For) -> tuple[str, int] | None:
+    def _counted(self, node: tree.For) -> tuple[str, int] | None:
         """Return the induction variable's name and how often the loop runs, if it counts up from 0 by 1."""
         induction = self._induction(node)
-        if induction is None or not isinstance(node.condition, Binary) or not isinstance(node.condition.left, Name):
+        if (
+            induction is None
+            or not isinstance(node.condition, tree.Binary)
+            or not isinstance(node.condition.left, tree.Name)
+        ):
             return None
         cell, amount, last = induction
         return (node.condition.left.name, last + 1) if amount == 1 and self.machine.known(cell.value) == 0 else None
 
-    def _induction(self, node: For) -> tuple[Cell, int, int] | None:
+    def _induction(self, node: tree.For) -> tuple[Cell, int, int] | None:
         """Return the induction variable, its step and its last value, if they are known."""
         machine = self.machine
         step = _step_of(node.step)
         condition = node.condition
-        if step is None or not isinstance(condition, Binary) or not isinstance(condition.left, Name):
+        if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
             return None
         name, amount_node, sign = step
         if condition.left.name != name or condition.operator not in ("<", "<=", ">", ">=", "!="):
@@ -123,12 +100,12 @@ class Loops:
         count = -(-(bound - start) // amount)
         return (cell, amount, start + amount * (count - 1)) if count > 0 else None
 
-    def _assume_bound(self, node: For) -> None:
+    def _assume_bound(self, node: tree.For) -> None:
         """A loop of unknown length runs a few times: its bound is taken to be that, in conditions from here on."""
         machine = self.machine
         step = _step_of(node.step)
         condition = node.condition
-        if step is None or not isinstance(condition, Binary) or not isinstance(condition.left, Name):
+        if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
             return
         name, amount_node, sign = step
         if sign < 0 or condition.left.name != name or condition.operator not in ("<", "<=", "!="):
@@ -142,21 +119,21 @@ class Loops:
             last = start + amount * machine.limits.unknown_iterations
             machine.assumed[bound] = last - amount if condition.operator == "<=" else last
 
-    def while_(self, node: While) -> Completion | None:
+    def while_(self, node: tree.While) -> Completion | None:
         """Run a `while` loop."""
         quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
         if quiet and self._summaries.summarise([node.condition, node.body], node.span):
             return None
         return self._run(node.condition, node.body, lambda: None, node.span, None)
 
-    def do_while(self, node: DoWhile) -> Completion | None:
+    def do_while(self, node: tree.DoWhile) -> Completion | None:
         """Run a `do` loop."""
         completion = self._iteration(node.body)
         if completion is BREAK:
             return None
         if completion is not None and completion is not CONTINUE:
             return completion
-        if isinstance(node.condition, Literal_):
+        if isinstance(node.condition, tree.Literal_):
             if not node.condition.value:
                 return None
         elif (
@@ -169,17 +146,17 @@ class Loops:
 
     def _run(
         self,
-        condition: Expression | None,
-        body: Statement,
+        condition: tree.Expression | None,
+        body: tree.Statement,
         step: Callable[[], None],
-        span: Span,
+        span: tree.Span,
         induction: tuple[Cell, int, int] | None,
     ) -> Completion | None:
         machine = self.machine
         limits = machine.limits
         count = unknown = 0
         jumped = False
-        endless = condition is None or (isinstance(condition, Literal_) and bool(condition.value))
+        endless = condition is None or (isinstance(condition, tree.Literal_) and bool(condition.value))
         polling = condition is not None and _is_empty(body)
         while True:
             if condition is not None and not endless:
@@ -225,18 +202,17 @@ class Loops:
 
     def _jump(self, induction: tuple[Cell, int, int], count: int) -> bool:
         """In a long loop, go on with its last two iterations."""
-        machine = self.machine
         cell, amount, last = induction
         value = cell.value
         if not isinstance(value, int):
             return True
         remaining = (last - value) // amount + 1
-        if count + remaining <= machine.limits.iterations:
+        if count + remaining <= self.machine.limits.iterations:
             return True
         cell.value = last - amount
         return True
 
-    def _iteration(self, body: Statement) -> Completion | None:
+    def _iteration(self, body: tree.Statement) -> Completion | None:
         machine = self.machine
         self.machine.loop_depth += 1
         machine.frame.loops += 1
@@ -246,7 +222,7 @@ class Loops:
             machine.frame.loops -= 1
             self.machine.loop_depth -= 1
 
-    def range_for(self, node: RangeFor) -> Completion | None:
+    def range_for(self, node: tree.RangeFor) -> Completion | None:
         """Run a range-based `for` loop."""
         machine = self.machine
         operand = machine.expressions.operand(node.range)
@@ -259,21 +235,12 @@ class Loops:
         if len(elements) > machine.limits.iterations:
             first = machine.limits.first_iterations
             elements = elements[:first] + elements[-2:]
-        frame = machine.frame
-        outer = frame.scope
         result: Completion | None = None
         for element in elements:
-            scope = Scope(outer)
-            frame.scope = scope
-            try:
+            scope = Scope(machine.frame.scope)
+            with machine.statements.opened(scope, end_of(node.span)):
                 self._bind(node.variable, element, scope, node.span)
                 completion = self._iteration(node.body)
-                machine.statements.end_scope(scope, end_of(node.span))
-            except Thrown:
-                machine.statements.end_scope(scope, end_of(node.span))
-                raise
-            finally:
-                frame.scope = outer
             if completion is not None and completion is not CONTINUE:
                 result = None if completion is BREAK else completion
                 break
@@ -282,7 +249,7 @@ class Loops:
         machine.statements.end_full_expression(node.span)
         return result
 
-    def _elements(self, held: Value, operand: Operand, span: Span) -> tuple[list[Operand], bool]:
+    def _elements(self, held: Value, operand: Operand, span: tree.Span) -> tuple[list[Operand], bool]:
         machine = self.machine
         if isinstance(held, ArrayObject) and isinstance(held.length, int):
             length = held.length
@@ -308,7 +275,7 @@ class Loops:
         count = machine.limits.unknown_iterations
         return [Operand(machine.fresh("element", "opaque")) for _ in range(count)], False
 
-    def _bind(self, variable: Variable, element: Operand, scope: Scope, span: Span) -> None:
+    def _bind(self, variable: tree.Variable, element: Operand, scope: Scope, span: tree.Span) -> None:
         machine = self.machine
         if variable.bindings:
             self._declarations.bind_names(variable.bindings, machine.expressions.cell_of(element), scope)
@@ -327,17 +294,17 @@ class Loops:
         scope.owned.append(cell)
 
 
-def _is_empty(body: Statement) -> bool:
-    return isinstance(body, Block) and not body.body
+def _is_empty(body: tree.Statement) -> bool:
+    return isinstance(body, tree.Block) and not body.body
 
 
-def _step_of(step: Expression | None) -> tuple[str, Expression | None, int] | None:
+def _step_of(step: tree.Expression | None) -> tuple[str, tree.Expression | None, int] | None:
     """Return a loop step's variable, amount (None: 1) and direction."""
-    if isinstance(step, Unary) and isinstance(step.operand, Name):
+    if isinstance(step, tree.Unary) and isinstance(step.operand, tree.Name):
         if step.operator in ("++", "post++"):
             return step.operand.name, None, 1
         if step.operator in ("--", "post--"):
             return step.operand.name, None, -1
-    if isinstance(step, Assign) and isinstance(step.target, Name) and step.operator in ("+=", "-="):
+    if isinstance(step, tree.Assign) and isinstance(step.target, tree.Name) and step.operator in ("+=", "-="):
         return step.target.name, step.value, 1 if step.operator == "+=" else -1
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source.interpreter import faces
@@ -88,6 +90,15 @@ class Machine:
     def frame(self) -> Frame:
         """The innermost activation."""
         return self.frames[-1]
+
+    @contextmanager
+    def entered(self, frame: Frame) -> Iterator[None]:
+        """Run in an activation for a while."""
+        self.frames.append(frame)
+        try:
+            yield
+        finally:
+            self.frames.pop()
 
     def step(self, span: Span) -> None:
         """Count one step; ends the path when its budget is spent."""

@@ -6,12 +6,7 @@ from typing import Any
 
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.values import MacroArgument, Operand, Scope
-from streamsan.cuda_syntax.tree import (
-    Call,
-    Expression,
-    Macro,
-    Span,
-)
+from streamsan.cuda_syntax.tree import Call, Expression, Macro, Span
 
 
 class Macros:
@@ -22,23 +17,21 @@ class Macros:
 
     def in_scope_of(self, argument: MacroArgument, evaluate: Any) -> Any:
         """Evaluate an argument of a macro in the scope, and at the place, where it was written."""
-        frame = self.machine.frame
-        scope, spans = frame.scope, self.machine.device.leave_macro()
-        frame.scope = argument.scope
+        places = self.machine.device.places
+        spans, places.macros = places.macros, places.macros[:-1]
         try:
-            return evaluate(argument.expression)
+            with self.machine.frame.within(argument.scope):
+                return evaluate(argument.expression)
         finally:
-            frame.scope = scope
-            self.machine.device.enter_macros(spans)
+            places.macros = spans
 
     def argument(self, argument: MacroArgument) -> Operand:
         """Evaluate an argument of a macro in the scope where it was written."""
-        machine = self.machine
 
         def evaluate(expressions: list[Expression]) -> Operand:
             result = Operand(None)
             for expression in expressions:
-                result = machine.expressions.operand(expression)
+                result = self.machine.expressions.operand(expression)
             return result
 
         found: Operand = self.in_scope_of(argument, evaluate)
@@ -47,23 +40,12 @@ class Macros:
     def use(self, macro: Macro, span: Span) -> Operand:
         """Evaluate a use of an object-like macro."""
         machine = self.machine
-        frame = machine.frame
         if macro.expression is None and macro.statements is None:
             if macro.text.strip():
                 machine.not_understood(span, f"macro {macro.name}")
                 return Operand(machine.names.undeclared(macro.name))
             return Operand(None)
-        frame.expanding.add(macro.name)
-        machine.device.enter_macro(span)
-        try:
-            if macro.expression is not None:
-                return machine.expressions.operand(macro.expression)
-            assert macro.statements is not None
-            machine.statements.inline(macro.statements, Scope(frame.scope), span)
-            return Operand(None)
-        finally:
-            machine.device.leave_macro_once()
-            frame.expanding.discard(macro.name)
+        return self._expanded(macro, Scope(machine.frame.scope), span)
 
     def call(self, macro: Macro, node: Call) -> Operand:
         """Evaluate a use of a function-like macro: its parameters name the argument trees."""
@@ -87,17 +69,21 @@ class Macros:
             rest = node.arguments[len(named) if len(named) < len(parameters) else len(parameters) :]
             if "__VA_ARGS__" not in scope.names:
                 scope.names["__VA_ARGS__"] = MacroArgument(list(rest), frame.scope)
+        return self._expanded(macro, scope, node.span)
+
+    def _expanded(self, macro: Macro, scope: Scope, span: Span) -> Operand:
+        """Evaluate a macro's body, which stands where the macro is used."""
+        machine = self.machine
+        frame, places = machine.frame, machine.device.places
         frame.expanding.add(macro.name)
-        outer = frame.scope
-        machine.device.enter_macro(node.span)
-        frame.scope = scope
+        places.macros.append(span)
         try:
-            if macro.expression is not None:
-                return machine.expressions.operand(macro.expression)
-            assert macro.statements is not None
-            machine.statements.inline(macro.statements, scope, node.span)
-            return Operand(None)
+            with frame.within(scope):
+                if macro.expression is not None:
+                    return machine.expressions.operand(macro.expression)
+                machine.statements.inline(macro.statements or [], scope, span)
+                return Operand(None)
         finally:
-            frame.scope = outer
-            machine.device.leave_macro_once()
+            if places.macros:
+                places.macros.pop()
             frame.expanding.discard(macro.name)

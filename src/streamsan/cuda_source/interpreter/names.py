@@ -10,10 +10,7 @@ from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import PlainContext, last_name
 from streamsan.cuda_source.interpreter.statuses import Success, means_success
 from streamsan.cuda_source.interpreter.terms import combine
-from streamsan.cuda_source.interpreter.types import (
-    INT,
-    CType,
-)
+from streamsan.cuda_source.interpreter.types import INT, CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
     FunctionValue,
@@ -23,12 +20,7 @@ from streamsan.cuda_source.interpreter.values import (
     StructObject,
     Value,
 )
-from streamsan.cuda_syntax.tree import (
-    Expression,
-    Name,
-    Type,
-    Variable,
-)
+from streamsan.cuda_syntax.tree import Expression, Name, Type, Variable
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
@@ -71,8 +63,7 @@ class Names:
         if variable.device:
             self.machine.device.device_symbol(cell, variable)
         frame = Frame("", Scope(self.machine.globals), namespace=context.namespace)
-        self.machine.frames.append(frame)
-        try:
+        with self.machine.entered(frame):
             constant = type.const or "constexpr" in variable.type.name
             if self.machine.known_main or constant or variable.device:
                 if not variable.extern or variable.initializer is not None:
@@ -84,8 +75,6 @@ class Names:
                 cell.value = self.machine.objects.unknown(type.plain(), variable.name, "parameter")
             self.machine.objects.adopt(cell)
             self.machine.statements.end_full_expression(variable.span)
-        finally:
-            self.machine.frames.pop()
         return cell
 
     def enumerator(self, name: str) -> Value:
@@ -99,13 +88,10 @@ class Names:
             value: Value = -1
             scope = key.rpartition("::")[0]
             frame = Frame("", Scope(self.machine.globals), namespace=scope, cls=self.machine.frame.cls)
-            self.machine.frames.append(frame)
-            try:
+            with self.machine.entered(frame):
                 for item, expression in node.items[: position + 1]:
                     value = self.machine.expressions.value(expression) if expression else combine("+", value, 1)
                     frame.scope.names[item] = Cell(value, INT)
-            finally:
-                self.machine.frames.pop()
             self._enumerators[key] = value
         return self._enumerators[key]
 
@@ -154,8 +140,7 @@ class Names:
         return Operand(known) if known is not None else None
 
     def _implicit_member(self, name: str) -> Operand | None:
-        machine = self.machine
-        frame = machine.frame
+        frame = self.machine.frame
         cls = frame.cls
         if cls is None:
             return None
@@ -167,7 +152,7 @@ class Names:
             if name in object.fields or any(
                 field.name == name for base in cls.lineage() for field in base.own_fields()
             ):
-                cell = machine.objects.field(object, name)
+                cell = self.machine.objects.field(object, name)
                 if cell is not None:
                     return Operand(cell=cell)
         return None

@@ -7,10 +7,7 @@ from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.storage import Storage
-from streamsan.cuda_source.interpreter.types import (
-    SCALAR_SIZES,
-    CType,
-)
+from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
@@ -106,7 +103,6 @@ class Objects(Storage):
 
     def initialise(self, cell: Cell, type: CType, operand: Operand, span: Span) -> None:
         """Initialise a cell from one operand: copy, move, elide, or convert."""
-        machine = self.machine
         listed = braced(operand)
         if listed is not None:
             if type.array or self.is_class(type):
@@ -127,11 +123,11 @@ class Objects(Storage):
             cell.value = self.copy_array(source, operand.moved, span)
             self.adopt(cell)
             return
-        value = machine.expressions.load(operand, span)
+        value = self.machine.expressions.load(operand, span)
         if isinstance(source, StructObject) and not isinstance(value, StructObject):
             cell.value = self.convert(value, type)
         elif isinstance(value, StructObject):
-            converted = machine.class_operators.convert(value, type, span)
+            converted = self.machine.class_operators.convert(value, type, span)
             cell.value = self.convert(converted, type)
         else:
             cell.value = self.convert(value, type)
@@ -313,9 +309,8 @@ class Objects(Storage):
             self.machine.reach.unfollowed([object], node.span)
 
     def _initialise_aggregate(self, cell: Cell, cls: ClassInfo, node: InitList) -> None:
-        machine = self.machine
         if len(node.items) == 1 and not any(node.names) and not isinstance(node.items[0], InitList):
-            operand = machine.expressions.operand(node.items[0])
+            operand = self.machine.expressions.operand(node.items[0])
             source = operand.cell.value if operand.cell is not None else operand.value
             if isinstance(source, StructObject) and source.cls is not None and source.cls.is_a(cls.name):
                 self.initialise(cell, CType(cls.name, cls.arguments), operand, node.span)
@@ -359,10 +354,9 @@ class Objects(Storage):
         value_initialise: bool = False,
     ) -> Cell:
         """Initialise a member from an expression, else from its own initialiser, else by default."""
-        machine = self.machine
         expression = given if given is not None else field.initializer
         if type.reference and expression is not None and not isinstance(expression, InitList):
-            member = machine.expressions.cell(expression)
+            member = self.machine.expressions.cell(expression)
             object.fields[field.name] = member
             return member
         plain = type.plain()
@@ -373,7 +367,7 @@ class Objects(Storage):
         if isinstance(expression, InitList):
             self.initialise_list(member, plain, expression)
         elif expression is not None:
-            self.initialise(member, plain, machine.expressions.operand(expression), field.span)
+            self.initialise(member, plain, self.machine.expressions.operand(expression), field.span)
         elif plain.array:
             member.value = (
                 self.zero(plain, field.name) if value_initialise else self.default(plain, field.name, "uninitialised")

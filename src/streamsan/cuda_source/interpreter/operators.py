@@ -184,6 +184,3 @@ class Operators:
         if isinstance(value, DevicePointer | SymbolPointer) and not type.pointers:
             return replace(value, element=CHAR)  # an address as a number keeps knowing where it came from
         return self.machine.objects.convert(value, type)
-
-
-__all__ = ["Operators", "Term"]

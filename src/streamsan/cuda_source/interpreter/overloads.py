@@ -7,23 +7,9 @@ from typing import Any
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.program import PlainContext
-from streamsan.cuda_source.interpreter.types import (
-    FLOATING,
-    SCALAR_SIZES,
-    CType,
-)
-from streamsan.cuda_source.interpreter.values import (
-    LibraryObject,
-    Operand,
-    StructObject,
-    is_pointer,
-)
-from streamsan.cuda_syntax.tree import (
-    Expression,
-    Function,
-    Parameter,
-    Type,
-)
+from streamsan.cuda_source.interpreter.types import FLOATING, SCALAR_SIZES, CType
+from streamsan.cuda_source.interpreter.values import LibraryObject, Operand, StructObject, is_pointer
+from streamsan.cuda_syntax.tree import Expression, Function, Parameter, Type
 
 TYPE_PARAMETERS = ("typename", "class")
 
@@ -150,10 +136,9 @@ class Overloads:
         return bindings
 
     def _deduce(self, written: Type, operand: Operand, names: list[str], bindings: dict[str, Any]) -> None:
-        machine = self.machine
         if braced(operand) is not None:  # a list says nothing of a template's parameter
             return
-        have = machine.expressions.type_of(operand).bare()
+        have = self.machine.expressions.type_of(operand).bare()
         if have.array:
             have = have.element().pointer_to()
         if written.name in names:

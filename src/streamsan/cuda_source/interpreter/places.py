@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from streamsan.cuda_source.interpreter.frame import Frame
-from streamsan.cuda_source.interpreter.values import (
-    Cell,
-    CellPointer,
-    ElementPointer,
-    Value,
-    cell_name,
-)
+from streamsan.cuda_source.interpreter.values import Cell, CellPointer, ElementPointer, Value, cell_name
 from streamsan.cuda_syntax.tree import Expression, Span, Unary
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.site import Site

@@ -8,20 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from streamsan.cuda_source.interpreter.header_structures import header_aliases, header_structures
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType, canonical_name
-from streamsan.cuda_syntax.tree import (
-    Alias,
-    Class,
-    Enum,
-    Expression,
-    Function,
-    Macro,
-    Name,
-    Statement,
-    Type,
-    Unit,
-    UsingNamespace,
-    Variable,
-)
+from streamsan.cuda_syntax import tree
 
 Found = TypeVar("Found")
 DEEPEST_ALIAS = 32
@@ -49,10 +36,10 @@ class ClassInfo:
     """A class, or one instantiation of a class template."""
 
     name: str
-    node: Class
+    node: tree.Class
     arguments: tuple[Any, ...]
     bindings: dict[str, Any]
-    methods: dict[str, list[Function]]
+    methods: dict[str, list[tree.Function]]
     """own methods by last name; constructors under "", the destructor under "~" """
     bases: list[ClassInfo] = field(default_factory=list)
     unknown_bases: list[CType] = field(default_factory=list)
@@ -73,7 +60,7 @@ class ClassInfo:
         for base in self.bases:
             yield from base.lineage()
 
-    def find_method(self, name: str) -> tuple[list[Function], ClassInfo] | None:
+    def find_method(self, name: str) -> tuple[list[tree.Function], ClassInfo] | None:
         """Find the overloads that a call by name means."""
         for cls in self.lineage():
             found = cls.methods.get(name)
@@ -81,11 +68,11 @@ class ClassInfo:
                 return found, cls
         return None
 
-    def own_fields(self) -> list[Variable]:
+    def own_fields(self) -> list[tree.Variable]:
         """Non-static data members."""
         return [variable for variable in self.node.fields if not variable.static]
 
-    def static_fields(self) -> list[Variable]:
+    def static_fields(self) -> list[tree.Variable]:
         """Static data members."""
         return [variable for variable in self.node.fields if variable.static]
 
@@ -102,24 +89,24 @@ def last_name(name: str) -> str:
 class Program:
     """Index of a unit's declarations."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
-        self.functions: dict[str, list[Function]] = {}
-        self.classes: dict[str, Class] = {}
-        self.enumerators: dict[str, tuple[Enum, int]] = {}
-        self.enums: dict[str, Enum] = {}
-        self.aliases: dict[str, Alias] = {}
-        self.globals: list[Variable] = []
-        self.global_names: dict[str, Variable] = {}
-        self.macros: dict[str, Macro] = unit.macros
+        self.functions: dict[str, list[tree.Function]] = {}
+        self.classes: dict[str, tree.Class] = {}
+        self.enumerators: dict[str, tuple[tree.Enum, int]] = {}
+        self.enums: dict[str, tree.Enum] = {}
+        self.aliases: dict[str, tree.Alias] = {}
+        self.globals: list[tree.Variable] = []
+        self.global_names: dict[str, tree.Variable] = {}
+        self.macros: dict[str, tree.Macro] = unit.macros
         self.using: list[str] = []
-        self.fragment: Function | None = None
+        self.fragment: tree.Function | None = None
         self._resolving: list[str] = []
         self._types: dict[tuple[Any, ...], CType] = {}
         self._local: set[int] = set()
         self._found: dict[tuple[int, str, str, str], Any] = {}
         self._by_last: dict[int, dict[str, list[str]]] = {}
-        self._members: dict[str, list[Function]] = {}
+        self._members: dict[str, list[tree.Function]] = {}
         self._class_cache: dict[tuple[str, tuple[Any, ...]], ClassInfo | None] = {}
         self._index(unit.declarations, "")
         for name, node in header_structures().items():
@@ -131,16 +118,16 @@ class Program:
 
     # -- indexing ----------------------------------------------------------------------------------
 
-    def _index(self, declarations: Iterable[Statement], outer: str) -> None:
+    def _index(self, declarations: Iterable[tree.Statement], outer: str) -> None:
         for node in declarations:
-            if isinstance(node, Function):
+            if isinstance(node, tree.Function):
                 if node.name == "" and not node.kernel:
                     self.fragment = node
                 else:
                     self.functions.setdefault(node.name, []).append(node)
-            elif isinstance(node, Class):
+            elif isinstance(node, tree.Class):
                 self._index_class(node, outer)
-            elif isinstance(node, Enum):
+            elif isinstance(node, tree.Enum):
                 name = self._qualified(node.name, outer)
                 self.enums[name] = node
                 scope = name.rpartition("::")[0]
@@ -148,11 +135,11 @@ class Program:
                     self.enumerators[f"{name}::{item}" if name else item] = (node, position)
                     if not node.scoped:
                         self.enumerators[f"{scope}::{item}" if scope else item] = (node, position)
-            elif isinstance(node, Alias):
+            elif isinstance(node, tree.Alias):
                 self.aliases[self._qualified(node.name, outer)] = node
-            elif isinstance(node, UsingNamespace):
+            elif isinstance(node, tree.UsingNamespace):
                 self.using.append(node.name)
-            elif isinstance(node, Variable):
+            elif isinstance(node, tree.Variable):
                 self.globals.append(node)
                 if node.name not in self.global_names or not node.extern:
                     self.global_names[node.name] = node
@@ -162,7 +149,7 @@ class Program:
             return name
         return f"{outer}::{name}"
 
-    def _index_class(self, node: Class, outer: str) -> None:
+    def _index_class(self, node: tree.Class, outer: str) -> None:
         name = self._qualified(node.name, outer)
         known = self.classes.get(name)
         if known is None or len(known.fields) + len(known.methods) <= len(node.fields) + len(node.methods):
@@ -177,7 +164,7 @@ class Program:
             if "::" in name and self._holds(name.rpartition("::")[0])
         }
         for name, node in self.classes.items():
-            members: list[Function] = []
+            members: list[tree.Function] = []
             for method in node.methods:
                 definitions = [
                     other
@@ -202,14 +189,14 @@ class Program:
     def _holds(self, scope: str) -> bool:
         return scope in self.classes
 
-    def add_local(self, node: Statement) -> None:
+    def add_local(self, node: tree.Statement) -> None:
         """Add a class, enumeration or alias that a function declares; equal names of two functions are one."""
         if id(node) in self._local:
             return
         self._local.add(id(node))
         self._index([node], "")
-        if isinstance(node, Class):
-            inner = [f"{node.name}::{part.name}" for part in node.nested if isinstance(part, Class)]
+        if isinstance(node, tree.Class):
+            inner = [f"{node.name}::{part.name}" for part in node.nested if isinstance(part, tree.Class)]
             for name in [node.name, *inner]:
                 if name in self.classes:
                     self._members[name] = list(self.classes[name].methods)
@@ -218,7 +205,7 @@ class Program:
         self._types.clear()
         self._class_cache.clear()
 
-    def members_of(self, name: str, node: Class) -> list[Function]:
+    def members_of(self, name: str, node: tree.Class) -> list[tree.Function]:
         """Return the methods of a class, those defined outside it included."""
         return self._members.get(name, node.methods)
 
@@ -272,7 +259,7 @@ class Program:
             return candidates[0], table[candidates[0]]
         return None
 
-    def find_functions(self, name: str, context: Context) -> list[Function]:
+    def find_functions(self, name: str, context: Context) -> list[tree.Function]:
         """Return the overloads that a free function's name means, definitions first; empty if none is visible."""
         found = self.find(self.functions, name, context)
         if found is None:
@@ -282,7 +269,11 @@ class Program:
     # -- types -------------------------------------------------------------------------------------
 
     def resolve(
-        self, type: Type, context: Context, evaluate: Callable[[Expression], Any] | None = None, depth: int = 0
+        self,
+        type: tree.Type,
+        context: Context,
+        evaluate: Callable[[tree.Expression], Any] | None = None,
+        depth: int = 0,
     ) -> CType:
         """Resolve a type as written in a context. `evaluate` computes template arguments and array dimensions."""
         if type.arguments or type.array or depth or context.bindings:
@@ -295,7 +286,9 @@ class Program:
             found = self._types[key] = self._resolve(type, context, evaluate, depth)
         return found
 
-    def _resolve(self, type: Type, context: Context, evaluate: Callable[[Expression], Any] | None, depth: int) -> CType:
+    def _resolve(
+        self, type: tree.Type, context: Context, evaluate: Callable[[tree.Expression], Any] | None, depth: int
+    ) -> CType:
         name = canonical_name(type.name)
         arguments = tuple(self._argument(item, context, evaluate, depth) for item in type.arguments)
         dimensions = tuple(evaluate(item) if item is not None and evaluate else None for item in type.array)
@@ -324,30 +317,34 @@ class Program:
         )
 
     def _argument(
-        self, item: Type | Expression, context: Context, evaluate: Callable[[Expression], Any] | None, depth: int
+        self,
+        item: tree.Type | tree.Expression,
+        context: Context,
+        evaluate: Callable[[tree.Expression], Any] | None,
+        depth: int,
     ) -> Any:
-        if isinstance(item, Type):
+        if isinstance(item, tree.Type):
             if not item.arguments and not item.pointers and item.name in context.bindings:
                 bound = context.bindings[item.name]
                 if not isinstance(bound, CType):
                     return bound
             return self.resolve(item, context, evaluate, depth + 1)
-        if isinstance(item, Name) and item.name in context.bindings:
+        if isinstance(item, tree.Name) and item.name in context.bindings:
             return context.bindings[item.name]
-        if isinstance(item, Name) and (
+        if isinstance(item, tree.Name) and (
             self.find(self.classes, item.name, context) is not None
             or self.find(self.aliases, item.name, context) is not None
         ):
-            return self.resolve(Type(item.name, list(item.template_arguments)), context, evaluate, depth + 1)
+            return self.resolve(tree.Type(item.name, list(item.template_arguments)), context, evaluate, depth + 1)
         return evaluate(item) if evaluate else None
 
     def _aliased(
         self,
         name: str,
-        alias: Alias,
+        alias: tree.Alias,
         arguments: tuple[Any, ...],
         context: Context,
-        evaluate: Callable[[Expression], Any] | None,
+        evaluate: Callable[[tree.Expression], Any] | None,
         depth: int,
     ) -> CType:
         bindings = dict(context.bindings)
@@ -396,7 +393,7 @@ class Program:
         return info
 
 
-def _best_definition(method: Function, definitions: list[Function]) -> Function | None:
+def _best_definition(method: tree.Function, definitions: list[tree.Function]) -> tree.Function | None:
     with_body = [other for other in definitions if other.body is not None or other.defaulted]
     wanted = [(parameter.type.name, parameter.type.pointers) for parameter in method.parameters]
     for other in with_body:
@@ -405,7 +402,7 @@ def _best_definition(method: Function, definitions: list[Function]) -> Function 
     return with_body[0] if with_body else None
 
 
-def _joined(declaration: Function, definition: Function) -> Function:
+def _joined(declaration: tree.Function, definition: tree.Function) -> tree.Function:
     """Return the definition with what only the declaration says: default arguments, `virtual`, `static`."""
     parameters = [
         replace(inner, default=inner.default or outer.default)

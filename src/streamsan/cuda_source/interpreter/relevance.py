@@ -11,31 +11,7 @@ from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.program import Program, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
 from streamsan.cuda_source.interpreter.values import Closure, FunctionValue, Native, StructObject, Value
-from streamsan.cuda_syntax.tree import (
-    Assign,
-    Block,
-    Break,
-    Call,
-    Class,
-    Continue,
-    Delete,
-    Expression,
-    Function,
-    Goto,
-    Index,
-    Lambda,
-    Launch,
-    Macro,
-    Member,
-    Name,
-    New,
-    Return,
-    Statement,
-    Type,
-    Unary,
-    Unparsed,
-    Variable,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.kernels.behaviour import KernelBehaviours
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
@@ -56,18 +32,18 @@ def children(node: Any) -> Iterator[Any]:
         _FIELDS[type(node)] = names
     for name in names:
         value = getattr(node, name)
-        if isinstance(value, Expression | Statement):
+        if isinstance(value, tree.Expression | tree.Statement):
             yield value
         elif isinstance(value, list):
             for item in value:
-                if isinstance(item, Expression | Statement):
+                if isinstance(item, tree.Expression | tree.Statement):
                     yield item
                 elif isinstance(item, tuple):
                     for part in item:
-                        if isinstance(part, Expression | Statement):
+                        if isinstance(part, tree.Expression | tree.Statement):
                             yield part
                         elif isinstance(part, list):
-                            yield from (inner for inner in part if isinstance(inner, Expression | Statement))
+                            yield from (inner for inner in part if isinstance(inner, tree.Expression | tree.Statement))
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -81,18 +57,18 @@ def walk(node: Any) -> Iterator[Any]:
         pending.extend(reversed(list(children(current))))
 
 
-def _mentions(function: Function) -> Iterator[str]:
+def _mentions(function: tree.Function) -> Iterator[str]:
     """Yield the last names, and types, that a function's body and parameters mention."""
     for parameter in function.parameters:
         yield parameter.type.name
     for part in walk(function):
-        if isinstance(part, Name):
+        if isinstance(part, tree.Name):
             yield last_name(part.name)
-        elif isinstance(part, Member):
+        elif isinstance(part, tree.Member):
             yield last_name(part.member)
-        elif isinstance(part, Variable | New):
+        elif isinstance(part, tree.Variable | tree.New):
             yield last_name(part.type.name)
-        elif isinstance(part, Launch):
+        elif isinstance(part, tree.Launch):
             yield "<<<>>>"
 
 
@@ -102,21 +78,21 @@ class Relevance:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.kernels = KernelBehaviours(program.unit)
-        self.macros: dict[str, Macro] = program.macros
+        self.macros: dict[str, tree.Macro] = program.macros
         self._acts: dict[int, bool] = {}
         self._kept: list[Any] = []
         """Nodes whose ids are keys above: they must not be collected."""
         self._functions: dict[str, bool] = {}
         self._free: dict[int, list[str]] = {}
         self._facts: dict[tuple[str, int], Any] = {}
-        self._bodies: dict[str, list[Function]] | None = None
+        self._bodies: dict[str, list[tree.Function]] | None = None
 
     # -- names -------------------------------------------------------------------------------------
 
     def names_in(self, node: Any) -> list[str]:
         """Return the names used in a tree, in order, each once."""
         found: list[str] = self._once(
-            "names", node, lambda: list(dict.fromkeys(part.name for part in walk(node) if isinstance(part, Name)))
+            "names", node, lambda: list(dict.fromkeys(part.name for part in walk(node) if isinstance(part, tree.Name)))
         )
         return found
 
@@ -131,7 +107,7 @@ class Relevance:
     def _leaves(self, node: Any, kinds: Any) -> bool:
         return bool(self._once(f"leaves{kinds}", node, lambda: any(isinstance(part, kinds) for part in walk(node))))
 
-    def free_names(self, node: Lambda) -> list[str]:
+    def free_names(self, node: tree.Lambda) -> list[str]:
         """Return the names that a lambda's body uses and may capture."""
         found = self._free.get(id(node))
         if found is None:
@@ -143,17 +119,19 @@ class Relevance:
 
     # -- does it act? ------------------------------------------------------------------------------
 
-    def expression_acts(self, node: Expression) -> bool:
+    def expression_acts(self, node: tree.Expression) -> bool:
         """Tell whether evaluating an expression may issue an operation, or call code nobody can see."""
         return self._any(node, self._part_acts)
 
-    def statement_acts(self, node: Statement) -> bool:
+    def statement_acts(self, node: tree.Statement) -> bool:
         """Tell whether a statement may issue an operation, leave its block, or change a pointer or handle."""
-        return self._any(node, self._part_acts) or self._leaves(node, Return | Break | Continue | Goto)
+        return self._any(node, self._part_acts) or self._leaves(
+            node, tree.Return | tree.Break | tree.Continue | tree.Goto
+        )
 
-    def loop_acts(self, node: Statement) -> bool:
+    def loop_acts(self, node: tree.Statement) -> bool:
         """Tell whether a loop's statement may issue an operation or leave the function."""
-        return self._any(node, self._part_acts) or self._leaves(node, Return | Goto)
+        return self._any(node, self._part_acts) or self._leaves(node, tree.Return | tree.Goto)
 
     def _any(self, node: Any, test: Any) -> bool:
         known = self._acts.get(id(node))
@@ -164,24 +142,24 @@ class Relevance:
         return known
 
     def _part_acts(self, part: Any) -> bool:
-        if isinstance(part, Launch | New | Delete):
+        if isinstance(part, tree.Launch | tree.New | tree.Delete):
             return True
-        if isinstance(part, Unary) and part.operator == "throw":
+        if isinstance(part, tree.Unary) and part.operator == "throw":
             return True
-        if isinstance(part, Call):
+        if isinstance(part, tree.Call):
             return self._call_acts(part)
-        if isinstance(part, Name):
+        if isinstance(part, tree.Name):
             macro = self.macros.get(part.name)
             return macro is not None and macro.parameters is None and self._macro_acts(macro)
-        if isinstance(part, Variable):
+        if isinstance(part, tree.Variable):
             return self._type_acts(part.type)
-        return isinstance(part, Unparsed) and bool(part.children)
+        return isinstance(part, tree.Unparsed) and bool(part.children)
 
-    def _call_acts(self, call: Call) -> bool:
+    def _call_acts(self, call: tree.Call) -> bool:
         callee = call.callee
-        if isinstance(callee, Member):
+        if isinstance(callee, tree.Member):
             return not (library.is_harmless(callee.member) or self._harmless_method(callee.member))
-        if not isinstance(callee, Name):
+        if not isinstance(callee, tree.Name):
             return True
         name = callee.name
         if API_NAME.match(last_name(name)):
@@ -199,9 +177,9 @@ class Relevance:
             return False
         return not self.function_acts(name)
 
-    def _by_name(self) -> dict[str, list[Function]]:
+    def _by_name(self) -> dict[str, list[tree.Function]]:
         if self._bodies is None:
-            found: dict[str, list[Function]] = {}
+            found: dict[str, list[tree.Function]] = {}
             for functions in self.program.functions.values():
                 for function in functions:
                     found.setdefault(last_name(function.name), []).append(function)
@@ -224,7 +202,7 @@ class Relevance:
         self._functions[short] = acts
         return acts
 
-    def touches_gpu(self, function: Function) -> bool:
+    def touches_gpu(self, function: tree.Function) -> bool:
         """Tell whether a function, or one that it calls, names anything of CUDA: an API, a launch, a handle's type."""
         seen: set[int] = set()
         pending = [function]
@@ -243,7 +221,7 @@ class Relevance:
                 pending.extend(self._by_name().get(name, []))
         return False
 
-    def body_acts(self, function: Function) -> bool:
+    def body_acts(self, function: tree.Function) -> bool:
         """Tell whether a function's own body may issue an operation."""
         return function.body is not None and self._any(function.body, self._part_acts)
 
@@ -263,23 +241,23 @@ class Relevance:
         body: Any = closure.node.body
         return self.expression_acts(body)
 
-    def _functions_act(self, functions: list[Function]) -> bool:
+    def _functions_act(self, functions: list[tree.Function]) -> bool:
         return any(each.body is None or self.body_acts(each) for each in functions)
 
-    def _macro_acts(self, macro: Macro) -> bool:
+    def _macro_acts(self, macro: tree.Macro) -> bool:
         if macro.name in self._functions:
             return self._functions[macro.name]
         self._functions[macro.name] = False
         nodes: list[Any] = list(macro.statements or [])
         if macro.expression is not None:
             nodes.append(macro.expression)
-        acts = any(self._part_acts(part) or isinstance(part, Return) for node in nodes for part in walk(node))
+        acts = any(self._part_acts(part) or isinstance(part, tree.Return) for node in nodes for part in walk(node))
         if not nodes and macro.text.strip():
             acts = True
         self._functions[macro.name] = acts
         return acts
 
-    def _type_acts(self, type: Type) -> bool:
+    def _type_acts(self, type: tree.Type) -> bool:
         if type.pointers or type.reference:
             return False
         if type.name.startswith(("std::thread", "std::jthread")):
@@ -293,50 +271,47 @@ class Relevance:
 
     # -- what a summary must change ----------------------------------------------------------------
 
-    def assigned(self, node: Any) -> list[Expression]:
+    def assigned(self, node: Any) -> list[tree.Expression]:
         """Return the targets of assignments, increments and compound assignments in a tree."""
-        targets: list[Expression] = self._once("assigned", node, lambda: self._assigned(node))
+        targets: list[tree.Expression] = self._once("assigned", node, lambda: self._assigned(node))
         return targets
 
-    def _assigned(self, node: Any) -> list[Expression]:
-        found: list[Expression] = []
+    def _assigned(self, node: Any) -> list[tree.Expression]:
+        found: list[tree.Expression] = []
         for part in walk(node):
-            if isinstance(part, Assign):
+            if isinstance(part, tree.Assign):
                 found.append(part.target)
-            elif isinstance(part, Unary) and part.operator in ("++", "--", "post++", "post--"):
+            elif isinstance(part, tree.Unary) and part.operator in ("++", "--", "post++", "post--"):
                 found.append(part.operand)
         return found
 
-    def accessed(self, node: Any) -> list[tuple[Expression, bool, Index | None]]:
+    def accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
         """Return the buffers that a tree indexes or dereferences, whether it writes them, and the indexing."""
-        buffers: list[tuple[Expression, bool, Index | None]] = self._once(
+        buffers: list[tuple[tree.Expression, bool, tree.Index | None]] = self._once(
             "accessed", node, lambda: self._accessed(node)
         )
         return buffers
 
-    def _accessed(self, node: Any) -> list[tuple[Expression, bool, Index | None]]:
+    def _accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
         targets = {id(target) for target in self.assigned(node)}
-        found: list[tuple[Expression, bool, Index | None]] = []
+        found: list[tuple[tree.Expression, bool, tree.Index | None]] = []
         for part in walk(node):
-            if isinstance(part, Index):
+            if isinstance(part, tree.Index):
                 found.append((part.base, id(part) in targets, part))
-            elif isinstance(part, Unary) and part.operator == "*":
+            elif isinstance(part, tree.Unary) and part.operator == "*":
                 found.append((part.operand, id(part) in targets, None))
-            elif isinstance(part, Member) and part.arrow:
+            elif isinstance(part, tree.Member) and part.arrow:
                 found.append((part.object, id(part) in targets, None))
         return found
 
     def declares(self, node: Any) -> set[str]:
         """Return the names that a tree declares."""
         names: set[str] = self._once(
-            "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, Variable)}
+            "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, tree.Variable)}
         )
         return names
 
 
 def has_calls(node: Any) -> bool:
     """Tell whether a tree calls or launches anything."""
-    return any(isinstance(part, Call | Launch) for part in walk(node))
-
-
-__all__ = ["Block", "Class", "Relevance", "children", "has_calls", "walk"]
+    return any(isinstance(part, tree.Call | tree.Launch) for part in walk(node))

@@ -6,9 +6,7 @@ from typing import Any
 
 from streamsan.cuda_source.interpreter.frame import Completion, Frame
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.types import (
-    CType,
-)
+from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     Cell,
@@ -18,13 +16,7 @@ from streamsan.cuda_source.interpreter.values import (
     StructObject,
     Value,
 )
-from streamsan.cuda_syntax.tree import (
-    Expression,
-    Name,
-    Return,
-    Span,
-    Type,
-)
+from streamsan.cuda_syntax.tree import Expression, Name, Return, Span, Type
 
 
 class Returns:
@@ -35,11 +27,10 @@ class Returns:
 
     def operand(self, value: Value, frame: Frame, returns: Type) -> Operand:
         """Return a result as the caller gets it: an object is a temporary of the caller's full-expression."""
-        machine = self.machine
         if isinstance(value, ReturnedCell):
             return Operand(cell=value.cell)
         if isinstance(value, StructObject | LibraryObject):
-            caller = machine.frames[-2] if len(machine.frames) > 1 else frame
+            caller = self.machine.frames[-2] if len(self.machine.frames) > 1 else frame
             if not any(kept is value for kept in caller.temporaries):
                 caller.temporaries.append(value)
             return Operand(value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source.interpreter.declarations import Declarations
@@ -12,42 +13,8 @@ from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.places import end_of
 from streamsan.cuda_source.interpreter.returns import Returns
 from streamsan.cuda_source.interpreter.summaries import Summaries
-from streamsan.cuda_source.interpreter.values import (
-    Cell,
-    LibraryObject,
-    Operand,
-    Scope,
-    StructObject,
-    Value,
-)
-from streamsan.cuda_syntax.tree import (
-    Alias,
-    Block,
-    Break,
-    Case,
-    Class,
-    Continue,
-    DoWhile,
-    Enum,
-    ExpressionStatement,
-    For,
-    Function,
-    Goto,
-    If,
-    Label,
-    RangeFor,
-    Return,
-    Span,
-    Statement,
-    StatementExpression,
-    Switch,
-    Try,
-    Type,
-    UnparsedStatement,
-    UsingNamespace,
-    Variable,
-    While,
-)
+from streamsan.cuda_source.interpreter.values import LibraryObject, Operand, Scope, StructObject, Value
+from streamsan.cuda_syntax import tree
 
 MOST_JUMPS = 16
 """Jumps of `goto` in one block."""
@@ -62,32 +29,32 @@ class Statements:
         self._summaries = Summaries(machine)
         declarations = Declarations(machine)
         loops = Loops(machine, declarations, self._summaries)
-        self._handlers: dict[type[Statement], Callable[[Any], Completion | None]] = {
-            Block: self._block,
-            ExpressionStatement: self._expression,
-            Variable: declarations.declare,
-            If: self._if,
-            For: loops.for_,
-            RangeFor: loops.range_for,
-            While: loops.while_,
-            DoWhile: loops.do_while,
-            Switch: self._switch,
-            Case: self._nothing,
-            Return: self._returns.completion,
-            Break: lambda node: BREAK,
-            Continue: lambda node: CONTINUE,
-            Goto: lambda node: Completion("goto", label=node.label),
-            Label: self._nothing,
-            Try: self._try,
-            UnparsedStatement: self._unparsed,
-            Function: self._nothing,
-            Class: self._local_declaration,
-            Enum: self._local_declaration,
-            Alias: self._local_declaration,
-            UsingNamespace: self._local_declaration,
+        self._handlers: dict[type[tree.Statement], Callable[[Any], Completion | None]] = {
+            tree.Block: self._block,
+            tree.ExpressionStatement: self._expression,
+            tree.Variable: declarations.declare,
+            tree.If: self._if,
+            tree.For: loops.for_,
+            tree.RangeFor: loops.range_for,
+            tree.While: loops.while_,
+            tree.DoWhile: loops.do_while,
+            tree.Switch: self._switch,
+            tree.Case: self._nothing,
+            tree.Return: self._returns.completion,
+            tree.Break: lambda node: BREAK,
+            tree.Continue: lambda node: CONTINUE,
+            tree.Goto: lambda node: Completion("goto", label=node.label),
+            tree.Label: self._nothing,
+            tree.Try: self._try,
+            tree.UnparsedStatement: self._unparsed,
+            tree.Function: self._nothing,
+            tree.Class: self._local_declaration,
+            tree.Enum: self._local_declaration,
+            tree.Alias: self._local_declaration,
+            tree.UsingNamespace: self._local_declaration,
         }
 
-    def execute(self, statement: Statement) -> Completion | None:
+    def execute(self, statement: tree.Statement) -> Completion | None:
         """Execute one statement."""
         machine = self.machine
         machine.step(statement.span)
@@ -115,13 +82,13 @@ class Statements:
                     return value
         return value
 
-    def end_full_expression(self, span: Span) -> None:
+    def end_full_expression(self, span: tree.Span) -> None:
         """Destroy the temporaries of the full-expression that ends, last first."""
         temporaries = self.machine.frame.temporaries
         while temporaries:
             self.machine.objects.destroy_value(temporaries.pop(), span)
 
-    def _expression(self, node: ExpressionStatement) -> Completion | None:
+    def _expression(self, node: tree.ExpressionStatement) -> Completion | None:
         machine = self.machine
         machine.failures.discarded(machine.expressions.operand(node.expression).value)
         machine.failures.stored(node)
@@ -129,40 +96,40 @@ class Statements:
         self.end_full_expression(node.span)
         return completion
 
-    def end_scope(self, scope: Scope, span: Span) -> None:
+    def end_scope(self, scope: Scope, span: tree.Span) -> None:
         """End the lifetime of a scope's variables, last first."""
-        machine = self.machine
         owned = scope.owned
         while owned:
-            machine.objects.destroy(owned.pop(), span)
+            self.machine.objects.destroy(owned.pop(), span)
 
-    def _block(self, node: Block) -> Completion | None:
+    def _block(self, node: tree.Block) -> Completion | None:
         frame = self.machine.frame
         return self.in_scope(node.body, Scope(frame.scope), end_of(node.span))
 
-    def in_scope(self, statements: list[Statement], scope: Scope, end: Span) -> Completion | None:
+    def in_scope(self, statements: list[tree.Statement], scope: Scope, end: tree.Span) -> Completion | None:
         """Run statements in a scope of their own, and end it however they end."""
-        machine = self.machine
-        frame = machine.frame
-        outer = frame.scope
-        frame.scope = scope
-        dying: list[Cell] = []
-        try:
+        reach = self.machine.reach
+        with self.opened(scope, end):
             completion = self.sequence(statements)
             dying = list(scope.owned)
             if completion is not None and completion.kind == "return":
-                machine.reach.protect(completion.value)
-            self.end_scope(scope, end)
-        except Thrown:
-            self.end_scope(scope, end)
-            raise
-        finally:
-            frame.scope = outer
+                reach.protect(completion.value)
         if dying:
-            machine.reach.scope_ended(dying, end, completion)
+            reach.scope_ended(dying, end, completion)
         return completion
 
-    def sequence(self, statements: list[Statement]) -> Completion | None:
+    @contextmanager
+    def opened(self, scope: Scope, end: tree.Span) -> Iterator[None]:
+        """Run in a scope for a while; then, or when an exception leaves it, its variables end."""
+        with self.machine.frame.within(scope):
+            try:
+                yield
+            except Thrown:
+                self.end_scope(scope, end)
+                raise
+            self.end_scope(scope, end)
+
+    def sequence(self, statements: list[tree.Statement]) -> Completion | None:
         """Run statements in order; a `goto` to a label among them continues there."""
         position = jumps = 0
         while position < len(statements):
@@ -173,7 +140,7 @@ class Statements:
             if completion.kind != "goto":
                 return completion
             target = next(
-                (i for i, s in enumerate(statements) if isinstance(s, Label) and s.label == completion.label), None
+                (i for i, s in enumerate(statements) if isinstance(s, tree.Label) and s.label == completion.label), None
             )
             jumps += 1
             if target is None:
@@ -184,24 +151,21 @@ class Statements:
             position = target
         return None
 
-    def inline(self, statements: list[Statement], scope: Scope, span: Span) -> None:
+    def inline(self, statements: list[tree.Statement], scope: Scope, span: tree.Span) -> None:
         """Run a macro's statements where the macro is used; `return` and `break` in them leave the user's code."""
         completion = self.in_scope(statements, scope, span)
         if completion is not None:
             self.machine.pending_completion = completion
 
-    def statement_expression(self, node: StatementExpression) -> Operand:
+    def statement_expression(self, node: tree.StatementExpression) -> Operand:
         """Evaluate a GNU statement expression."""
         machine = self.machine
-        frame = machine.frame
-        scope = Scope(frame.scope)
-        outer = frame.scope
-        frame.scope = scope
+        scope = Scope(machine.frame.scope)
         statements = node.body.body
         result = Operand(None)
-        try:
+        with machine.frame.within(scope):
             last = statements[-1] if statements else None
-            if isinstance(last, ExpressionStatement):
+            if isinstance(last, tree.ExpressionStatement):
                 completion = self.sequence(statements[:-1])
                 if completion is None:
                     operand = machine.expressions.operand(last.expression)
@@ -211,11 +175,9 @@ class Statements:
             if completion is not None:
                 machine.pending_completion = completion
             self.end_scope(scope, end_of(node.span))
-        finally:
-            frame.scope = outer
         return result
 
-    def body(self, block: Block, frame: Frame, returns: Type) -> Operand:
+    def body(self, block: tree.Block, frame: Frame, returns: tree.Type) -> Operand:
         """Run a function's body in its frame and return its result; ends the parameters' lifetime."""
         machine = self.machine
         span = end_of(block.span)
@@ -238,20 +200,16 @@ class Statements:
         machine.returned_at = returned_at
         return self._returns.operand(value, frame, returns)
 
-    def _nothing(self, node: Statement) -> Completion | None:
+    def _nothing(self, node: tree.Statement) -> Completion | None:
         return None
 
-    def _local_declaration(self, node: Statement) -> Completion | None:
+    def _local_declaration(self, node: tree.Statement) -> Completion | None:
         self.machine.program.add_local(node)
         return None
 
-    def _if(self, node: If) -> Completion | None:
+    def _if(self, node: tree.If) -> Completion | None:
         machine = self.machine
-        frame = machine.frame
-        outer = frame.scope
-        scope = Scope(outer)
-        frame.scope = scope
-        try:
+        with self.opened(Scope(machine.frame.scope), end_of(node.span)):
             if node.init is not None:
                 completion = self.execute(node.init)
                 if completion is not None:
@@ -261,16 +219,9 @@ class Statements:
             pending, machine.pending_completion = machine.pending_completion, None
             if pending is not None:
                 return pending
-            completion = self._branch(node, condition)
-            self.end_scope(scope, end_of(node.span))
-        except Thrown:
-            self.end_scope(scope, end_of(node.span))
-            raise
-        finally:
-            frame.scope = outer
-        return completion
+            return self._branch(node, condition)
 
-    def _branch(self, node: If, condition: Value) -> Completion | None:
+    def _branch(self, node: tree.If, condition: Value) -> Completion | None:
         machine = self.machine
         if machine.truth(condition) is None and self._summaries.skips(node):
             return None
@@ -286,11 +237,11 @@ class Statements:
         finally:
             machine.leave_conditional()
 
-    def _switch(self, node: Switch) -> Completion | None:
+    def _switch(self, node: tree.Switch) -> Completion | None:
         machine = self.machine
         value = machine.known(machine.expressions.value(node.value))
         self.end_full_expression(node.span)
-        statements = node.body.body if isinstance(node.body, Block) else [node.body]
+        statements = node.body.body if isinstance(node.body, tree.Block) else [node.body]
         start, known = self._switch_start(value, statements)
         if start is None:
             return None
@@ -303,12 +254,12 @@ class Statements:
                 machine.leave_conditional()
         return None if completion is BREAK else completion
 
-    def _switch_start(self, value: Value, statements: list[Statement]) -> tuple[int | None, bool]:
+    def _switch_start(self, value: Value, statements: list[tree.Statement]) -> tuple[int | None, bool]:
         machine = self.machine
         default: int | None = None
         known = True
         for position, statement in enumerate(statements):
-            if not isinstance(statement, Case):
+            if not isinstance(statement, tree.Case):
                 continue
             if statement.value is None:
                 default = position
@@ -320,7 +271,7 @@ class Statements:
                 return position, known
         return default, known
 
-    def _try(self, node: Try) -> Completion | None:
+    def _try(self, node: tree.Try) -> Completion | None:
         machine = self.machine
         depth = len(machine.frames)
         scope = machine.frame.scope
@@ -333,7 +284,7 @@ class Statements:
                 raise
             return self.execute(node.handlers[0])
 
-    def _unparsed(self, node: UnparsedStatement) -> Completion | None:
+    def _unparsed(self, node: tree.UnparsedStatement) -> Completion | None:
         for child in node.children:
             self.machine.expressions.operand(child)
             self.end_full_expression(node.span)

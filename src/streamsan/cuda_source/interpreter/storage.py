@@ -32,9 +32,7 @@ from streamsan.cuda_source.interpreter.values import (
     SymbolPointer,
     Value,
 )
-from streamsan.cuda_syntax.tree import (
-    Variable,
-)
+from streamsan.cuda_syntax.tree import Variable
 from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.vocabulary import MemoryKind
 
@@ -124,8 +122,7 @@ class Storage(Layout):
 
     def element(self, array: ArrayObject, index: Value) -> Cell:
         """Return an element's cell, made when first touched."""
-        machine = self.machine
-        index = machine.known(index)
+        index = self.machine.known(index)
         key: Any = index if isinstance(index, int) or not isinstance(index, float) else int(index)
         cell = array.cells.get(key)
         if cell is not None:
@@ -199,7 +196,6 @@ class Storage(Layout):
 
     def convert(self, value: Value, type: CType) -> Value:
         """Return a value as a variable of a type holds it."""
-        machine = self.machine
         if isinstance(value, bool):
             value = int(value)
         if type.pointers:
@@ -214,12 +210,12 @@ class Storage(Layout):
                 try:
                     return wrap(int(value), name)
                 except (OverflowError, ValueError):  # an infinity, or no number at all
-                    return machine.fresh(name, "opaque")
+                    return self.machine.fresh(name, "opaque")
             return value
         if isinstance(value, ArrayObject) and not type.array:
             return ElementPointer(value, 0)
         if isinstance(value, Symbol) and value.origin == "opaque" and is_status_type(type.name):
-            machine.succeeds(value)
+            self.machine.succeeds(value)
         return value
 
     def _convert_pointer(self, value: Value, type: CType) -> Value:

@@ -84,12 +84,11 @@ class Structures:
         return found
 
     def _collect(self, held: StructObject, prefix: str, span: Span, found: Fields, depth: int) -> None:
-        machine = self.machine
         meant = _active_members(held)
         for name, cell in list(held.fields.items()):
             value = cell.value
             if name in _ARRAYS:
-                found[prefix + name] = 0 if machine.objects.is_null(value) else 1
+                found[prefix + name] = 0 if self.machine.objects.is_null(value) else 1
                 if name == _ATTRIBUTES:
                     found.update(self._attributes(held, prefix, value, span))
             elif meant is not None and name not in meant:
@@ -101,7 +100,7 @@ class Structures:
                     self._collect(value, f"{prefix}{name}.", span, found, depth + 1)
             elif name == "paramArray" and isinstance(value, ElementPointer | CellPointer):
                 count = held.fields.get("count")
-                known = machine.known(count.value) if count is not None else None
+                known = self.machine.known(count.value) if count is not None else None
                 for index, item in self.items(value, known if isinstance(known, int) else None, span).items():
                     found[f"{prefix}{name}.{index}"] = item
             elif is_pointer(value):
@@ -193,21 +192,20 @@ class Structures:
                 self.machine.api.write(values[position], outcome.outputs[parameter.name], span)
 
     def _write_inside(self, target: Value, path: list[str], result: model_values.Value, span: Span) -> None:
-        machine = self.machine
         for step in path:
             if step.isdecimal():
                 index = int(step)
                 if isinstance(target, CellPointer) and target.cell.type.pointers:
                     target = self._list_behind(target.cell)
                 if isinstance(target, ElementPointer) and isinstance(target.index, int):
-                    target = CellPointer(machine.objects.element(target.array, target.index + index))
+                    target = CellPointer(self.machine.objects.element(target.array, target.index + index))
                 elif not (isinstance(target, CellPointer) and index == 0):
                     return
                 continue
             held = self.object_of(target)
             if held is None and isinstance(target, CellPointer | ElementPointer):
                 held = self._made(target, span)
-            cell = machine.objects.field(held, step) if held is not None else None
+            cell = self.machine.objects.field(held, step) if held is not None else None
             if cell is None:
                 return
             target = CellPointer(cell)

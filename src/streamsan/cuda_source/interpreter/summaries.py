@@ -14,15 +14,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_syntax.tree import (
-    Binary,
-    Expression,
-    If,
-    Index,
-    Name,
-    Span,
-    Unary,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode
 
@@ -34,7 +26,7 @@ class Summaries:
         self.machine = machine
         self.relevance = machine.relevance
 
-    def skips(self, node: If) -> bool:
+    def skips(self, node: tree.If) -> bool:
         """Summarise an undecided `if` whose branches do nothing of interest; True if that was possible."""
         branches = [node.then] + ([node.otherwise] if node.otherwise is not None else [])
         if any(self.relevance.statement_acts(branch) for branch in branches):
@@ -42,33 +34,32 @@ class Summaries:
         return self.summarise(branches, node.span, conditional=True)
 
     def summarise(
-        self, parts: list[Any], span: Span, *, conditional: bool = False, counted: tuple[str, int] | None = None
+        self, parts: list[Any], span: tree.Span, *, conditional: bool = False, counted: tuple[str, int] | None = None
     ) -> bool:
         """Do at once what running the parts could do to numbers and buffers; False if more could change.
 
         `counted`: the induction variable, and how often the loop runs, where it counts up from 0 by 1.
         """
-        machine = self.machine
         targets = [target for part in parts for target in self.relevance.assigned(part)]
         declared = {name for part in parts for name in self.relevance.declares(part)}
         cells: list[Cell] = []
         for target in targets:
-            if isinstance(target, Name):
+            if isinstance(target, tree.Name):
                 if target.name in declared:
                     continue
-                operand = machine.expressions.operand(target)
+                operand = self.machine.expressions.operand(target)
                 cell = operand.cell
                 if cell is None or not self._is_number(cell):
                     return False
                 cells.append(cell)
             elif not self._writes_numbers(target, declared):
                 return False
-        varying = declared | {target.name for target in targets if isinstance(target, Name)}
+        varying = declared | {target.name for target in targets if isinstance(target, tree.Name)}
         for part in parts:
             for base, writes, indexing in self.relevance.accessed(part):
                 self._touch(base, varying, writes, self._bytes(indexing, counted))
         for cell in cells:
-            cell.value = machine.fresh(cell.name, "opaque")
+            cell.value = self.machine.fresh(cell.name, "opaque")
         for target in targets:
             self._forget_elements(target, declared)
         return True
@@ -79,13 +70,13 @@ class Summaries:
             return False
         return not (isinstance(value, Symbol) and value.number in self.machine.live_handles)
 
-    def _writes_numbers(self, target: Expression, declared: set[str]) -> bool:
+    def _writes_numbers(self, target: tree.Expression, declared: set[str]) -> bool:
         """Tell whether an element or member that is assigned holds no pointer and no handle."""
         machine = self.machine
         names = set(self.relevance.names_in(target))
         if names & declared:
             base = target
-            while not isinstance(base, Name):
+            while not isinstance(base, tree.Name):
                 inner = next((c for c in _bases(base)), None)
                 if inner is None:
                     return False
@@ -97,22 +88,22 @@ class Summaries:
             return False
         return not machine.objects.is_class(type) and type.name not in ("cudaStream_t", "cudaEvent_t", "CUdeviceptr")
 
-    def _base_value(self, base: Expression, declared: set[str]) -> Value:
+    def _base_value(self, base: tree.Expression, declared: set[str]) -> Value:
         if set(self.relevance.names_in(base)) & declared:
             return None
-        if not isinstance(base, Name) and self.relevance.expression_acts(base):
+        if not isinstance(base, tree.Name) and self.relevance.expression_acts(base):
             return None
         return self.machine.expressions.value(base)
 
-    def _bytes(self, indexing: Index | None, counted: tuple[str, int] | None) -> int | None:
+    def _bytes(self, indexing: tree.Index | None, counted: tuple[str, int] | None) -> int | None:
         """Return how much of a buffer a loop walks over: known where the index is the induction variable itself."""
-        if indexing is None or counted is None or not isinstance(indexing.index, Name):
+        if indexing is None or counted is None or not isinstance(indexing.index, tree.Name):
             return None
         name, count = counted
         size = self.machine.objects.size_of(self.machine.expressions.static_type(indexing))
         return None if indexing.index.name != name or size is None else count * size
 
-    def _touch(self, base: Expression, varying: set[str], writes: bool, size: int | None) -> None:
+    def _touch(self, base: tree.Expression, varying: set[str], writes: bool, size: int | None) -> None:
         """Issue the accesses of a loop to one buffer; a base that varies with the loop stands for all it can be."""
         machine = self.machine
         mode = AccessMode.WRITE if writes else AccessMode.READ
@@ -136,8 +127,8 @@ class Summaries:
                 if is_pointer(cell.value):
                     machine.memory.access_value(cell.value, None, mode, place)
 
-    def _forget_elements(self, target: Expression, declared: set[str]) -> None:
-        base: Expression = target
+    def _forget_elements(self, target: tree.Expression, declared: set[str]) -> None:
+        base: tree.Expression = target
         while True:
             inner = next(_bases(base), None)
             if inner is None:
@@ -154,14 +145,14 @@ class Summaries:
                 value.array.origin = "opaque"
 
 
-def _bases(node: Expression) -> Any:
+def _bases(node: tree.Expression) -> Any:
     """Yield the expression that an element, member or pointee belongs to."""
     for name in ("base", "object"):
         inner = getattr(node, name, None)
-        if isinstance(inner, Expression):
+        if isinstance(inner, tree.Expression):
             yield inner
             return
-    if isinstance(node, Unary) and node.operator == "*":
+    if isinstance(node, tree.Unary) and node.operator == "*":
         yield node.operand
-    elif isinstance(node, Binary):
+    elif isinstance(node, tree.Binary):
         yield node.left

@@ -24,9 +24,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_syntax.tree import (
-    Span,
-)
+from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Symbol
 
 _TIMER_NAME = re.compile(r"(?i)time|clock|tick|toc\b|elapsed|stopwatch|bench|profil|start|stop|second|lap\b")
@@ -89,7 +87,6 @@ class Unseen:
 
     def _invalidate(self, operand: Operand, span: Span) -> None:
         """What unseen code gets the address of may hold anything afterwards."""
-        machine = self.machine
         value = operand.cell.value if operand.cell is not None else operand.value
         if isinstance(value, BracedList):
             for item in value.operands:
@@ -99,7 +96,7 @@ class Unseen:
         elif isinstance(value, ElementPointer):
             if isinstance(value.index, int) and value.index in value.array.cells:
                 element = value.array.element
-                if element is not None and (element.pointers or not machine.objects.is_class(element)):
+                if element is not None and (element.pointers or not self.machine.objects.is_class(element)):
                     self._replace(value.array.cells[value.index])
         elif isinstance(value, StructObject) and operand.cell is not None:
             return
@@ -121,11 +118,10 @@ class Unseen:
 
     def _forget(self, held: Value, name: str) -> None:
         """An object that unseen code may have changed: members that hold no live resource become unknown."""
-        machine = self.machine
         if not isinstance(held, StructObject):
             return
         for member in held.fields.values():
             if is_pointer(member.value) and not isinstance(member.value, SymbolPointer):
                 continue
             if isinstance(member.value, Symbol) and member.value.origin == "uninitialised":
-                member.value = machine.objects.unknown(member.type, member.name, "opaque")
+                member.value = self.machine.objects.unknown(member.type, member.name, "opaque")
