@@ -9,6 +9,7 @@ from typing import Any
 
 from streamsan.effects import Effect
 from streamsan.model.call import KernelArguments
+from streamsan.model.statuses import INVALID_VALUE, NOT_SUPPORTED, SUCCESS
 from streamsan.model.values import Outcome, Value
 from streamsan.platforms.python_bindings import ModuleName
 from streamsan.sim import active
@@ -20,11 +21,8 @@ from streamsan.sim.bindings.outputs import fill, plain, result
 from streamsan.sim.bindings.plans import Plan
 from streamsan.sim.bindings.structure_classes import Structure
 
-NOT_SUPPORTED = 801
-INVALID_VALUE = 1
 MOST_ENTRIES = 1 << 24
 """of a list that a program asks for"""
-SUCCESS = 0
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from streamsan.model.statuses import INVALID_VALUE
 from streamsan.sim.bindings.addresses import address_of, number_of
 from streamsan.sim.bindings.binding_calls import Prepared, make, prepare, refused, results
 from streamsan.sim.bindings.kernel_launches import attach_node
@@ -13,36 +14,25 @@ from streamsan.sim.bindings.plans import Plan
 from streamsan.sim.bindings.structure_classes import Structure
 from streamsan.sim.executor.host_bytes import is_mapped
 
-INVALID_VALUE = 1
 _HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 KERNEL_NODE, HOST_NODE = 0, 3
 
 
 def host_body(function: object, data: object) -> Callable[[], None] | None:
-    """Return what calls a host function; None if there is no code at its address.
+    """Return what calls a host function; None if there is no code at its address."""
+    return _body(function, data, lambda address, argument: _HOST_FUNCTION(address)(argument))
 
-    The objects that the program gave live as long as the body does, as far as it does not free the code itself.
-    """
+
+def _body(function: object, data: object, call: Callable[[int, int], None]) -> Callable[[], None] | None:
     address = number_of(0 if function is None else function)
     if not is_mapped(address, 1):
         return None
     argument = address_of(data)
 
+    # The objects that the program gave live as long as the body does, as far as it does not free the code itself.
     def body(owners: tuple[object, object] = (function, data)) -> None:
-        _HOST_FUNCTION(address)(argument)
-
-    return body
-
-
-def _callback_body(function: object, stream: int, data: object) -> Callable[[], None] | None:
-    address = number_of(0 if function is None else function)
-    if not is_mapped(address, 1):
-        return None
-    argument = address_of(data)
-
-    def body(owners: tuple[object, object] = (function, data)) -> None:
-        _CALLBACK(address)(stream, 0, argument)
+        call(address, argument)
 
     return body
 
@@ -56,7 +46,7 @@ def host_function(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]
 def stream_callback(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaStreamAddCallback(stream, callback, userData, flags)`, `cuStreamAddCallback`."""
     stream = number_of(0 if arguments[0] is None else arguments[0])
-    body = _callback_body(arguments[1], int(stream), arguments[2])
+    body = _body(arguments[1], arguments[2], lambda address, argument: _CALLBACK(address)(int(stream), 0, argument))
     return _finish(plan, prepare(plan, arguments), arguments, body)
 
 

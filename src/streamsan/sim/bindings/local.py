@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from streamsan.model.errors import words
+from streamsan.model.statuses import INVALID_VALUE
 from streamsan.platforms.python_bindings import ModuleName, catalogue
 from streamsan.sim import active
 from streamsan.sim.bindings.binding_calls import error
@@ -15,7 +16,6 @@ from streamsan.sim.bindings.enums import member
 from streamsan.sim.bindings.plans import Plan
 from streamsan.sim.bindings.structure_classes import Structure
 
-INVALID_VALUE = 1
 _MODULES: tuple[ModuleName, ...] = ("runtime", "driver")
 
 

@@ -16,76 +16,40 @@ from streamsan.sim.bindings.structure_classes import Structure
 
 Handler = Callable[[Plan, Sequence[object]], object]
 
+_OF_BOTH: dict[Handler, str] = {
+    local.error_name: "GetErrorName",
+    local.error_text: "GetErrorString",
+    kernel_launches.kernel_node: "GraphAddKernelNode GraphKernelNodeSetParams GraphExecKernelNodeSetParams",
+    kernel_launches.got_kernel_node: "GraphKernelNodeGetParams GraphNodeGetParams",
+    host_function_calls.host_function: "LaunchHostFunc LaunchHostFunc_v2",
+    host_function_calls.stream_callback: "StreamAddCallback",
+    host_function_calls.user_object: "UserObjectCreate",
+    host_function_calls.host_node: "GraphAddHostNode GraphHostNodeSetParams GraphExecHostNodeSetParams",
+    host_function_calls.any_node: "GraphAddNode GraphAddNode_v2 GraphNodeSetParams GraphExecNodeSetParams",
+    attributes.set_pool: "MemPoolSetAttribute",
+    attributes.get_pool: "MemPoolGetAttribute",
+    attributes.set_graph_memory: "DeviceSetGraphMemAttribute",
+    attributes.get_graph_memory: "DeviceGetGraphMemAttribute",
+    attributes.get_range: "MemRangeGetAttribute",
+    attributes.get_ranges: "MemRangeGetAttributes",
+    attributes.ipc_handle: "IpcOpenMemHandle IpcOpenEventHandle MemPoolImportPointer",
+}
+"""functions of both modules, without `cuda` or `cu` before their names"""
+_OF_ONE: dict[Handler, str] = {
+    local.make_extent: "make_cudaExtent",
+    local.make_position: "make_cudaPos",
+    local.make_pitched: "make_cudaPitchedPtr",
+    local.channel_description: "cudaCreateChannelDesc",
+    kernel_launches.launch: "cuLaunchKernel cuLaunchCooperativeKernel",
+    kernel_launches.launch_configured: "cuLaunchKernelEx",
+    host_function_calls.any_node: "cuGraphAddNode_v3 cuGraphNodeSetParams_v2",
+    attributes.set_pointer: "cuPointerSetAttribute",
+    attributes.get_pointer: "cuPointerGetAttribute",
+    attributes.get_pointers: "cuPointerGetAttributes",
+}
 HANDLERS: dict[str, Handler] = {
-    "make_cudaExtent": local.make_extent,
-    "make_cudaPos": local.make_position,
-    "make_cudaPitchedPtr": local.make_pitched,
-    "cudaCreateChannelDesc": local.channel_description,
-    "cudaGetErrorName": local.error_name,
-    "cudaGetErrorString": local.error_text,
-    "cuGetErrorName": local.error_name,
-    "cuGetErrorString": local.error_text,
-    # -- kernels
-    "cuLaunchKernel": kernel_launches.launch,
-    "cuLaunchCooperativeKernel": kernel_launches.launch,
-    "cuLaunchKernelEx": kernel_launches.launch_configured,
-    "cudaGraphAddKernelNode": kernel_launches.kernel_node,
-    "cudaGraphKernelNodeSetParams": kernel_launches.kernel_node,
-    "cudaGraphExecKernelNodeSetParams": kernel_launches.kernel_node,
-    "cudaGraphKernelNodeGetParams": kernel_launches.got_kernel_node,
-    "cuGraphAddKernelNode": kernel_launches.kernel_node,
-    "cuGraphKernelNodeSetParams": kernel_launches.kernel_node,
-    "cuGraphExecKernelNodeSetParams": kernel_launches.kernel_node,
-    "cuGraphKernelNodeGetParams": kernel_launches.got_kernel_node,
-    # -- host functions
-    "cudaLaunchHostFunc": host_function_calls.host_function,
-    "cudaLaunchHostFunc_v2": host_function_calls.host_function,
-    "cuLaunchHostFunc": host_function_calls.host_function,
-    "cuLaunchHostFunc_v2": host_function_calls.host_function,
-    "cudaStreamAddCallback": host_function_calls.stream_callback,
-    "cuStreamAddCallback": host_function_calls.stream_callback,
-    "cudaUserObjectCreate": host_function_calls.user_object,
-    "cuUserObjectCreate": host_function_calls.user_object,
-    "cudaGraphAddHostNode": host_function_calls.host_node,
-    "cudaGraphHostNodeSetParams": host_function_calls.host_node,
-    "cudaGraphExecHostNodeSetParams": host_function_calls.host_node,
-    "cuGraphAddHostNode": host_function_calls.host_node,
-    "cuGraphHostNodeSetParams": host_function_calls.host_node,
-    "cuGraphExecHostNodeSetParams": host_function_calls.host_node,
-    "cudaGraphAddNode": host_function_calls.any_node,
-    "cudaGraphAddNode_v2": host_function_calls.any_node,
-    "cudaGraphNodeSetParams": host_function_calls.any_node,
-    "cudaGraphExecNodeSetParams": host_function_calls.any_node,
-    "cudaGraphNodeGetParams": kernel_launches.got_kernel_node,
-    "cuGraphAddNode": host_function_calls.any_node,
-    "cuGraphAddNode_v2": host_function_calls.any_node,
-    "cuGraphAddNode_v3": host_function_calls.any_node,
-    "cuGraphNodeSetParams": host_function_calls.any_node,
-    "cuGraphNodeSetParams_v2": host_function_calls.any_node,
-    "cuGraphExecNodeSetParams": host_function_calls.any_node,
-    "cuGraphNodeGetParams": kernel_launches.got_kernel_node,
-    # -- attributes
-    "cudaMemPoolSetAttribute": attributes.set_pool,
-    "cuMemPoolSetAttribute": attributes.set_pool,
-    "cudaMemPoolGetAttribute": attributes.get_pool,
-    "cuMemPoolGetAttribute": attributes.get_pool,
-    "cudaDeviceSetGraphMemAttribute": attributes.set_graph_memory,
-    "cuDeviceSetGraphMemAttribute": attributes.set_graph_memory,
-    "cudaDeviceGetGraphMemAttribute": attributes.get_graph_memory,
-    "cuDeviceGetGraphMemAttribute": attributes.get_graph_memory,
-    "cuPointerSetAttribute": attributes.set_pointer,
-    "cuPointerGetAttribute": attributes.get_pointer,
-    "cuPointerGetAttributes": attributes.get_pointers,
-    "cudaMemRangeGetAttribute": attributes.get_range,
-    "cuMemRangeGetAttribute": attributes.get_range,
-    "cudaMemRangeGetAttributes": attributes.get_ranges,
-    "cuMemRangeGetAttributes": attributes.get_ranges,
-    "cudaIpcOpenMemHandle": attributes.ipc_handle,
-    "cuIpcOpenMemHandle": attributes.ipc_handle,
-    "cudaIpcOpenEventHandle": attributes.ipc_handle,
-    "cuIpcOpenEventHandle": attributes.ipc_handle,
-    "cudaMemPoolImportPointer": attributes.ipc_handle,
-    "cuMemPoolImportPointer": attributes.ipc_handle,
+    **{prefix + name: one for one, names in _OF_BOTH.items() for name in names.split() for prefix in ("cuda", "cu")},
+    **{name: one for one, names in _OF_ONE.items() for name in names.split()},
 }
 
 
@@ -94,9 +58,10 @@ def handler(name: str) -> Handler:
     if name in HANDLERS:
         return HANDLERS[name]
     # Here, not above: what loads programs is needed only by programs that do.
-    from streamsan.sim import module_calls
+    from streamsan.sim import function_calls, module_calls
 
-    return partial(_loading, module_calls.HANDLERS[name]) if name in module_calls.HANDLERS else perform
+    loading = module_calls.HANDLERS.get(name) or function_calls.HANDLERS.get(name)
+    return perform if loading is None else partial(_loading, loading)
 
 
 def _loading(load: Callable[..., tuple[Any, ...]], plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:

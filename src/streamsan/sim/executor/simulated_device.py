@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streamsan.model.programmatic import is_used_early
+from streamsan.model.statuses import NOT_READY, SUCCESS
 from streamsan.model.work import CopyWork, KernelWork, Work
 from streamsan.sim.exchange.pool_files import is_pool_file
 from streamsan.sim.executor.graph_launch import GraphLaunches
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from streamsan.model.state import Pool as ModelPool
     from streamsan.model.values import Symbol, Value
 
-SUCCESS = 0
-NOT_READY = 600
 DEVICES_UNAVAILABLE = 46
 """after a reset that followed a sticky error: only a new process can use the device"""
 STAGED_BYTES = 2 << 20
