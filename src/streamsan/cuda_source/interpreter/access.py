@@ -129,7 +129,7 @@ class Access:
             value: Value = owner.value
             return Operand(cell=self.machine.objects.pointee(value, None)) if isinstance(value, Symbol) else owner
         for _ in range(8):
-            held = owner.cell.value if owner.cell is not None else owner.value
+            held = owner.held
             if not isinstance(held, StructObject | LibraryObject):
                 break
             overloaded = self.machine.class_operators.call("->", [owner], span)
@@ -142,7 +142,7 @@ class Access:
         """Return a member of an object."""
         machine = self.machine
         target = self.target_object(owner, arrow, span)
-        held = target.cell.value if target.cell is not None else target.value
+        held = target.held
         if isinstance(held, StructObject):
             short = last_name(name)
             if held.cls is not None:
@@ -159,9 +159,7 @@ class Access:
             return result if result is not None else Operand(machine.fresh(name, "opaque"))
         if isinstance(held, Symbol) and target.cell is not None:
             # An object of a type nobody knows: from here on its members have identity.
-            object = StructObject(None, held)
-            object.cell = target.cell
-            target.cell.value = object
+            object = StructObject(None, held, target.cell)
             cell = machine.objects.field(object, name)
             return Operand(cell=cell) if cell is not None else Operand(machine.fresh(name, "opaque"))
         if is_unknown(held) or isinstance(held, Handle):

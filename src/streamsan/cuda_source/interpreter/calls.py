@@ -92,7 +92,7 @@ class Calls:
             return self._named_call(callee, node)
         target = machine.expressions.operand(callee)
         operands = self.operands(node.arguments)
-        value = target.cell.value if target.cell is not None else target.value
+        value = target.held
         if isinstance(value, StructObject | LibraryObject):
             found = machine.class_operators.call("()", [target, *operands], node.span)
             if found is not None:
@@ -263,7 +263,7 @@ class Calls:
         span = node.span
         owner = machine.expressions.operand(callee.object)
         target = machine.expressions.target_object(owner, callee.arrow, span)
-        held = target.cell.value if target.cell is not None else target.value
+        held = target.held
         name = last_name(callee.member)
         if isinstance(held, StructObject) and held.cls is not None:
             return self._class_method(callee, target, held, name, node)

@@ -21,7 +21,7 @@ class ClassOperators:
     def call(self, operator: str, operands: list[Operand], span: Span, *, postfix: bool = False) -> Operand | None:
         """Call an overloaded operator; None if the built-in one is meant."""
         machine = self.machine
-        held = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
+        held = [operand.held for operand in operands]
         if not any(isinstance(value, StructObject | LibraryObject) for value in held):
             return None
         name = f"operator{operator}"

@@ -27,7 +27,7 @@ class Constructors:
         constructors = [c for c in cls.methods.get("", []) if not c.deleted]
         first = operands[0] if len(operands) == 1 else None
         if first is not None:
-            source = first.cell.value if first.cell is not None else first.value
+            source = first.held
             if isinstance(source, StructObject) and source.cls is not None and source.cls.is_a(cls.name):
                 self._construct_copy(cell, cls, first, source, span)
                 return
@@ -68,18 +68,14 @@ class Constructors:
         if copy is not None and copy.body is not None and not copy.defaulted:
             self.run(cell, cls, copy, [operand], span)
             return
-        object = StructObject(cls)
-        object.cell = cell
-        cell.value = object
+        object = StructObject(cls, None, cell)
         machine.objects.copy_members(object, source, operand.moved, span)
         object.constructed = True
 
     def _construct_inherited(
         self, cell: Cell, cls: ClassInfo, base: ClassInfo, operands: list[Operand], span: Span
     ) -> None:
-        object = StructObject(cls)
-        object.cell = cell
-        cell.value = object
+        object = StructObject(cls, None, cell)
         self._construct_base(cell, base, operands, span)
         object.cls = cls
         for field in cls.own_fields():
@@ -90,16 +86,12 @@ class Constructors:
     def _aggregate(self, cell: Cell, cls: ClassInfo, operands: list[Operand], span: Span) -> None:
         """`T(a, b)` of an aggregate (C++20), or a class whose constructors could not be read."""
         machine = self.machine
-        object = StructObject(cls)
-        object.cell = cell
-        cell.value = object
+        object = StructObject(cls, None, cell)
         fields = machine.objects.all_fields(cls)
         for position, (field, type) in enumerate(fields):
             if position < len(operands):
-                member = Cell(None, type.plain(), field.name, object, span=field.span)
-                object.fields[field.name] = member
+                member = object.new_member(field.name, type.plain(), field.span)
                 machine.objects.initialise(member, type.plain(), operands[position], span)
-                machine.objects.adopt(member)
             else:
                 machine.objects.initialise_member(object, field, type, None)
         object.constructed = True
@@ -118,9 +110,7 @@ class Constructors:
         if self._holds_itself(cls):
             cell.value = machine.fresh(cell.name or cls.name, "opaque")
             return
-        object = StructObject(cls)
-        object.cell = cell
-        cell.value = object
+        object = StructObject(cls, None, cell)
         frame = Frame(cls.name, Scope(machine.globals), this=cell, cls=cls, bindings=cls.bindings,
                       namespace=cls.namespace, call_site=machine.device.site(span))  # fmt: skip
         with machine.entered(frame):
@@ -184,10 +174,8 @@ class Constructors:
             elif not arguments:
                 machine.objects.initialise_member(object, field, type, InitList(field.span, None, [], []))
             else:
-                member = Cell(None, type.plain(), field.name, object, span=field.span)
-                object.fields[field.name] = member
+                member = object.new_member(field.name, type.plain(), field.span)
                 machine.objects.construct(member, type.plain(), machine.calls.operands(arguments), field.span)
-                machine.objects.adopt(member)
         machine.statements.end_full_expression(span)
 
     def destruct(self, object: StructObject, span: Span) -> None:

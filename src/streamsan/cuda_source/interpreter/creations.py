@@ -102,5 +102,4 @@ class Creations:
         type = self.machine.expressions.type_of(source).bare()
         cell = Cell(None, type, name, span=span)
         self.machine.objects.initialise(cell, type, source, span)
-        self.machine.objects.adopt(cell)
         return cell

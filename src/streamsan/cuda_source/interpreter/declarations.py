@@ -47,7 +47,7 @@ class Declarations:
         source = _source_of(node)
         if type.reference and source is not None:
             operand = machine.expressions.operand(source)
-            held = operand.cell.value if operand.cell is not None else operand.value
+            held = operand.held
             if operand.cell is not None:
                 frame.scope.names[node.name] = operand.cell
                 return
@@ -57,7 +57,6 @@ class Declarations:
                 cell.value = held
             else:
                 machine.objects.initialise(cell, cell.type, operand, node.span)
-            machine.objects.adopt(cell)
             frame.scope.names[node.name] = cell
             frame.scope.owned.append(cell)
             return
@@ -123,7 +122,6 @@ class Declarations:
         if whole is None or not node.type.reference:
             whole = Cell(None, machine.expressions.type_of(operand).bare(), span=node.span)
             machine.objects.initialise(whole, whole.type, operand, node.span)
-            machine.objects.adopt(whole)
             frame.scope.owned.append(whole)
         self.bind_names(node.bindings, whole, frame.scope)
 

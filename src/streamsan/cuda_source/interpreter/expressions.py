@@ -91,7 +91,7 @@ class Expressions(Access):
         found = machine.names.lookup(name, node)
         if found is None:
             return Operand(machine.names.undeclared(name))
-        value = found.cell.value if found.cell is not None else found.value
+        value = found.held
         if type(value) is int and means_success(name) and not isinstance(machine.find(name), Cell):
             return Operand(Success(value))
         return found
@@ -225,7 +225,7 @@ class Expressions(Access):
             machine.reach.unfollowed([source.cell or source.value], span)
         if cell is None:
             return target
-        origin = source.cell.value if source.cell is not None else source.value
+        origin = source.held
         if isinstance(cell.value, StructObject) and isinstance(origin, StructObject):
             if cell.value is not origin:
                 self._assign_members(cell.value, origin, source.cell is None or source.moved, span)
@@ -298,7 +298,7 @@ class Expressions(Access):
         if overloaded is not None:
             return overloaded
         position = machine.known(self.load(index, node.span))
-        value = base.cell.value if base.cell is not None else base.value
+        value = base.held
         if isinstance(value, ArrayObject):
             return Operand(cell=machine.objects.element(value, position))
         pointer = self.load(base, node.span)
@@ -333,7 +333,7 @@ class Expressions(Access):
         if type.name == "void" and not type.pointers:
             self.load(operand, node.span)
             return Operand(None)
-        value = operand.cell.value if operand.cell is not None else operand.value
+        value = operand.held
         if isinstance(value, StructObject) and not machine.objects.is_class(type):
             return Operand(machine.objects.convert(machine.class_operators.convert(value, type, node.span), type))
         if machine.objects.is_class(type):

@@ -97,7 +97,7 @@ class Functions:
             return False
         if active >= MOST_ACTIVATIONS:
             return True
-        values = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
+        values = [operand.held for operand in operands]
         return this is None and not any(isinstance(v, int | float | StructObject) or is_pointer(v) for v in values)
 
     @contextmanager
@@ -126,7 +126,7 @@ class Functions:
         machine = self.machine
         if isinstance(operand.value, Reference) and operand.cell is None:
             operand = Operand(cell=operand.value.cell)
-        type = machine.program.resolve(parameter.type, frame, machine.constant)
+        type = machine.resolve_in(parameter.type, frame)
         if type.name in ("auto", "") and not type.pointers:
             have = machine.expressions.type_of(operand).bare()
             type = CType(have.name, have.arguments, have.pointers, type.reference, type.const)
@@ -140,7 +140,6 @@ class Functions:
                 return
         cell = Cell(None, type.bare() if type.reference else type, parameter.name, span=span)
         machine.objects.initialise(cell, type.plain(), operand, span)
-        machine.objects.adopt(cell)
         frame.scope.names[parameter.name] = cell
         frame.scope.owned.append(cell)
 

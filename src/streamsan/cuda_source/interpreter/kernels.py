@@ -151,7 +151,7 @@ def _arguments(
         known = use(parameter)
         if known is None:
             continue
-        value = operand.cell.value if operand.cell is not None else operand.value
+        value = operand.held
         if isinstance(value, StructObject) and parameter is not None and parameter.type.pointers:
             type = machine.resolve(parameter.type)
             value = machine.class_operators.convert(value, type, span)

@@ -226,7 +226,7 @@ class Loops:
         """Run a range-based `for` loop."""
         machine = self.machine
         operand = machine.expressions.operand(node.range)
-        held = operand.cell.value if operand.cell is not None else operand.value
+        held = operand.held
         if isinstance(held, LibraryObject | StructObject) and operand.cell is None:
             machine.statements.keep(held)
         elements, known = self._elements(held, operand, node.span)
@@ -289,7 +289,6 @@ class Loops:
             type = CType(deduced.name, deduced.arguments, max(deduced.pointers, type.pointers))
         cell = Cell(None, type.bare(), variable.name, span=variable.span)
         machine.objects.initialise(cell, type.bare(), element, span)
-        machine.objects.adopt(cell)
         scope.names[variable.name] = cell
         scope.owned.append(cell)
 

@@ -57,7 +57,7 @@ class Names:
     def _make_global(self, key: str, variable: Variable) -> Cell:
         """Create a global; in an entry that is not main, what other code may have set is unknown."""
         context = PlainContext(namespace=key.rpartition("::")[0])
-        type = self.machine.program.resolve(variable.type, context, self.machine.constant)
+        type = self.machine.resolve_in(variable.type, context)
         cell = Cell(0, type, variable.name, kind=MemoryKind.HOST_STATIC, span=variable.span)
         self.machine.globals.names[key] = cell
         if variable.device:

@@ -1,12 +1,12 @@
-"""Objects: how they come to be, are copied, moved, assigned and destroyed; sizes and layout."""
+"""Objects and variables: how they come to be, and how they end."""
 
 from __future__ import annotations
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.copies import Copies
 from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
-from streamsan.cuda_source.interpreter.storage import Storage
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -18,7 +18,7 @@ from streamsan.cuda_source.interpreter.values import (
     StructObject,
     Value,
 )
-from streamsan.cuda_syntax.tree import Expression, Function, InitList, Literal_, Span, Variable
+from streamsan.cuda_syntax.tree import Expression, InitList, Literal_, Span, Variable
 from streamsan.model.values import Symbol
 
 LARGEST_EAGER_ARRAY = 256
@@ -27,54 +27,51 @@ _VECTOR_FIELDS = {"dim3", "uint3", "cudaExtent", "cudaPos"}
 _VECTOR_ELEMENTS = {"int", "uint", "float", "double", "char", "uchar", "short", "ushort", "longlong", "ulonglong"}
 
 
-class Objects(Storage):
-    """Lifetime of objects in one path."""
+class Objects(Copies):
+    """The life of one path's objects, on what `Layout`, `Storage` and `Copies` know of them."""
 
     def declare(self, cell: Cell, type: CType, variable: Variable, *, static: bool = False) -> None:
         """Initialise the cell of a declared variable, from `= value`, `(arguments)`, `{list}`, or nothing."""
-        machine = self.machine
         if static:
             cell.value = self.zero(type, variable.name)
             self.adopt(cell)
+        expressions, span = self.machine.expressions, variable.span
         initializer, arguments = variable.initializer, variable.arguments
         if arguments is not None and not (variable.maybe_function and not self.is_class(type)):
-            if self.is_class(type) or not arguments:
-                operands = machine.calls.operands(arguments)
-                self.construct(cell, type, operands, variable.span)
-            elif len(arguments) == 1:
-                self.initialise(cell, type, machine.expressions.operand(arguments[0]), variable.span)
-            else:
-                self._opaque_object(cell, type, machine.calls.operands(arguments), variable.span)
-            return
-        if isinstance(initializer, InitList):
-            self.initialise_list(cell, (initializer.type and machine.resolve(initializer.type)) or type, initializer)
-            return
-        if initializer is not None:
-            if type.array and isinstance(initializer, Literal_):
-                cell.value = ArrayObject(type.element(), type.array[0], label=variable.name)
+            if len(arguments) == 1 and not self.is_class(type):
+                self.initialise(cell, type, expressions.operand(arguments[0]), span)
                 return
-            self.initialise(cell, type, machine.expressions.operand(initializer), variable.span)
-            return
-        if type.array:
+            operands = self.machine.calls.operands(arguments)
+            if self.is_class(type) or not arguments:
+                self.construct(cell, type, operands, span)
+            else:
+                self._opaque_object(cell, type, operands, span)
+        elif isinstance(initializer, InitList):
+            listed = self.machine.resolve(initializer.type) if initializer.type else type
+            self.initialise_list(cell, listed, initializer)
+        elif type.array and isinstance(initializer, Literal_):
+            cell.value = ArrayObject(type.element(), type.array[0], label=variable.name)
+        elif initializer is not None:
+            self.initialise(cell, type, expressions.operand(initializer), span)
+        elif type.array:
             if not static:
                 cell.value = self.default(type, variable.name, "uninitialised")
             self.adopt(cell)
-            self._construct_elements(cell, variable.span)
-            return
-        if self.is_class(type):
-            self.construct(cell, type, [], variable.span, default=True)
-            return
-        if not static:
-            cell.value = self.default(type, variable.name, "uninitialised")
-            if isinstance(cell.value, Symbol) and not self.is_plain(type):
-                self._opaque_object(cell, type, [], variable.span)
+            self._construct_elements(cell, span)
+        elif self.is_class(type):
+            self.construct(cell, type, [], span, default=True)
+        elif not static:
+            self._leave_uninitialised(cell, type, variable.name, span)
+
+    def _leave_uninitialised(self, cell: Cell, type: CType, name: str, span: Span) -> None:
+        cell.value = self.default(type, name, "uninitialised")
+        if isinstance(cell.value, Symbol) and not self.is_plain(type):
+            self._opaque_object(cell, type, [], span)
 
     def _opaque_object(self, cell: Cell, type: CType, operands: list[Operand], span: Span) -> None:
         """An object of a class nobody can see: it may do anything with what its constructor gets."""
         machine = self.machine
-        object = StructObject(None, machine.fresh(cell.name, "opaque"))
-        cell.value = object
-        object.cell = cell
+        object = StructObject(None, machine.fresh(cell.name, "opaque"), cell)
         if type.name in _VECTOR_FIELDS or type.name.rstrip("234") in _VECTOR_ELEMENTS:
             for name, operand in zip("xyzw", operands, strict=False):
                 value = machine.expressions.load(operand, span)
@@ -103,6 +100,10 @@ class Objects(Storage):
 
     def initialise(self, cell: Cell, type: CType, operand: Operand, span: Span) -> None:
         """Initialise a cell from one operand: copy, move, elide, or convert."""
+        self._initialise(cell, type, operand, span)
+        self.adopt(cell)
+
+    def _initialise(self, cell: Cell, type: CType, operand: Operand, span: Span) -> None:
         listed = braced(operand)
         if listed is not None:
             if type.array or self.is_class(type):
@@ -111,17 +112,15 @@ class Objects(Storage):
             if type.name not in ("", "auto") or type.pointers or listed.single is not None:
                 self._initialise_by_list(cell, type, listed, plain(operand), span)
                 return
-        source = operand.cell.value if operand.cell is not None else operand.value
+        source = operand.held
         if isinstance(source, StructObject | LibraryObject) and not (self.is_plain(type) or type.array):
             self._initialise_object(cell, type, operand, source, span)
-            self.adopt(cell)
             return
         if self.is_class(type):
             self.construct(cell, type, [operand], span)
             return
         if type.array and isinstance(source, ArrayObject):
             cell.value = self.copy_array(source, operand.moved, span)
-            self.adopt(cell)
             return
         value = self.machine.expressions.load(operand, span)
         if isinstance(source, StructObject) and not isinstance(value, StructObject):
@@ -141,7 +140,6 @@ class Objects(Storage):
         else:
             self.machine.reach.unfollowed([listed], span)
             cell.value = self.machine.fresh(cell.name, "opaque")
-        self.adopt(cell)
 
     def _initialise_object(
         self, cell: Cell, type: CType, operand: Operand, source: StructObject | LibraryObject, span: Span
@@ -167,68 +165,12 @@ class Objects(Storage):
             return
         cls = wanted or source.cls
         copy = self.copy_constructor(cls, operand.moved) if cls is not None else None
-        target = StructObject(cls)
-        cell.value = target
-        target.cell = cell
+        target = StructObject(cls, None, cell)
         if cls is not None and copy is not None and copy.body is not None and not copy.defaulted:
             machine.constructors.run(cell, cls, copy, [operand], span)
         else:
             self.copy_members(target, source, operand.moved, span)
         target.constructed = True
-
-    def copy_constructor(self, cls: ClassInfo, moved: bool) -> Function | None:
-        """Return the constructor that copies or moves an object, if the program wrote one."""
-        best: Function | None = None
-        for constructor in cls.methods.get("", []):
-            if not constructor.parameters or any(p.default is None for p in constructor.parameters[1:]):
-                continue
-            type = constructor.parameters[0].type
-            if type.pointers or not type.reference or type.name.rpartition("::")[2] != cls.name.rpartition("::")[2]:
-                continue
-            if constructor.deleted:
-                continue
-            if type.reference == "&&" and not moved:
-                continue
-            if best is None or type.reference == "&&":
-                best = constructor
-        return best
-
-    def copy_members(self, target: StructObject, source: StructObject, moved: bool, span: Span) -> None:
-        """Copy or move member by member, as a defaulted constructor does."""
-        if source.cls is not None:
-            for field, _ in self.all_fields(source.cls):
-                self.field(source, field.name)
-        if source.symbol is not None and not moved:
-            target.symbol = source.symbol
-        for name, cell in list(source.fields.items()):
-            copy = Cell(None, cell.type, cell.name, target, span=cell.span)
-            if self._is_reference_field(source, name):
-                target.fields[name] = cell
-                continue
-            target.fields[name] = copy
-            self.initialise(copy, cell.type, Operand(cell=cell, moved=moved), span)
-            self.adopt(copy)
-
-    def _is_reference_field(self, object: StructObject, name: str) -> bool:
-        if object.cls is None:
-            return False
-        for cls in object.cls.lineage():
-            for field in cls.own_fields():
-                if field.name == name:
-                    return bool(field.type.reference)
-        return False
-
-    def copy_array(self, source: ArrayObject, moved: bool, span: Span) -> ArrayObject:
-        """Copy an array, element by element as far as elements were touched."""
-        target = ArrayObject(source.element, source.length, source.kind, source.label, source.span)
-        target.origin, target.symbol = source.origin, source.symbol
-        for key, cell in list(source.cells.items()):
-            copy = Cell(None, cell.type, cell.name, target, cell.kind, cell.span)
-            copy.key = key
-            target.cells[key] = copy
-            self.initialise(copy, cell.type, Operand(cell=cell, moved=moved), span)
-            self.adopt(copy)
-        return target
 
     def construct(self, cell: Cell, type: CType, operands: list[Operand], span: Span, *, default: bool = False) -> None:
         """Run the constructor that the operands choose; `default`: `T x;`, which leaves scalars alone."""
@@ -236,16 +178,12 @@ class Objects(Storage):
         cls = machine.program.class_of(type, machine.frame)
         if cls is not None:
             machine.constructors.construct(cell, cls, operands, span)
-            self.adopt(cell)
-            return
-        if library.is_class(type.name):
+        elif library.is_class(type.name):
             cell.value = library.construct(machine, type, operands, span, cell)
-            self.adopt(cell)
-            return
-        if not operands:
+        elif not operands:
             cell.value = self.default(type, cell.name, "uninitialised") if default else self.zero(type, cell.name)
         elif len(operands) == 1 and (self.is_plain(type) or type.name in ("auto", "")):
-            self.initialise(cell, type, operands[0], span)
+            self._initialise(cell, type, operands[0], span)
         else:
             self._opaque_object(cell, type, operands, span)
         self.adopt(cell)
@@ -257,32 +195,28 @@ class Objects(Storage):
             self._initialise_array(cell, type, node)
             return
         cls = None if type.pointers else machine.program.class_of(type, machine.frame)
-        if cls is not None:
-            if self.is_aggregate(cls):
-                self._initialise_aggregate(cell, cls, node)
-            else:
-                operands = machine.calls.operands(node.items)
-                if operands and self._takes_list(cls):
-                    operands = [Operand(BracedList(operands, node.names, node.span))]
-                machine.constructors.construct(cell, cls, operands, node.span)
-            self.adopt(cell)
-            return
-        if library.is_class(type.name) and not type.pointers:
+        if cls is not None and self.is_aggregate(cls):
+            self._initialise_aggregate(cell, cls, node)
+        elif cls is not None:
             operands = machine.calls.operands(node.items)
-            cell.value = library.construct(machine, type, operands, node.span, cell, braced=True)
-            self.adopt(cell)
-            return
-        if not node.items:
+            if operands and self._takes_list(cls):
+                operands = [Operand(BracedList(operands, node.names, node.span))]
+            machine.constructors.construct(cell, cls, operands, node.span)
+        elif library.is_class(type.name) and not type.pointers:
+            self._construct_from_list(cell, type, node)
+        elif not node.items:
             cell.value = self.zero(type, cell.name)
         elif len(node.items) == 1 and not isinstance(node.items[0], InitList) and not any(node.names):
-            self.initialise(cell, type, machine.expressions.operand(node.items[0]), node.span)
+            self._initialise(cell, type, machine.expressions.operand(node.items[0]), node.span)
         elif type.name in ("auto", ""):
-            cell.value = library.construct(
-                machine, CType("std::vector"), machine.calls.operands(node.items), node.span, cell, braced=True
-            )
+            self._construct_from_list(cell, CType("std::vector"), node)
         else:
             self._unknown_aggregate(cell, type, node)
         self.adopt(cell)
+
+    def _construct_from_list(self, cell: Cell, type: CType, node: InitList) -> None:
+        operands = self.machine.calls.operands(node.items)
+        cell.value = library.construct(self.machine, type, operands, node.span, cell, braced=True)
 
     def _takes_list(self, cls: ClassInfo) -> bool:
         """Tell whether a constructor takes a `std::initializer_list`: braces choose it before all others."""
@@ -295,9 +229,7 @@ class Objects(Storage):
 
     def _unknown_aggregate(self, cell: Cell, type: CType, node: InitList) -> None:
         """A structure of CUDA's headers, or an unseen one: named members are known."""
-        object = StructObject(None, self.machine.fresh(cell.name or type.name, "opaque"))
-        cell.value = object
-        object.cell = cell
+        object = StructObject(None, self.machine.fresh(cell.name or type.name, "opaque"), cell)
         for position, item in enumerate(node.items):
             name = node.names[position] if position < len(node.names) else None
             operand = self.machine.expressions.operand(item)
@@ -311,16 +243,14 @@ class Objects(Storage):
     def _initialise_aggregate(self, cell: Cell, cls: ClassInfo, node: InitList) -> None:
         if len(node.items) == 1 and not any(node.names) and not isinstance(node.items[0], InitList):
             operand = self.machine.expressions.operand(node.items[0])
-            source = operand.cell.value if operand.cell is not None else operand.value
+            source = operand.held
             if isinstance(source, StructObject) and source.cls is not None and source.cls.is_a(cls.name):
                 self.initialise(cell, CType(cls.name, cls.arguments), operand, node.span)
                 return
             items: list[Operand | Expression] = [operand]
         else:
             items = list(node.items)
-        object = StructObject(cls)
-        cell.value = object
-        object.cell = cell
+        object = StructObject(cls, None, cell)
         object.constructed = True
         fields = self.all_fields(cls)
         names = [field.name for field, _ in fields]
@@ -337,12 +267,10 @@ class Objects(Storage):
         for field, type in fields:
             chosen = given.get(field.name)
             if isinstance(chosen, Operand):
-                member = Cell(None, type.plain(), field.name, object, span=field.span)
-                object.fields[field.name] = member
+                member = object.new_member(field.name, type.plain(), field.span)
                 self.initialise(member, type.plain(), chosen, node.span)
             else:
-                member = self.initialise_member(object, field, type, chosen, value_initialise=True)
-            self.adopt(member)
+                self.initialise_member(object, field, type, chosen, value_initialise=True)
 
     def initialise_member(
         self,
@@ -360,10 +288,9 @@ class Objects(Storage):
             object.fields[field.name] = member
             return member
         plain = type.plain()
-        member = Cell(None, plain, field.name, object, span=field.span)
+        member = object.new_member(field.name, plain, field.span)
         if object.cell is not None:
             member.kind = object.cell.kind
-        object.fields[field.name] = member
         if isinstance(expression, InitList):
             self.initialise_list(member, plain, expression)
         elif expression is not None:
@@ -383,9 +310,7 @@ class Objects(Storage):
         elif value_initialise:
             member.value = self.zero(plain, field.name)
         else:
-            member.value = self.default(plain, field.name, "uninitialised")
-            if isinstance(member.value, Symbol) and not self.is_plain(plain):
-                self._opaque_object(member, plain, [], field.span)
+            self._leave_uninitialised(member, plain, field.name, field.span)
         self.adopt(member)
         return member
 
@@ -409,7 +334,6 @@ class Objects(Storage):
                 self.initialise_list(element, (item.type and machine.resolve(item.type)) or element_type, item)
             else:
                 self.initialise(element, element_type, machine.expressions.operand(item), item.span)
-            self.adopt(element)
         if array.element is not None and isinstance(array.length, int) and self.is_class(array.element):
             for index in range(len(node.items), min(array.length, LARGEST_EAGER_ARRAY)):
                 self.construct(self.element(array, index), array.element, [], node.span)

@@ -65,7 +65,7 @@ class Overloads:
         listed = braced(operand)
         if listed is not None:
             return self._list_score(listed, type, generic)
-        value = operand.cell.value if operand.cell is not None else operand.value
+        value = operand.held
         score = 1 if written.reference == "&&" and operand.moved else 0
         if generic:
             return score + (1 if bool(written.pointers) == is_pointer(value) else -2 if written.pointers else 0)

@@ -44,7 +44,7 @@ class Returns:
             return Completion("return", None, span=node.span)
         declared = frame.declaration
         returns = declared.returns if declared is not None else Type("auto")
-        type = machine.program.resolve(returns, frame, machine.constant) if declared is not None else CType("auto")
+        type = machine.resolve_in(returns, frame) if declared is not None else CType("auto")
         if type.reference == "&":
             cell = machine.expressions.cell(node.value)
             machine.statements.end_full_expression(node.span)
@@ -67,7 +67,7 @@ class Returns:
         operand = machine.expressions.operand(expression)
         if machine.pending_completion is not None:
             return None
-        held = operand.cell.value if operand.cell is not None else operand.value
+        held = operand.held
         if not isinstance(held, StructObject | LibraryObject):
             value = machine.expressions.load(operand, span)
             if isinstance(value, ArrayObject):

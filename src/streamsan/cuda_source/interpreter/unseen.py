@@ -41,7 +41,7 @@ class Unseen:
         """Tell whether a pointer or handle of interest is among the arguments."""
         reached: list[Value] = []
         for operand in operands:
-            self.machine.reach.collect(operand.cell.value if operand.cell is not None else operand.value, reached)
+            self.machine.reach.collect(operand.held, reached)
         return any(isinstance(value, DevicePointer | SymbolPointer | Handle) for value in reached)
 
     def harmless(self, name: str, operands: list[Operand], span: Span) -> Operand:
@@ -52,7 +52,7 @@ class Unseen:
 
     def _is_check(self, name: str, operands: list[Operand]) -> bool:
         """An unseen macro or function that gets a status to check: it neither keeps nor changes anything."""
-        values = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
+        values = [operand.held for operand in operands]
         if not values or not all(isinstance(value, int | float | str) for value in values):
             return False
         return any(isinstance(value, Status) for value in values) or _CHECK_NAME.search(last_name(name)) is not None
@@ -68,7 +68,7 @@ class Unseen:
             return Operand(operands[0].value)
         reached: list[Value] = []
         for operand in operands:
-            value = operand.cell.value if operand.cell is not None else operand.value
+            value = operand.held
             machine.reach.collect(value, reached)
             self._invalidate(operand, span)
         if this is not None:
@@ -87,7 +87,7 @@ class Unseen:
 
     def _invalidate(self, operand: Operand, span: Span) -> None:
         """What unseen code gets the address of may hold anything afterwards."""
-        value = operand.cell.value if operand.cell is not None else operand.value
+        value = operand.held
         if isinstance(value, BracedList):
             for item in value.operands:
                 self._invalidate(item, span)

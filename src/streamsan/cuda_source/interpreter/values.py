@@ -118,14 +118,21 @@ class StructObject:
 
     __slots__ = ("cell", "cls", "constructed", "fields", "symbol")
 
-    def __init__(self, cls: ClassInfo | None, symbol: Symbol | None = None) -> None:
+    def __init__(self, cls: ClassInfo | None, symbol: Symbol | None = None, cell: Cell | None = None) -> None:
         self.cls = cls
         self.fields: dict[str, Cell] = {}
         self.symbol = symbol
         """Set when the object came from code nobody can see: its fields are then unknown values with identity."""
-        self.cell: Cell | None = None
+        self.cell = cell
+        if cell is not None:
+            cell.value = self
         self.constructed = False
         """A constructor has run (or the class has none): the destructor must run."""
+
+    def new_member(self, name: str, type: CType, span: Span) -> Cell:
+        """Give the object a member that holds nothing yet."""
+        member = self.fields[name] = Cell(None, type, name, self, span=span)
+        return member
 
 
 class ArrayObject:
@@ -326,10 +333,15 @@ class Operand:
         self.cell = cell
         self.moved = moved
 
+    @property
+    def held(self) -> Value:
+        """The object or value itself, without reading host memory."""
+        return self.value if self.cell is None else self.cell.value
+
 
 def held_by(operand: Operand) -> Value:
     """Return the object or value behind an operand, without reading host memory."""
-    value = operand.cell.value if operand.cell is not None else operand.value
+    value = operand.held
     return value.cell.value if isinstance(value, Reference) else value
 
 
