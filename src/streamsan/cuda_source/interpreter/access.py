@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from streamsan.cuda_source.interpreter import library
-from streamsan.cuda_source.interpreter.library.braced import BracedList, plain
+from streamsan.cuda_source.interpreter.classes import last_name
+from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.types import INT, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -23,6 +23,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
     is_unknown,
 )
+from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode
@@ -166,3 +167,68 @@ class Access:
             key = Term(".", (held if not isinstance(held, Handle) else held.value, name))
             return Operand(key)
         return Operand(machine.fresh(name, "opaque"))
+
+    def assign_list(self, cell: Cell, node: tree.InitList) -> Operand:
+        """Assign a braced list, which the type of the cell makes an object or array of."""
+        type = self.machine.resolve(node.type) if node.type else cell.type
+        temporary = Cell(None, type, cell.name, kind=cell.kind, span=cell.span)
+        if type.name in ("", "auto") and isinstance(cell.value, StructObject | LibraryObject):
+            type = self.type_of_value(cell.value)
+        self.machine.objects.initialise_list(temporary, type, node)
+        return self.assign(Operand(cell=cell), Operand(cell=temporary, moved=True), node.span)
+
+    def assign(self, target: Operand, source: Operand, span: tree.Span) -> Operand:
+        """Assign an operand to another: operators of classes, member by member, or a plain value."""
+        machine = self.machine
+        cell = target.cell
+        listed = braced(source)
+        if listed is not None and cell is not None and self.type_of(target).name not in ("", "auto"):
+            return self.assign_list(cell, listed.node())
+        overloaded = machine.class_operators.call("=", [target, source], span)
+        if overloaded is not None:
+            return overloaded
+        if cell is None or machine.reach.is_unfollowed(cell):
+            machine.reach.unfollowed([source.cell or source.value], span)
+        if cell is None:
+            return target
+        origin = source.held
+        if isinstance(cell.value, StructObject) and isinstance(origin, StructObject):
+            if cell.value is not origin:
+                self._assign_members(cell.value, origin, source.cell is None or source.moved, span)
+            return target
+        if isinstance(cell.value, ArrayObject) and isinstance(origin, ArrayObject):
+            cell.value = machine.objects.copy_array(origin, source.moved, span)
+            machine.objects.adopt(cell)
+            return target
+        value = self.load(source, span)
+        if isinstance(value, StructObject) and not isinstance(cell.value, StructObject):
+            if cell.type.name in ("", "auto") or machine.objects.is_class(cell.type):
+                machine.objects.initialise(cell, cell.type, source, span)
+                return target
+            value = machine.class_operators.convert(value, cell.type, span)
+        elif isinstance(value, LibraryObject) and source.cell is not None:
+            value = value.move(machine, span) if source.moved else value.copy(machine, span)
+        if isinstance(value, LibraryObject):
+            machine.statements.keep(value)
+        if isinstance(cell.value, StructObject) and cell.value.cls is not None and not isinstance(value, StructObject):
+            temporary = Cell(None, cell.type)
+            machine.objects.initialise(temporary, cell.type, Operand(value), span)
+            if isinstance(temporary.value, StructObject):
+                return self.assign(target, Operand(cell=temporary, moved=True), span)
+        self.store(cell, machine.objects.convert(value, cell.type), span)
+        machine.objects.adopt(cell)
+        return target
+
+    def _assign_members(self, target: StructObject, source: StructObject, moved: bool, span: tree.Span) -> None:
+        objects = self.machine.objects
+        if source.cls is not None:
+            for field, _ in objects.all_fields(source.cls):
+                objects.field(source, field.name)
+        for name, cell in list(source.fields.items()):
+            member = objects.field(target, name)
+            if member is None:
+                member = Cell(None, cell.type, cell.name, target)
+                target.fields[name] = member
+            self.assign(Operand(cell=member), Operand(cell=cell, moved=moved), span)
+        if source.cls is None:
+            target.symbol = source.symbol

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from streamsan.cuda_source.interpreter import kernels
+from streamsan.cuda_source.interpreter.classes import last_name
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.structures import Fields, Structures
 from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import (

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.functions import Pack
 from streamsan.cuda_source.interpreter.library.braced import plain
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, FunctionModel
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     BoundMethod,

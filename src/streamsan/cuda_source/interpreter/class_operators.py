@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Operand, StructObject, Value
 from streamsan.cuda_syntax.tree import Function, Span, Type

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.frame import Frame, Thrown
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import ClassInfo
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import Cell, Operand, Scope, StructObject
 from streamsan.cuda_syntax.tree import Function, InitList, Span

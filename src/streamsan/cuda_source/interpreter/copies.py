@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_source.interpreter.program import ClassInfo
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.storage import Storage
 from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, Operand, StructObject
 from streamsan.cuda_syntax.tree import Function, Span
@@ -46,7 +46,8 @@ class Copies(Storage):
     def _is_reference_field(self, object: StructObject, name: str) -> bool:
         lineage = object.cls.lineage() if object.cls is not None else ()
         named = (field for cls in lineage for field in cls.own_fields() if field.name == name)
-        return bool(found.type.reference) if (found := next(named, None)) is not None else False
+        found = next(named, None)
+        return found is not None and bool(found.type.reference)
 
     def copy_array(self, source: ArrayObject, moved: bool, span: Span) -> ArrayObject:
         """Copy an array, element by element as far as elements were touched."""

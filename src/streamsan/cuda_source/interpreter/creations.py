@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from streamsan.cuda_source.interpreter.classes import last_name
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,

@@ -51,10 +51,6 @@ class Device:
         """Return the site id of a place in the current frame."""
         return self.places.site(self.machine.frame, span, label)
 
-    def set_conditional(self, conditional: bool) -> None:
-        """Say whether what follows stands under an undecided branch."""
-        self.thread.conditional = conditional
-
     def not_understood(self, span: Span, what: str) -> None:
         """Note what could not be followed."""
         self.model.not_understood(self.thread, self.site(span, what), "")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import ClassInfo, Program, last_name
+from streamsan.cuda_source.interpreter.program import Program
 from streamsan.cuda_source.interpreter.relevance import Relevance, walk
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import Cell, Operand, StructObject

@@ -8,7 +8,7 @@ from typing import Any
 from streamsan.cuda_source.interpreter.access import Access
 from streamsan.cuda_source.interpreter.creations import Creations
 from streamsan.cuda_source.interpreter.frame import Thrown
-from streamsan.cuda_source.interpreter.library.braced import BracedList, Evaluated, braced
+from streamsan.cuda_source.interpreter.library.braced import BracedList, Evaluated
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.operators import Operators
 from streamsan.cuda_source.interpreter.statuses import Success, means_success
@@ -19,7 +19,6 @@ from streamsan.cuda_source.interpreter.values import (
     CellPointer,
     Closure,
     FunctionValue,
-    LibraryObject,
     Operand,
     StructObject,
     SymbolPointer,
@@ -189,7 +188,7 @@ class Expressions(Access):
         if node.operator == "=":
             target = self.operand(node.target)
             if isinstance(node.value, tree.InitList) and target.cell is not None:
-                return self._assign_list(target.cell, node.value)
+                return self.assign_list(target.cell, node.value)
             source = self.operand(node.value)
             return self.assign(target, source, node.span)
         operator = node.operator[:-1]
@@ -202,70 +201,6 @@ class Expressions(Access):
         if target.cell is not None:
             self.store(target.cell, self.machine.objects.convert(value, target.cell.type), node.span)
         return target
-
-    def _assign_list(self, cell: Cell, node: tree.InitList) -> Operand:
-        type = self.machine.resolve(node.type) if node.type else cell.type
-        temporary = Cell(None, type, cell.name, kind=cell.kind, span=cell.span)
-        if type.name in ("", "auto") and isinstance(cell.value, StructObject | LibraryObject):
-            type = self.type_of_value(cell.value)
-        self.machine.objects.initialise_list(temporary, type, node)
-        return self.assign(Operand(cell=cell), Operand(cell=temporary, moved=True), node.span)
-
-    def assign(self, target: Operand, source: Operand, span: tree.Span) -> Operand:
-        """Assign an operand to another: operators of classes, member by member, or a plain value."""
-        machine = self.machine
-        cell = target.cell
-        listed = braced(source)
-        if listed is not None and cell is not None and self.type_of(target).name not in ("", "auto"):
-            return self._assign_list(cell, listed.node())
-        overloaded = machine.class_operators.call("=", [target, source], span)
-        if overloaded is not None:
-            return overloaded
-        if cell is None or machine.reach.is_unfollowed(cell):
-            machine.reach.unfollowed([source.cell or source.value], span)
-        if cell is None:
-            return target
-        origin = source.held
-        if isinstance(cell.value, StructObject) and isinstance(origin, StructObject):
-            if cell.value is not origin:
-                self._assign_members(cell.value, origin, source.cell is None or source.moved, span)
-            return target
-        if isinstance(cell.value, ArrayObject) and isinstance(origin, ArrayObject):
-            cell.value = machine.objects.copy_array(origin, source.moved, span)
-            machine.objects.adopt(cell)
-            return target
-        value = self.load(source, span)
-        if isinstance(value, StructObject) and not isinstance(cell.value, StructObject):
-            if cell.type.name in ("", "auto") or machine.objects.is_class(cell.type):
-                machine.objects.initialise(cell, cell.type, source, span)
-                return target
-            value = machine.class_operators.convert(value, cell.type, span)
-        elif isinstance(value, LibraryObject) and source.cell is not None:
-            value = value.move(machine, span) if source.moved else value.copy(machine, span)
-        if isinstance(value, LibraryObject):
-            machine.statements.keep(value)
-        if isinstance(cell.value, StructObject) and cell.value.cls is not None and not isinstance(value, StructObject):
-            temporary = Cell(None, cell.type)
-            machine.objects.initialise(temporary, cell.type, Operand(value), span)
-            if isinstance(temporary.value, StructObject):
-                return self.assign(target, Operand(cell=temporary, moved=True), span)
-        self.store(cell, machine.objects.convert(value, cell.type), span)
-        machine.objects.adopt(cell)
-        return target
-
-    def _assign_members(self, target: StructObject, source: StructObject, moved: bool, span: tree.Span) -> None:
-        objects = self.machine.objects
-        if source.cls is not None:
-            for field, _ in objects.all_fields(source.cls):
-                objects.field(source, field.name)
-        for name, cell in list(source.fields.items()):
-            member = objects.field(target, name)
-            if member is None:
-                member = Cell(None, cell.type, cell.name, target)
-                target.fields[name] = member
-            self.assign(Operand(cell=member), Operand(cell=cell, moved=moved), span)
-        if source.cls is None:
-            target.symbol = source.symbol
 
     def _conditional(self, node: tree.Conditional) -> Operand:
         machine = self.machine
@@ -282,13 +217,8 @@ class Expressions(Access):
                 # a number that the condition chooses: unknown, but the same each time
                 return Operand(Term("?:", (condition if not isinstance(condition, Handle) else None, first, second)))
         answer, decided = machine.decide(condition)
-        if not decided:
-            machine.enter_conditional()
-        try:
+        with machine.under_branch(decided):
             return self.operand(node.then if answer else node.otherwise)
-        finally:
-            if not decided:
-                machine.leave_conditional()
 
     def _index(self, node: tree.Index) -> Operand:
         machine = self.machine

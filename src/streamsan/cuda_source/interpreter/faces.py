@@ -9,11 +9,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.frame import Completion, Frame
 from streamsan.cuda_source.interpreter.library import face
 from streamsan.cuda_source.interpreter.library.face import FunctionModel
 from streamsan.cuda_source.interpreter.places import Places
-from streamsan.cuda_source.interpreter.program import ClassInfo
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -210,7 +210,6 @@ class Device(face.Device, Protocol):
     @property
     def operations(self) -> int: ...
     def pointer_lost(self, pointer: Pointer, kind: LostKind, span: tree.Span) -> None: ...
-    def set_conditional(self, conditional: bool) -> None: ...
     def symbol_pointer(self, symbol: Symbol, offset: Any, span: tree.Span) -> Pointer | None: ...
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from streamsan.cuda_source.interpreter.program import ClassInfo
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.values import Cell, Scope, Value
 from streamsan.cuda_syntax.tree import Function, Span
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.frame import Frame
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import ClassInfo
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (

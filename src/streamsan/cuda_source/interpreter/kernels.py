@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from streamsan.cuda_source.interpreter.classes import last_name
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,

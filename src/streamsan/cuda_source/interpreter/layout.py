@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import ClassInfo
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import HANDLE_TYPES, SCALAR_SIZES, CType

@@ -8,28 +8,26 @@ from typing import Any
 
 from streamsan.cuda_source.interpreter import faces
 from streamsan.cuda_source.interpreter.bounds import Bounds
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.decisions import Decisions
 from streamsan.cuda_source.interpreter.frame import Completion, Frame, PathEnds
 from streamsan.cuda_source.interpreter.limits import Limits
-from streamsan.cuda_source.interpreter.program import ClassInfo, Program
+from streamsan.cuda_source.interpreter.program import Program
 from streamsan.cuda_source.interpreter.relevance import Relevance
 from streamsan.cuda_source.interpreter.terms import condition, substitute
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     BoundMethod,
     Cell,
-    CellPointer,
     Closure,
-    DevicePointer,
-    ElementPointer,
     FunctionValue,
     LibraryObject,
     MacroArgument,
     Native,
     Scope,
-    SymbolPointer,
     Term,
     Value,
+    is_pointer,
 )
 from streamsan.cuda_syntax.tree import Expression, Function, Span, Type
 from streamsan.model.values import Handle, Origin, Symbol
@@ -142,19 +140,9 @@ class Machine:
             return value.value != 0
         if isinstance(value, LibraryObject):
             return value.truth()
-        if isinstance(
-            value,
-            CellPointer
-            | ElementPointer
-            | DevicePointer
-            | SymbolPointer
-            | FunctionValue
-            | Closure
-            | BoundMethod
-            | Native,
-        ):
+        if is_pointer(value) or isinstance(value, FunctionValue | Closure | BoundMethod | Native | str):
             return True
-        return True if isinstance(value, str) else None
+        return None
 
     def known(self, value: Value) -> Value:
         """Return a value with what conditions have fixed filled in."""
@@ -204,15 +192,19 @@ class Machine:
         if isinstance(known, Symbol) and known.number not in self.live_handles and known not in self.device.queries:
             self.assumed[known] = 0
 
-    def enter_conditional(self) -> None:
-        """What follows stands under a branch that could not be decided."""
+    @contextmanager
+    def under_branch(self, decided: bool) -> Iterator[None]:
+        """Run what a branch chose; unless it was decided, operations are conditional."""
+        if decided:
+            yield
+            return
         self.conditional += 1
-        self.device.set_conditional(True)
-
-    def leave_conditional(self) -> None:
-        """The undecided branch ends."""
-        self.conditional -= 1
-        self.device.set_conditional(self.conditional > 0)
+        self.device.thread.conditional = True
+        try:
+            yield
+        finally:
+            self.conditional -= 1
+            self.device.thread.conditional = self.conditional > 0
 
     def program_name(self, function: Function, cls: ClassInfo | None) -> str:
         """Return a function's name for messages."""

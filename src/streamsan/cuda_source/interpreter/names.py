@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.classes import PlainContext, last_name
 from streamsan.cuda_source.interpreter.frame import Frame
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import PlainContext, last_name
 from streamsan.cuda_source.interpreter.statuses import Success, means_success
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import INT, CType

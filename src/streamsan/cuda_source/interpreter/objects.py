@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.copies import Copies
 from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
-from streamsan.cuda_source.interpreter.program import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source.interpreter.classes import PlainContext
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import PlainContext
 from streamsan.cuda_source.interpreter.types import FLOATING, SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import LibraryObject, Operand, StructObject, is_pointer
 from streamsan.cuda_syntax.tree import Expression, Function, Parameter, Type

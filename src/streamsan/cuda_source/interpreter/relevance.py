@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from streamsan.cuda_source.interpreter import library
-from streamsan.cuda_source.interpreter.program import Program, last_name
+from streamsan.cuda_source.interpreter.classes import last_name
+from streamsan.cuda_source.interpreter.program import Program
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
 from streamsan.cuda_source.interpreter.values import Closure, FunctionValue, Native, StructObject, Value
 from streamsan.cuda_syntax import tree
 from streamsan.kernels.behaviour import KernelBehaviours
 
 API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
+Fact = TypeVar("Fact")
 CUDA_NAME = re.compile(r"(?:cuda|cu|CU|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)")
 CUDA_WORD = re.compile(r"\b(?:cuda|cu)[A-Z]|<<<")
 MOST_FUNCTIONS = 2000
@@ -79,67 +81,49 @@ class Relevance:
         self.program = program
         self.kernels = KernelBehaviours(program.unit)
         self.macros: dict[str, tree.Macro] = program.macros
-        self._acts: dict[int, bool] = {}
         self._kept: list[Any] = []
         """Nodes whose ids are keys above: they must not be collected."""
         self._functions: dict[str, bool] = {}
-        self._free: dict[int, list[str]] = {}
         self._facts: dict[tuple[str, int], Any] = {}
         self._bodies: dict[str, list[tree.Function]] | None = None
 
-    # -- names -------------------------------------------------------------------------------------
-
     def names_in(self, node: Any) -> list[str]:
         """Return the names used in a tree, in order, each once."""
-        found: list[str] = self._once(
+        return self._once(
             "names", node, lambda: list(dict.fromkeys(part.name for part in walk(node) if isinstance(part, tree.Name)))
         )
-        return found
 
-    def _once(self, fact: str, node: Any, compute: Callable[[], Any]) -> Any:
+    def _once(self, fact: str, node: Any, compute: Callable[[], Fact]) -> Fact:
         """Compute a fact about a tree the first time it is asked for."""
         key = (fact, id(node))
         if key not in self._facts:
             self._facts[key] = compute()
             self._kept.append(node)
-        return self._facts[key]
+        found: Fact = self._facts[key]
+        return found
 
     def _leaves(self, node: Any, kinds: Any) -> bool:
         return bool(self._once(f"leaves{kinds}", node, lambda: any(isinstance(part, kinds) for part in walk(node))))
 
     def free_names(self, node: tree.Lambda) -> list[str]:
         """Return the names that a lambda's body uses and may capture."""
-        found = self._free.get(id(node))
-        if found is None:
-            own = {parameter.name for parameter in node.parameters}
-            found = [name for name in self.names_in(node.body) if name not in own]
-            self._free[id(node)] = found
-            self._kept.append(node)
-        return found
-
-    # -- does it act? ------------------------------------------------------------------------------
+        own = {parameter.name for parameter in node.parameters}
+        return self._once("free", node, lambda: [name for name in self.names_in(node.body) if name not in own])
 
     def expression_acts(self, node: tree.Expression) -> bool:
         """Tell whether evaluating an expression may issue an operation, or call code nobody can see."""
-        return self._any(node, self._part_acts)
+        return self._acts(node)
 
     def statement_acts(self, node: tree.Statement) -> bool:
         """Tell whether a statement may issue an operation, leave its block, or change a pointer or handle."""
-        return self._any(node, self._part_acts) or self._leaves(
-            node, tree.Return | tree.Break | tree.Continue | tree.Goto
-        )
+        return self._acts(node) or self._leaves(node, tree.Return | tree.Break | tree.Continue | tree.Goto)
 
     def loop_acts(self, node: tree.Statement) -> bool:
         """Tell whether a loop's statement may issue an operation or leave the function."""
-        return self._any(node, self._part_acts) or self._leaves(node, tree.Return | tree.Goto)
+        return self._acts(node) or self._leaves(node, tree.Return | tree.Goto)
 
-    def _any(self, node: Any, test: Any) -> bool:
-        known = self._acts.get(id(node))
-        if known is None:
-            known = any(test(part) for part in walk(node))
-            self._acts[id(node)] = known
-            self._kept.append(node)
-        return known
+    def _acts(self, node: Any) -> bool:
+        return self._once("acts", node, lambda: any(self._part_acts(part) for part in walk(node)))
 
     def _part_acts(self, part: Any) -> bool:
         if isinstance(part, tree.Launch | tree.New | tree.Delete):
@@ -211,8 +195,7 @@ class Relevance:
             if id(current) in seen:
                 continue
             seen.add(id(current))
-            names: list[str] = self._once("mentions", current, lambda node=current: list(_mentions(node)))  # type: ignore[misc]
-            for name in names:
+            for name in self._once("mentions", current, lambda node=current: list(_mentions(node))):  # type: ignore[misc]
                 if name == "<<<>>>" or CUDA_NAME.match(name):
                     return True
                 macro = self.macros.get(name)
@@ -223,7 +206,7 @@ class Relevance:
 
     def body_acts(self, function: tree.Function) -> bool:
         """Tell whether a function's own body may issue an operation."""
-        return function.body is not None and self._any(function.body, self._part_acts)
+        return function.body is not None and self._acts(function.body)
 
     def callee_acts(self, callee: Value) -> bool:
         """Tell whether calling a value may do more than compute numbers."""
@@ -269,12 +252,9 @@ class Relevance:
             method.constructor or method.destructor for method in self.program.members_of(type.name, node)
         ) or bool(node.bases)
 
-    # -- what a summary must change ----------------------------------------------------------------
-
     def assigned(self, node: Any) -> list[tree.Expression]:
         """Return the targets of assignments, increments and compound assignments in a tree."""
-        targets: list[tree.Expression] = self._once("assigned", node, lambda: self._assigned(node))
-        return targets
+        return self._once("assigned", node, lambda: self._assigned(node))
 
     def _assigned(self, node: Any) -> list[tree.Expression]:
         found: list[tree.Expression] = []
@@ -287,10 +267,7 @@ class Relevance:
 
     def accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
         """Return the buffers that a tree indexes or dereferences, whether it writes them, and the indexing."""
-        buffers: list[tuple[tree.Expression, bool, tree.Index | None]] = self._once(
-            "accessed", node, lambda: self._accessed(node)
-        )
-        return buffers
+        return self._once("accessed", node, lambda: self._accessed(node))
 
     def _accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
         targets = {id(target) for target in self.assigned(node)}
@@ -306,10 +283,9 @@ class Relevance:
 
     def declares(self, node: Any) -> set[str]:
         """Return the names that a tree declares."""
-        names: set[str] = self._once(
+        return self._once(
             "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, tree.Variable)}
         )
-        return names
 
 
 def has_calls(node: Any) -> bool:

@@ -229,13 +229,8 @@ class Statements:
         chosen = node.then if answer else node.otherwise
         if chosen is None:
             return None
-        if known:
+        with machine.under_branch(known):
             return self.execute(chosen)
-        machine.enter_conditional()
-        try:
-            return self.execute(chosen)
-        finally:
-            machine.leave_conditional()
 
     def _switch(self, node: tree.Switch) -> Completion | None:
         machine = self.machine
@@ -245,13 +240,8 @@ class Statements:
         start, known = self._switch_start(value, statements)
         if start is None:
             return None
-        if not known:
-            machine.enter_conditional()
-        try:
+        with machine.under_branch(known):
             completion = self.in_scope(statements[start:], Scope(machine.frame.scope), end_of(node.span))
-        finally:
-            if not known:
-                machine.leave_conditional()
         return None if completion is BREAK else completion
 
     def _switch_start(self, value: Value, statements: list[tree.Statement]) -> tuple[int | None, bool]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.interpreter import library
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS, Layout
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import ClassInfo
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import (

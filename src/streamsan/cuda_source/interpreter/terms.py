@@ -14,8 +14,6 @@ LARGEST_TERM = 48
 LARGEST_INTEGER = 1 << 256
 COMMUTATIVE = {"+", "*", "&", "|", "^", "==", "&&", "||"}
 
-Scalar = int | float | Symbol | Term
-
 
 def term_size(value: Any) -> int:
     """Return the number of nodes of a term."""

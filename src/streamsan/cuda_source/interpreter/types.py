@@ -90,8 +90,6 @@ class CType:
         return replace(self, reference="", const=False)
 
 
-AUTO = CType("auto")
-VOID = CType("void")
 INT = CType("int")
 SIZE = CType("size_t")
 CHAR = CType("char")

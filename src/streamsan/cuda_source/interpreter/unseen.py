@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from streamsan.cuda_source.interpreter.classes import last_name
 from streamsan.cuda_source.interpreter.library.braced import BracedList
 from streamsan.cuda_source.interpreter.machine import Machine
-from streamsan.cuda_source.interpreter.program import last_name
 from streamsan.cuda_source.interpreter.statuses import asks_for_success
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from streamsan.cuda_source.interpreter.program import ClassInfo
+from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, Lambda, Span
 from streamsan.model.values import Handle, Pointer, Symbol
