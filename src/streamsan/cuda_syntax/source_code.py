@@ -15,7 +15,6 @@ from tree_sitter import Node
 from streamsan.cuda_syntax.tree import Span
 
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
-_ELLIPSIS = "\u2026"
 
 
 class SourceFile:

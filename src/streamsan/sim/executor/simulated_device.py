@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,27 +11,25 @@ from streamsan.model.statuses import NOT_READY, SUCCESS
 from streamsan.model.work import CopyWork, KernelWork, Work
 from streamsan.sim.exchange.pool_files import is_pool_file
 from streamsan.sim.executor.graph_launch import GraphLaunches
-from streamsan.sim.executor.heaps import Pool
 from streamsan.sim.executor.host_knowledge import HostKnowledge
+from streamsan.sim.executor.placement import Placement
 from streamsan.sim.executor.poison import Poison
 from streamsan.sim.executor.reuse import ObservedReuse, PromisedReuse
 from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS, LAUNCH_FAILURE, DeadlockError, Scheduler
 from streamsan.sim.executor.schedules import Lazy, policy_of
 from streamsan.sim.executor.sharing import Sharing
-from streamsan.sim.executor.simulated_memory import Block, SimulatedMemory
+from streamsan.sim.executor.simulated_memory import SimulatedMemory
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, Underway
 from streamsan.sim.executor.timelines import Timelines
 from streamsan.sim.executor.works import Works, label_of, staged_body
 from streamsan.sim.options import Driver, SimulationOptions
 from streamsan.sim.payloads import IllegalAddressError, LaunchFailedError
-from streamsan.vocabulary import ContextKind, FreeClass, MemoryKind, WaitClass
+from streamsan.vocabulary import ContextKind, MemoryKind, WaitClass
 
 if TYPE_CHECKING:
-    from streamsan.model.executor import Opened
     from streamsan.model.graphs.state import GraphExec
-    from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Physical, Stream
-    from streamsan.model.state import Pool as ModelPool
+    from streamsan.model.state import Context, Event, HostThread, OtherHandle, Stream
     from streamsan.model.values import Symbol, Value
 
 DEVICES_UNAVAILABLE = 46
@@ -40,13 +38,6 @@ STAGED_BYTES = 2 << 20
 """of pageable memory, up to which an asynchronous copy to a device returns at once (L-09)"""
 MOST_FAULTS = 100
 """messages kept"""
-
-_POOLED = frozenset({MemoryKind.STREAM_ORDERED, MemoryKind.POOL_IMPORT, MemoryKind.GRAPH})
-"""Memory whose cudaFree does not wait (F-03)."""
-_WAITING = frozenset({FreeClass.DEVICE, FreeClass.ARRAY, FreeClass.PINNED, FreeClass.UNREGISTER, FreeClass.IPC_CLOSE})
-"""Frees that wait for the context that owns the memory."""
-_HOST_FREES = frozenset({FreeClass.HOST_HEAP, FreeClass.HOST_SCOPE, FreeClass.POOL_BLOCK, FreeClass.GRAPH_NODE})
-"""Frees of memory that is not the device's to take back, or (a graph's node) not yet."""
 
 
 class SimulatedDevice:
@@ -80,6 +71,18 @@ class SimulatedDevice:
         )
         self._sharing = Sharing(self._storage, self._timelines, self._scheduler, damages=not self._waits)
         self.exchange = self._sharing.exchange
+        placement = Placement(
+            self._storage, self._timelines, self._scheduler, self._wait_for_context, waits=self._waits
+        )
+        self.place, self.free, self.trim = placement.place, placement.free, placement.trim
+        self.release_addresses, self.release_physical = placement.release_addresses, placement.release_physical
+        self.set_access = placement.set_access
+        sharing = self._sharing
+        self.share_memory, self.open_memory = sharing.share_memory, sharing.open_memory
+        self.share_event, self.open_event = sharing.share_event, sharing.open_event
+        self.share_pool, self.open_pool = sharing.share_pool, is_pool_file
+        self.share_physical, self.open_physical = self._storage.share_physical, self._storage.open_physical
+        self.end_process = sharing.end
         self._graphs = GraphLaunches(self.memory, self._storage, self._scheduler, self._timelines, self.works)
 
     # -- for the session and tests ----------------------------------------------------------------
@@ -135,106 +138,6 @@ class SimulatedDevice:
     def read(self, address: int, size: int) -> bytes:
         """Return bytes as they are now, without waiting. Raises IllegalAddressError."""
         return bytes(self.memory.view(address, size)) if size else b""
-
-    # -- memory -----------------------------------------------------------------------------------
-    def place(
-        self,
-        size: int,
-        kind: MemoryKind,
-        context: Context | None,
-        stream: Stream | None,
-        pool: OtherHandle | None,
-        wanted: int = 0,
-        thread: HostThread | None = None,
-    ) -> int | None:
-        """Return the address of a new allocation; None: out of memory."""
-        try:
-            address = self._place(size, kind, context, stream, pool, wanted, thread)
-        except MemoryError:
-            address = None
-        self._scheduler.after_call()
-        return address
-
-    def _place(
-        self,
-        size: int,
-        kind: MemoryKind,
-        context: Context | None,
-        stream: Stream | None,
-        pool: OtherHandle | None,
-        wanted: int,
-        thread: HostThread | None,
-    ) -> int | None:
-        if kind is MemoryKind.MAPPED:
-            return self._storage.map(wanted, size, context, pool) if wanted else self._storage.reserve(size)
-        if kind is MemoryKind.REGISTERED and wanted:
-            return self._storage.register(wanted, size, context)
-        if wanted:
-            return wanted
-        if kind is MemoryKind.STREAM_ORDERED and stream is not None:
-            return self._place_in_stream(size, context or stream.context, stream, pool, thread)
-        return self._storage.allocate(size, kind, context)
-
-    def _place_in_stream(
-        self,
-        size: int,
-        context: Context | None,
-        stream: Stream,
-        pool: OtherHandle | None,
-        thread: HostThread | None,
-    ) -> int | None:
-        timeline = self._timelines.of(thread, stream, context)
-        timeline.join_neighbours()
-        given = self._storage.allocate_in_stream(size, context, pool, timeline)
-        if given is None:
-            return None
-        after = [] if given.after is None else [given.after]
-        block = given.block
-        # The contract: nothing may touch the memory before the allocation has happened in the stream's order. So what
-        # an unordered use wrote may be lost. The driver makes it usable at once (A-01).
-        poison = None if self._waits else self.memory.poison
-        target = block.bytes
-
-        def happen() -> None:
-            block.size = size
-            if poison is not None:
-                poison.fill(target, poison.fresh)
-
-        if poison is not None or given.is_pending:
-            self._scheduler.follow(timeline, "an allocation", happen, after).essential = True
-        return block.start
-
-    def free(self, thread: HostThread, allocation: Allocation, family: FreeClass, stream: Stream | None) -> None:
-        """Release memory: in stream order, or now."""
-        block = None if family in _HOST_FREES else self.memory.at(allocation.address)
-        # Imported memory lies where the exporter's does: closing it leaves the exporter's block alone.
-        if block is not None and block.kind is allocation.kind:
-            if family is FreeClass.ASYNC and stream is not None:
-                self._free_in_stream(thread, block, stream)
-            else:
-                self._free_now(thread, allocation, block, family)
-        self._scheduler.after_call()
-
-    def _free_now(self, thread: HostThread, allocation: Allocation, block: Block, family: FreeClass) -> None:
-        if self._waits:
-            pooled = allocation.kind in _POOLED
-            if family in _WAITING and not (pooled and family is FreeClass.DEVICE):
-                # F-01, F-10, F-11, F-12; the pointer's own context, whichever is current (F-15)
-                self._wait_for_context(allocation.context or (thread.stack[-1] if thread.stack else None))
-        self._storage.discard(block)
-
-    def _free_in_stream(self, thread: HostThread, block: Block, stream: Stream) -> None:
-        timeline = self._timelines.of(thread, stream)
-        storage = self._storage
-        if isinstance(block.pool, Pool):
-            # The bytes as they are now: by the time the free runs the block may be split, or someone else's.
-            target = block.bytes
-            poison = self.memory.poison
-            freed = self._scheduler.follow(timeline, "a free", lambda: poison.fill(target, poison.freed))
-            storage.discard_in_stream(block, freed, timeline)
-        else:
-            freed = self._scheduler.follow(timeline, "a free", lambda: storage.discard(block))
-        freed.essential = True
 
     # -- order ------------------------------------------------------------------------------------
     def enqueue(self, thread: HostThread, stream: Stream, work: Work, wait: WaitClass) -> None:
@@ -387,68 +290,11 @@ class SimulatedDevice:
     def _drops_pending(self) -> bool:
         return isinstance(self._policy, Lazy) or self._policy.chance(0.5)
 
-    def trim(self, pool: OtherHandle | None, keep: int) -> None:
-        """Give unused memory of a pool back. Graphs' memory that is not in use is never accessible here."""
-        if pool is not None:
-            self._storage.pool(pool, None).trim(keep)
-        self._scheduler.after_call()
-
-    def release_addresses(self, reservation: Allocation) -> None:
-        """VMM: reserved addresses are given back."""
-        self._storage.unreserve(reservation.address)
-        self._scheduler.after_call()
-
-    def release_physical(self, physical: OtherHandle) -> None:
-        """VMM: the last use of physical memory is gone."""
-        self._storage.release_physical(physical)
-
-    def set_access(self, mapping: Allocation, ordinal: int, flags: int) -> None:
-        """VMM: a device may or may not touch a mapping."""
-        block = self.memory.at(mapping.address)
-        if block is not None and block.kind is MemoryKind.MAPPED:
-            block.access[ordinal] = flags
-
     # -- other processes --------------------------------------------------------------------------
     @property
     def exporter(self) -> int:
         """What this process is called in its handles, 0 as long as it has given none."""
         return self.exchange.number
-
-    def share_memory(self, allocation: Allocation, identity: int) -> bool:
-        """Let other processes open an allocation; return whether that is possible."""
-        return self._sharing.share_memory(allocation, identity)
-
-    def share_event(self, event: Event, identity: int) -> bool:
-        """Let other processes open an event; return whether that is possible."""
-        return self._sharing.share_event(event, identity)
-
-    def open_memory(self, fields: Mapping[str, Value], kind: MemoryKind, context: Context | None) -> Opened:
-        """Open the memory of another process that a handle stands for."""
-        return self._sharing.open_memory(fields, kind, context)
-
-    def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
-        """Let an event be the one of another process that a handle stands for; return the status."""
-        return self._sharing.open_event(event, fields)
-
-    def share_pool(self, pool: ModelPool) -> int | None:
-        """Return a file that stands for a pool in other processes; None: that is not possible."""
-        return self._sharing.share_pool(pool)
-
-    def open_pool(self, file: int) -> bool:
-        """Return whether a file stands for a pool of another process."""
-        return is_pool_file(file)
-
-    def share_physical(self, physical: Physical) -> int | None:
-        """Return a file that is physical memory in other processes; None: that is not possible."""
-        return self._storage.share_physical(physical)
-
-    def open_physical(self, physical: Physical, file: int) -> int:
-        """Let physical memory be that of another process's file; return its size, 0 if the file is none."""
-        return self._storage.open_physical(physical, file)
-
-    def end_process(self) -> None:
-        """The process ends: to others what it has exported is gone."""
-        self._sharing.end()
 
     # -- the machine ------------------------------------------------------------------------------
     def device_count(self, fresh: Symbol) -> Value:
