@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarators
+from streamsan.cuda_syntax import declarators, tree
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import optional
 from streamsan.cuda_syntax.repairs import contents
-from streamsan.cuda_syntax.tree import (
-    Alias,
-    Class,
-    Enum,
-    Expression,
-    Function,
-    Parameter,
-    Statement,
-    Type,
-    UsingNamespace,
-    Variable,
-)
 
 
-def class_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def class_definition(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     """A class with its members; nothing for a mere declaration (its name is noted as a type)."""
     named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     name = declarators.name_of(ctx, named)[0] if named is not None else declarators.anonymous_name(ctx, node)
     ctx.types.add(name.rpartition("::")[2])
     if body is None:
         return []
-    made = Class(
+    made = tree.Class(
         ctx.span(node),
         ctx.qualified(name),
         _bases(ctx, node),
@@ -41,17 +29,17 @@ def class_definition(ctx: Context, node: Node, templates: list[Parameter]) -> li
     )
     inner = ctx.copy(scope=made.name, local=False)
     for found in contents(inner, body, "class"):
-        if isinstance(found, Variable):
+        if isinstance(found, tree.Variable):
             made.fields.append(found)
-        elif isinstance(found, Function):
+        elif isinstance(found, tree.Function):
             made.methods.append(found)
-        elif isinstance(found, Class | Enum | Alias | UsingNamespace):
+        elif isinstance(found, tree.Class | tree.Enum | tree.Alias | tree.UsingNamespace):
             made.nested.append(found)
     return [made]
 
 
-def _bases(ctx: Context, node: Node) -> list[Type]:
-    found: list[Type] = []
+def _bases(ctx: Context, node: Node) -> list[tree.Type]:
+    found: list[tree.Type] = []
     for child in node.children:
         if child.type == "base_class_clause":
             for base in child.named_children:
@@ -60,14 +48,14 @@ def _bases(ctx: Context, node: Node) -> list[Type]:
     return found
 
 
-def enum_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def enum_definition(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     """An enumeration with its items."""
     named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     name = declarators.name_of(ctx, named)[0] if named is not None else declarators.anonymous_name(ctx, node)
     ctx.types.add(name.rpartition("::")[2])
     if body is None:
         return []
-    items: list[tuple[str, Expression | None]] = []
+    items: list[tuple[str, tree.Expression | None]] = []
     for child in body.named_children:
         if child.type != "enumerator":
             continue
@@ -75,4 +63,4 @@ def enum_definition(ctx: Context, node: Node, templates: list[Parameter]) -> lis
         value = optional(ctx, child.child_by_field_name("value"))
         items.append(("" if item is None else ctx.text(item), value))
     scoped = any(c.type in ("class", "struct") for c in node.children)
-    return [Enum(ctx.span(node), ctx.qualified(name), scoped, items)]
+    return [tree.Enum(ctx.span(node), ctx.qualified(name), scoped, items)]

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarators
+from streamsan.cuda_syntax import declarators, tree
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.specifiers import Specifiers
-from streamsan.cuda_syntax.tree import (
-    Binary,
-    Call,
-    Expression,
-    Index,
-    Name,
-    Type,
-    Unparsed,
-    Variable,
-)
 
 
 def constructor_call(
     ctx: Context, node: Node, declarator: Node, read: declarators.Declarator, specifiers: Specifiers
-) -> Variable | None:
+) -> tree.Variable | None:
     """`Buffer b(n, s);` as the variable it is; None when it is a function declaration.
 
     Parameters that can only be types (built-in, known, `const T&`, `T name` with both plain) make it a function.
@@ -49,7 +39,7 @@ def constructor_call(
     listed = [c for c in parameters.children if c.is_named and not c.is_extra]
     if not listed or any(c.type == "..." for c in parameters.children):
         return None
-    arguments: list[Expression] = []
+    arguments: list[tree.Expression] = []
     for child in listed:
         if child.type != "parameter_declaration":
             return None
@@ -57,12 +47,12 @@ def constructor_call(
         if value is None:
             return None
         arguments.append(value)
-    if not ctx.local and any(isinstance(a, Binary | Index | Call | Unparsed) for a in arguments):
+    if not ctx.local and any(isinstance(a, tree.Binary | tree.Index | tree.Call | tree.Unparsed) for a in arguments):
         return None
-    undecided = not ctx.local or all(isinstance(a, Name) and "::" in a.name for a in arguments)
+    undecided = not ctx.local or all(isinstance(a, tree.Name) and "::" in a.name for a in arguments)
     span = ctx.span(node)
     name = read.name if ctx.local else ctx.qualified(read.name)
-    return Variable(
+    return tree.Variable(
         span,
         name,
         read.type,
@@ -74,7 +64,7 @@ def constructor_call(
     )
 
 
-def _as_argument(ctx: Context, node: Node) -> Expression | None:
+def _as_argument(ctx: Context, node: Node) -> tree.Expression | None:
     """A parameter declaration read as the expression it may be; None if it can only be a parameter."""
     type_node = node.child_by_field_name("type")
     if type_node is None or any(c.type in ("type_qualifier", "storage_class_specifier") for c in node.children):
@@ -84,7 +74,7 @@ def _as_argument(ctx: Context, node: Node) -> Expression | None:
     name, arguments = declarators.name_of(ctx, type_node)
     if ctx.is_type(name) or type_node.type == "template_type":
         return None
-    first = Name(ctx.span(type_node), name, arguments)
+    first = tree.Name(ctx.span(type_node), name, arguments)
     declarator = node.child_by_field_name("declarator")
     if declarator is None:
         return first
@@ -93,21 +83,21 @@ def _as_argument(ctx: Context, node: Node) -> Expression | None:
         inner = declarator.child_by_field_name("declarator") or declarators.last_named(declarator)
         if inner is None or inner.type != "identifier":
             return None
-        return Binary(span, declarator.children[0].type, first, expression(ctx, inner))
+        return tree.Binary(span, declarator.children[0].type, first, expression(ctx, inner))
     if declarator.type == "abstract_array_declarator":
         size = declarator.child_by_field_name("size")
-        return None if size is None else Index(span, first, expression(ctx, size))
+        return None if size is None else tree.Index(span, first, expression(ctx, size))
     if declarator.type == "abstract_function_declarator":
         given, _ = declarators.parameters(ctx, declarator.child_by_field_name("parameters"))
         if all(not p.name and _plain(p.type) for p in given):
-            return Call(span, first, [Name(span, p.type.name, p.type.arguments) for p in given])
+            return tree.Call(span, first, [tree.Name(span, p.type.name, p.type.arguments) for p in given])
         return None
     if declarator.type == "parenthesized_declarator":
         inner = declarators.first_declarator(declarator)
         if inner is not None and inner.type == "identifier":
-            return Call(span, first, [expression(ctx, inner)])
+            return tree.Call(span, first, [expression(ctx, inner)])
     return None
 
 
-def _plain(of: Type) -> bool:
+def _plain(of: tree.Type) -> bool:
     return not of.pointers and not of.reference and not of.const and not of.array and not of.function

@@ -7,14 +7,21 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import class_definitions, constructors, declarators, function_definitions, operators, repairs
+from streamsan.cuda_syntax import (
+    class_definitions,
+    constructors,
+    declarators,
+    function_definitions,
+    operators,
+    repairs,
+    tree,
+)
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import declare, expression, is_declaration, statement
 from streamsan.cuda_syntax.specifiers import CLASS_NODES, Specifiers, read_specifiers
-from streamsan.cuda_syntax.tree import Alias, Class, Function, Parameter, Statement, Type, UsingNamespace, Variable
 
 
-def local(ctx: Context, node: Node) -> list[Statement]:
+def local(ctx: Context, node: Node) -> list[tree.Statement]:
     """Declarations in a function body."""
     if node.has_error and node.type in ("declaration", "type_definition"):
         for child in node.children:
@@ -26,7 +33,7 @@ def local(ctx: Context, node: Node) -> list[Statement]:
     return declare(ctx, node)
 
 
-def _linkage(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _linkage(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     body = node.child_by_field_name("body")
     if body is None:
         return []
@@ -35,32 +42,32 @@ def _linkage(ctx: Context, node: Node, templates: list[Parameter]) -> list[State
     return declare(ctx, body, templates)
 
 
-def _alias(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _alias(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     named, of = node.child_by_field_name("name"), node.child_by_field_name("type")
     if named is None or of is None:
         return []
     name = ctx.text(named)
     ctx.types.add(name)
-    return [Alias(ctx.span(node), ctx.qualified(name), declarators.base_type(ctx, of), templates)]
+    return [tree.Alias(ctx.span(node), ctx.qualified(name), declarators.base_type(ctx, of), templates)]
 
 
-def _using(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _using(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     named = next((c for c in node.named_children if not c.is_extra), None)
     if named is None:
         return []
     single = not any(c.type == "namespace" for c in node.children)
-    return [UsingNamespace(ctx.span(node), declarators.name_of(ctx, named)[0], single)]
+    return [tree.UsingNamespace(ctx.span(node), declarators.name_of(ctx, named)[0], single)]
 
 
-def _namespace_alias(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _namespace_alias(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     names = [c for c in node.named_children if not c.is_extra]
     if len(names) < 2:
         return []
     target = declarators.squeeze(ctx.text(names[-1]))
-    return [Alias(ctx.span(node), ctx.qualified(ctx.text(names[0])), Type(target))]
+    return [tree.Alias(ctx.span(node), ctx.qualified(ctx.text(names[0])), tree.Type(target))]
 
 
-def _namespace(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _namespace(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     body, named = node.child_by_field_name("body"), node.child_by_field_name("name")
     if body is None:
         return []
@@ -72,9 +79,9 @@ def _namespace(ctx: Context, node: Node, templates: list[Parameter]) -> list[Sta
     return repairs.contents(ctx.copy(scope=scope), body, "file")
 
 
-def _template(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _template(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     parameters = declarators.template_parameters(ctx, node.child_by_field_name("parameters"))
-    found: list[Statement] = []
+    found: list[tree.Statement] = []
     for child in node.named_children:
         if child.type in ("template_parameter_list", "requires_clause") or child.is_extra:
             continue
@@ -85,25 +92,25 @@ def _template(ctx: Context, node: Node, templates: list[Parameter]) -> list[Stat
     return found
 
 
-def _variables(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _variables(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     """The variables, and functions without body, that a declaration declares."""
     specifiers = read_specifiers(ctx, node)
-    found: list[Statement] = list(specifiers.defined)
+    found: list[tree.Statement] = list(specifiers.defined)
     declared_any = False
-    cursor_value: Variable | None = None
+    cursor_value: tree.Variable | None = None
     children = node.children
     for index, child in enumerate(children):
         if node.field_name_for_child(index) == "declarator":
             declared_any = True
             made = _declared(ctx, node, child, specifiers, templates)
             found.append(made)
-            cursor_value = made if isinstance(made, Variable) else None
+            cursor_value = made if isinstance(made, tree.Variable) else None
         elif node.field_name_for_child(index) in ("default_value", "value"):
             if cursor_value is not None:
                 cursor_value.initializer = expression(ctx, child)
-            elif found and isinstance(found[-1], Function):
+            elif found and isinstance(found[-1], tree.Function):
                 found[-1].virtual = True  # `= 0`
-        elif child.type == "pure_virtual_clause" and found and isinstance(found[-1], Function):
+        elif child.type == "pure_virtual_clause" and found and isinstance(found[-1], tree.Function):
             found[-1].virtual = True
     if not declared_any and not specifiers.defined:
         type_node = node.child_by_field_name("type")
@@ -111,16 +118,16 @@ def _variables(ctx: Context, node: Node, templates: list[Parameter]) -> list[Sta
             named = type_node.child_by_field_name("name")
             if named is not None:
                 ctx.types.add(declarators.name_of(ctx, named)[0])
-    elif not declared_any and specifiers.defined and ctx.scope and isinstance(specifiers.defined[-1], Class):
+    elif not declared_any and specifiers.defined and ctx.scope and isinstance(specifiers.defined[-1], tree.Class):
         last = specifiers.defined[-1]
         if last.name.rpartition("::")[2].startswith("<unnamed"):  # an anonymous union: its members are ours
-            found.append(Variable(last.span, "", Type(last.name)))
+            found.append(tree.Variable(last.span, "", tree.Type(last.name)))
     return found
 
 
 def _declared(
-    ctx: Context, node: Node, declarator: Node, specifiers: Specifiers, templates: list[Parameter]
-) -> Variable | Function:
+    ctx: Context, node: Node, declarator: Node, specifiers: Specifiers, templates: list[tree.Parameter]
+) -> tree.Variable | tree.Function:
     value: Node | None = None
     given: Node | None = None
     inner = declarator
@@ -138,7 +145,7 @@ def _declared(
     name = read.name
     scoped = ctx.qualified(name) if not ctx.local and node.type != "field_declaration" else name
     span = ctx.span(declarator) if len(node.children_by_field_name("declarator")) > 1 else ctx.span(node)
-    variable = Variable(
+    variable = tree.Variable(
         span,
         scoped if not read.bindings else "",
         read.type,
@@ -155,29 +162,29 @@ def _declared(
     return variable
 
 
-def range_variable(ctx: Context, node: Node) -> Variable:
+def range_variable(ctx: Context, node: Node) -> tree.Variable:
     """The variable of a range-based for."""
     specifiers = read_specifiers(ctx, node)
     read = declarators.declare(ctx, node.child_by_field_name("declarator"), specifiers.type)
-    return Variable(
+    return tree.Variable(
         ctx.span(node.child_by_field_name("declarator") or node), read.name, read.type, bindings=read.bindings
     )
 
 
-def _typedef(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def _typedef(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     specifiers = read_specifiers(ctx, node)
-    found: list[Statement] = list(specifiers.defined)
+    found: list[tree.Statement] = list(specifiers.defined)
     for declarator in node.children_by_field_name("declarator"):
         read = declarators.declare(ctx, declarator, specifiers.type)
         if read.parameters is not None:
             read.type.function = True
         if read.name:
             ctx.types.add(read.name)
-            found.append(Alias(ctx.span(node), ctx.qualified(read.name), read.type))
+            found.append(tree.Alias(ctx.span(node), ctx.qualified(read.name), read.type))
     return found
 
 
-HANDLERS: Final[dict[str, Callable[[Context, Node, list[Parameter]], list[Statement]]]] = {
+HANDLERS: Final[dict[str, Callable[[Context, Node, list[tree.Parameter]], list[tree.Statement]]]] = {
     "declaration": _variables,
     "field_declaration": _variables,
     "function_definition": function_definitions.function_definition,

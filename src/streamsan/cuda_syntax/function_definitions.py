@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarators, lowering, operators
+from streamsan.cuda_syntax import declarators, lowering, operators, tree
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.repairs import block, contents
 from streamsan.cuda_syntax.specifiers import Specifiers, read_specifiers
-from streamsan.cuda_syntax.tree import (
-    Block,
-    Expression,
-    Function,
-    InitList,
-    Parameter,
-    Statement,
-    UnparsedStatement,
-)
 
 
 def declared_function(
-    ctx: Context, node: Node, read: declarators.Declarator, specifiers: Specifiers, templates: list[Parameter]
-) -> Function:
+    ctx: Context, node: Node, read: declarators.Declarator, specifiers: Specifiers, templates: list[tree.Parameter]
+) -> tree.Function:
     """A function as its declarator says, without its body."""
     parameters, variadic = declarators.parameters(ctx, read.parameters)
     returns = read.type
@@ -33,7 +24,7 @@ def declared_function(
     owner = name[: -len(last)].removesuffix("::").rpartition("::")[2]
     no_type = node.child_by_field_name("type") is None
     constructor = no_type and bool(owner) and last == owner
-    return Function(
+    return tree.Function(
         ctx.span(node),
         name,
         parameters,
@@ -51,7 +42,7 @@ def declared_function(
     )
 
 
-def function_definition(ctx: Context, node: Node, templates: list[Parameter]) -> list[Statement]:
+def function_definition(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     """A function with its body; bodies without errors are lowered when they are first read."""
     specifiers = read_specifiers(ctx, node)
     declarator = node.child_by_field_name("declarator")
@@ -74,25 +65,25 @@ def function_definition(ctx: Context, node: Node, templates: list[Parameter]) ->
         elif kind == "field_initializer_list":
             made.initializers = _initializers(ctx, child)
         elif kind == "try_statement" and node.child_by_field_name("body") is None:
-            made.body = Block(ctx.span(child), lowering.statement(ctx.copy(local=True), child))
+            made.body = tree.Block(ctx.span(child), lowering.statement(ctx.copy(local=True), child))
     body = node.child_by_field_name("body")
     if body is not None:
         made.body = _body(ctx, body)
         if made.kernel and not body.named_children and _commented(ctx, body):
             # `{ // kernel code }`: the body was left out, which is not the same as a kernel that does nothing
-            made.body = Block(ctx.span(body), [UnparsedStatement(ctx.span(body), "...", [])])
+            made.body = tree.Block(ctx.span(body), [tree.UnparsedStatement(ctx.span(body), "...", [])])
     return [*specifiers.defined, made]
 
 
-def _body(ctx: Context, body: Node) -> Block:
+def _body(ctx: Context, body: Node) -> tree.Block:
     """The body of a function."""
     inner = ctx.copy(local=True)
     inner.depth = 0
     if body.type == "try_statement":
-        return Block(ctx.span(body), lowering.statement(inner, body))
+        return tree.Block(ctx.span(body), lowering.statement(inner, body))
     if body.has_error or body.start_byte in inner.hollow:
         return block(inner, body)
-    return Block.lazy(ctx.span(body), lambda: contents(inner, body, "block"))
+    return tree.Block.lazy(ctx.span(body), lambda: contents(inner, body, "block"))
 
 
 def _commented(ctx: Context, body: Node) -> bool:
@@ -114,8 +105,8 @@ def _test_macro(ctx: Context, node: Node, read: declarators.Declarator) -> str:
     return f"{name}({' '.join(ctx.text(read.parameters).strip('() ').split())})"
 
 
-def _initializers(ctx: Context, node: Node) -> list[tuple[str, list[Expression], bool]]:
-    found: list[tuple[str, list[Expression], bool]] = []
+def _initializers(ctx: Context, node: Node) -> list[tuple[str, list[tree.Expression], bool]]:
+    found: list[tuple[str, list[tree.Expression], bool]] = []
     for child in node.named_children:
         if child.type != "field_initializer":
             continue
@@ -123,7 +114,7 @@ def _initializers(ctx: Context, node: Node) -> list[tuple[str, list[Expression],
         if not named:
             continue
         name = declarators.name_of(ctx, named[0])[0]
-        arguments: list[Expression] = []
+        arguments: list[tree.Expression] = []
         braced = False
         for part in named[1:]:
             if part.type == "argument_list":
@@ -131,6 +122,6 @@ def _initializers(ctx: Context, node: Node) -> list[tuple[str, list[Expression],
             elif part.type == "initializer_list":
                 braced = True
                 listed = lowering.expression(ctx, part)
-                arguments = listed.items if isinstance(listed, InitList) else [listed]
+                arguments = listed.items if isinstance(listed, tree.InitList) else [listed]
         found.append((name, arguments, braced))
     return found

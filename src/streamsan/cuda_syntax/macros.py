@@ -7,35 +7,26 @@ from typing import Final
 
 from tree_sitter import Node
 
+from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.context import Context, Shared, parse
 from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.repairs import contents
 from streamsan.cuda_syntax.source_code import Code
-from streamsan.cuda_syntax.tree import (
-    Block,
-    DoWhile,
-    Expression,
-    ExpressionStatement,
-    Literal_,
-    Macro,
-    Statement,
-    StatementExpression,
-)
 
 _STRINGIZE = re.compile(r"(?<!#)#\s*([^\W\d]\w*)")
 _PASTE = re.compile(r"(\w*)\s*##\s*(\w*)")
 _MAX_BODY: Final = 100_000
 
 
-def lower_all(shared: Shared) -> dict[str, Macro]:
+def lower_all(shared: Shared) -> dict[str, tree.Macro]:
     """All macros of a unit."""
     return {name: lower(text, shared) for name, text in shared.macros.items()}
 
 
-def lower(text: MacroText, shared: Shared) -> Macro:
+def lower(text: MacroText, shared: Shared) -> tree.Macro:
     """One macro, its body an expression if it parses as one, else statements, else neither."""
-    made = Macro(
+    made = tree.Macro(
         text.name,
         text.parameters,
         text.text,
@@ -107,23 +98,23 @@ def _find(value: tuple[Code, Node], kind: str) -> Node | None:
     return found if found is not None and found.type == kind and found.end_byte == len(value[0].data) - 1 else None
 
 
-def _quiet_expression(value: tuple[Code, Node], node: Node, shared: Shared) -> Expression:
+def _quiet_expression(value: tuple[Code, Node], node: Node, shared: Shared) -> tree.Expression:
     ctx = Context(value[0], shared, local=True)
     return expression(ctx, node)
 
 
-def _quiet_statements(value: tuple[Code, Node], node: Node, shared: Shared) -> list[Statement]:
+def _quiet_statements(value: tuple[Code, Node], node: Node, shared: Shared) -> list[tree.Statement]:
     ctx = Context(value[0], shared, local=True)
     found = contents(ctx, node, "block")
-    if len(found) == 1 and isinstance(found[0], DoWhile) and _is_false(found[0].condition):
+    if len(found) == 1 and isinstance(found[0], tree.DoWhile) and _is_false(found[0].condition):
         inner = found[0].body
-        return inner.body if isinstance(inner, Block) else [inner]
-    if len(found) == 1 and isinstance(found[0], ExpressionStatement):
+        return inner.body if isinstance(inner, tree.Block) else [inner]
+    if len(found) == 1 and isinstance(found[0], tree.ExpressionStatement):
         only = found[0].expression
-        if isinstance(only, StatementExpression):
+        if isinstance(only, tree.StatementExpression):
             return only.body.body
     return found
 
 
-def _is_false(condition: Expression) -> bool:
-    return isinstance(condition, Literal_) and not condition.value
+def _is_false(condition: tree.Expression) -> bool:
+    return isinstance(condition, tree.Literal_) and not condition.value

@@ -7,49 +7,30 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarators
+from streamsan.cuda_syntax import declarators, tree
 from streamsan.cuda_syntax.context import BUILTIN_TYPES, MAX_DEPTH, Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, recognised, unparsed
-from streamsan.cuda_syntax.tree import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Delete,
-    Expression,
-    Index,
-    InitList,
-    Launch,
-    Literal_,
-    Member,
-    New,
-    SizeOf,
-    Type,
-    Unary,
-    Unparsed,
-)
 
 _NAMED_CASTS: Final = frozenset(("static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"))
 
 
-def _unary(ctx: Context, node: Node) -> Expression:
+def _unary(ctx: Context, node: Node) -> tree.Expression:
     operator, operand = node.child_by_field_name("operator"), node.child_by_field_name("argument")
     if operator is None or operand is None:
         return unparsed(ctx, node)
     symbol = _ALTERNATIVE.get(operator.type, operator.type)
     value = expression(ctx, operand)
-    if symbol == "-" and isinstance(value, Literal_) and type(value.value) in (int, float):
-        return Literal_(ctx.span(node), -value.value)  # type: ignore[operator]
-    return Unary(ctx.span(node), symbol, value)
+    if symbol == "-" and isinstance(value, tree.Literal_) and type(value.value) in (int, float):
+        return tree.Literal_(ctx.span(node), -value.value)  # type: ignore[operator]
+    return tree.Unary(ctx.span(node), symbol, value)
 
 
-def _update(ctx: Context, node: Node) -> Expression:
+def _update(ctx: Context, node: Node) -> tree.Expression:
     operator, operand = node.child_by_field_name("operator"), node.child_by_field_name("argument")
     if operator is None or operand is None:
         return unparsed(ctx, node)
     postfix = operator.start_byte > operand.start_byte
-    return Unary(ctx.span(node), ("post" if postfix else "") + operator.type, expression(ctx, operand))
+    return tree.Unary(ctx.span(node), ("post" if postfix else "") + operator.type, expression(ctx, operand))
 
 
 _ALTERNATIVE: Final = {
@@ -67,7 +48,7 @@ _ALTERNATIVE: Final = {
 }
 
 
-def _binary(ctx: Context, node: Node) -> Expression:
+def _binary(ctx: Context, node: Node) -> tree.Expression:
     """Left-deep chains (`a + b + ...`, `out << a << ...`) are walked, not recursed into."""
     chain: list[tuple[Node, str, Node]] = []
     current = node
@@ -82,46 +63,46 @@ def _binary(ctx: Context, node: Node) -> Expression:
     value = expression(ctx, current)
     if len(chain) + ctx.depth > MAX_DEPTH:
         children = [value, *(expression(ctx, right) for _, _, right in reversed(chain))]
-        return Unparsed(ctx.span(node), ctx.brief(node), children)
+        return tree.Unparsed(ctx.span(node), ctx.brief(node), children)
     for whole, symbol, right in reversed(chain):
-        value = Binary(ctx.span(whole), symbol, value, expression(ctx, right))
+        value = tree.Binary(ctx.span(whole), symbol, value, expression(ctx, right))
     return value
 
 
-def _assignment(ctx: Context, node: Node) -> Expression:
+def _assignment(ctx: Context, node: Node) -> tree.Expression:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     operator = node.child_by_field_name("operator")
     if left is None or right is None:
         return unparsed(ctx, node)
     symbol = "=" if operator is None else _ALTERNATIVE.get(operator.type, operator.type)
-    return Assign(ctx.span(node), symbol, expression(ctx, left), expression(ctx, right))
+    return tree.Assign(ctx.span(node), symbol, expression(ctx, left), expression(ctx, right))
 
 
-def _conditional(ctx: Context, node: Node) -> Expression:
+def _conditional(ctx: Context, node: Node) -> tree.Expression:
     condition = node.child_by_field_name("condition")
     then, otherwise = node.child_by_field_name("consequence"), node.child_by_field_name("alternative")
     if condition is None or otherwise is None:
         return unparsed(ctx, node)
     first = expression(ctx, condition)
-    return Conditional(
+    return tree.Conditional(
         ctx.span(node), first, first if then is None else expression(ctx, then), expression(ctx, otherwise)
     )
 
 
-def _throw(ctx: Context, node: Node) -> Expression:
+def _throw(ctx: Context, node: Node) -> tree.Expression:
     named = named_parts(node)
-    operand = expression(ctx, named[0]) if named else Literal_(ctx.span(node), None)
-    return Unary(ctx.span(node), "throw", operand)
+    operand = expression(ctx, named[0]) if named else tree.Literal_(ctx.span(node), None)
+    return tree.Unary(ctx.span(node), "throw", operand)
 
 
-def _await(ctx: Context, node: Node) -> Expression:
+def _await(ctx: Context, node: Node) -> tree.Expression:
     named = named_parts(node)
-    return Unparsed(ctx.span(node), ctx.brief(node), [expression(ctx, child) for child in named])
+    return tree.Unparsed(ctx.span(node), ctx.brief(node), [expression(ctx, child) for child in named])
 
 
-def arguments_of(ctx: Context, node: Node | None) -> tuple[list[Expression], bool]:
+def arguments_of(ctx: Context, node: Node | None) -> tuple[list[tree.Expression], bool]:
     """The arguments in an argument list, and whether it has holes."""
-    found: list[Expression] = []
+    found: list[tree.Expression] = []
     holes = False
     expecting = False
     if node is None:
@@ -148,7 +129,7 @@ def arguments_of(ctx: Context, node: Node | None) -> tuple[list[Expression], boo
     return found, holes
 
 
-def _call(ctx: Context, node: Node) -> Expression:
+def _call(ctx: Context, node: Node) -> tree.Expression:
     function = node.child_by_field_name("function")
     if function is None:
         return unparsed(ctx, node)
@@ -158,26 +139,26 @@ def _call(ctx: Context, node: Node) -> Expression:
     if launch is not None:
         configuration, _ = _configuration(ctx, launch)
         given, _ = arguments_of(ctx, listed)
-        return Launch(span, expression(ctx, function), configuration, given)
+        return tree.Launch(span, expression(ctx, function), configuration, given)
     given, holes = arguments_of(ctx, listed)
     if function.type == "primitive_type" or function.type == "sized_type_specifier":
         target = declarators.base_type(ctx, function)
         if len(given) == 1:
-            return Cast(span, target, given[0])
-        return InitList(span, target, given, [None] * len(given))
+            return tree.Cast(span, target, given[0])
+        return tree.InitList(span, target, given, [None] * len(given))
     if function.type == "template_function" and len(given) == 1:
         name, template = declarators.name_of(ctx, function)
-        if name in _NAMED_CASTS and template and isinstance(template[0], Type):
-            return Cast(span, template[0], given[0])
+        if name in _NAMED_CASTS and template and isinstance(template[0], tree.Type):
+            return tree.Cast(span, template[0], given[0])
     if function.type == "identifier" and len(given) == 1 and ctx.text(function) in BUILTIN_TYPES:
         name = ctx.text(function)
         if name not in ("vector", "string", "dim3"):
-            return Cast(span, Type(name), given[0])
-    return Call(span, expression(ctx, function), given, holes)
+            return tree.Cast(span, tree.Type(name), given[0])
+    return tree.Call(span, expression(ctx, function), given, holes)
 
 
-def _configuration(ctx: Context, node: Node) -> tuple[list[Expression], bool]:
-    found: list[Expression] = []
+def _configuration(ctx: Context, node: Node) -> tuple[list[tree.Expression], bool]:
+    found: list[tree.Expression] = []
     holes = False
     for child in node.named_children:
         if child.is_error or child.is_missing:
@@ -187,7 +168,7 @@ def _configuration(ctx: Context, node: Node) -> tuple[list[Expression], bool]:
     return found, holes
 
 
-def _member(ctx: Context, node: Node) -> Expression:
+def _member(ctx: Context, node: Node) -> tree.Expression:
     """Chains `a.b().c()...` recurse through calls, so they count against the depth."""
     owner, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
     if owner is None or field is None:
@@ -195,10 +176,10 @@ def _member(ctx: Context, node: Node) -> Expression:
     operator = node.child_by_field_name("operator")
     arrow = operator is not None and operator.type.startswith("->")
     name, arguments = declarators.name_of(ctx, field)
-    return Member(ctx.span(node), expression(ctx, owner), name, arrow, arguments)
+    return tree.Member(ctx.span(node), expression(ctx, owner), name, arrow, arguments)
 
 
-def _index(ctx: Context, node: Node) -> Expression:
+def _index(ctx: Context, node: Node) -> tree.Expression:
     base = node.child_by_field_name("argument")
     listed = node.child_by_field_name("indices")
     given = [] if listed is None else [expression(ctx, c) for c in named_parts(listed)]
@@ -206,41 +187,41 @@ def _index(ctx: Context, node: Node) -> Expression:
         return unparsed(ctx, node)
     value = expression(ctx, base)
     span = ctx.span(node)
-    index = given[0] if len(given) == 1 else Unparsed(span, ctx.brief(node), given)
-    return Index(span, value, index)
+    index = given[0] if len(given) == 1 else tree.Unparsed(span, ctx.brief(node), given)
+    return tree.Index(span, value, index)
 
 
-def _cast(ctx: Context, node: Node) -> Expression:
+def _cast(ctx: Context, node: Node) -> tree.Expression:
     target, operand = node.child_by_field_name("type"), node.child_by_field_name("value")
     if target is None or operand is None:
         return unparsed(ctx, node)
-    return Cast(ctx.span(node), declarators.descriptor(ctx, target), expression(ctx, operand))
+    return tree.Cast(ctx.span(node), declarators.descriptor(ctx, target), expression(ctx, operand))
 
 
-def _sizeof(ctx: Context, node: Node) -> Expression:
+def _sizeof(ctx: Context, node: Node) -> tree.Expression:
     target, operand = node.child_by_field_name("type"), node.child_by_field_name("value")
     span = ctx.span(node)
     if target is not None:
-        return SizeOf(span, declarators.descriptor(ctx, target), None)
+        return tree.SizeOf(span, declarators.descriptor(ctx, target), None)
     if operand is None:
         return unparsed(ctx, node)
     if any(c.type == "..." for c in node.children):
-        return Unparsed(span, ctx.brief(node), [])
+        return tree.Unparsed(span, ctx.brief(node), [])
     inner = operand
     while inner.type == "parenthesized_expression" and len(named_parts(inner)) == 1:
         inner = named_parts(inner)[0]
     if inner.type == "identifier" and ctx.is_type(ctx.text(inner)):
-        return SizeOf(span, Type(ctx.text(inner)), None)
+        return tree.SizeOf(span, tree.Type(ctx.text(inner)), None)
     if inner.type in ("template_function", "primitive_type", "sized_type_specifier"):
         name, arguments = declarators.name_of(ctx, inner)
-        return SizeOf(span, Type(name, arguments), None)
-    return SizeOf(span, None, expression(ctx, operand))
+        return tree.SizeOf(span, tree.Type(name, arguments), None)
+    return tree.SizeOf(span, None, expression(ctx, operand))
 
 
-def _new(ctx: Context, node: Node) -> Expression:
+def _new(ctx: Context, node: Node) -> tree.Expression:
     base = declarators.base_type(ctx, node.child_by_field_name("type"))
     declarator = node.child_by_field_name("declarator")
-    size: Expression | None = None
+    size: tree.Expression | None = None
     if declarator is not None:
         base = declarators.copy_type(base)
         if declarator.type == "new_declarator":
@@ -251,17 +232,17 @@ def _new(ctx: Context, node: Node) -> Expression:
                 size = base.array.pop(0)
     listed = node.child_by_field_name("arguments")
     given = [] if listed is None else arguments_of(ctx, listed)[0]
-    return New(ctx.span(node), base, given, size)
+    return tree.New(ctx.span(node), base, given, size)
 
 
-def _delete(ctx: Context, node: Node) -> Expression:
+def _delete(ctx: Context, node: Node) -> tree.Expression:
     named = named_parts(node)
     if not named:
         return unparsed(ctx, node)
-    return Delete(ctx.span(node), expression(ctx, named[-1]), any(c.type == "[" for c in node.children))
+    return tree.Delete(ctx.span(node), expression(ctx, named[-1]), any(c.type == "[" for c in node.children))
 
 
-HANDLERS: Final[dict[str, Callable[[Context, Node], Expression]]] = {
+HANDLERS: Final[dict[str, Callable[[Context, Node], tree.Expression]]] = {
     "unary_expression": _unary,
     "pointer_expression": _unary,
     "update_expression": _update,

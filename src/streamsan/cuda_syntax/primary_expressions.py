@@ -7,105 +7,95 @@ from typing import Final, Literal
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarators, literals
+from streamsan.cuda_syntax import declarators, literals, tree
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, unparsed
 from streamsan.cuda_syntax.repairs import block
-from streamsan.cuda_syntax.tree import (
-    Call,
-    Expression,
-    InitList,
-    Lambda,
-    Literal_,
-    Name,
-    StatementExpression,
-    Type,
-    Unary,
-    Unparsed,
-)
 
 
-def _identifier(ctx: Context, node: Node) -> Expression:
+def _identifier(ctx: Context, node: Node) -> tree.Expression:
     text = ctx.code.shown[node.start_byte : node.end_byte]
     if text == "NULL" or text == "__null":
-        return Literal_(ctx.span(node), None)
+        return tree.Literal_(ctx.span(node), None)
     if text == "..." or text == "___":
-        return Unparsed(ctx.span(node), "...", [])
-    return Name(ctx.span(node), text)
+        return tree.Unparsed(ctx.span(node), "...", [])
+    return tree.Name(ctx.span(node), text)
 
 
-def _qualified(ctx: Context, node: Node) -> Expression:
+def _qualified(ctx: Context, node: Node) -> tree.Expression:
     name, arguments = declarators.name_of(ctx, node)
-    return Name(ctx.span(node), name, arguments)
+    return tree.Name(ctx.span(node), name, arguments)
 
 
-def _number(ctx: Context, node: Node) -> Expression:
+def _number(ctx: Context, node: Node) -> tree.Expression:
     value, suffix = literals.number(ctx.text(node))
     span = ctx.span(node)
     if value is None:
-        return Unparsed(span, ctx.brief(node), [])
+        return tree.Unparsed(span, ctx.brief(node), [])
     if suffix:
-        return Call(span, Name(span, f'operator""{suffix}'), [Literal_(span, value)])
-    return Literal_(span, value)
+        return tree.Call(span, tree.Name(span, f'operator""{suffix}'), [tree.Literal_(span, value)])
+    return tree.Literal_(span, value)
 
 
-def _string(ctx: Context, node: Node) -> Expression:
+def _string(ctx: Context, node: Node) -> tree.Expression:
     value, suffix = literals.string(ctx.text(node))
     span = ctx.span(node)
     if suffix:
-        return Call(span, Name(span, f'operator""{suffix}'), [Literal_(span, value)])
-    return Literal_(span, value)
+        return tree.Call(span, tree.Name(span, f'operator""{suffix}'), [tree.Literal_(span, value)])
+    return tree.Literal_(span, value)
 
 
-def _concatenated(ctx: Context, node: Node) -> Expression:
+def _concatenated(ctx: Context, node: Node) -> tree.Expression:
     parts = [expression(ctx, child) for child in named_parts(node)]
-    if all(isinstance(part, Literal_) for part in parts):
-        return Literal_(ctx.span(node), "".join(str(part.value) for part in parts if isinstance(part, Literal_)))
-    return Unparsed(ctx.span(node), ctx.brief(node), parts)
+    if all(isinstance(part, tree.Literal_) for part in parts):
+        return tree.Literal_(
+            ctx.span(node), "".join(str(part.value) for part in parts if isinstance(part, tree.Literal_))
+        )
+    return tree.Unparsed(ctx.span(node), ctx.brief(node), parts)
 
 
-def _character(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), literals.character(ctx.text(node)))
+def _character(ctx: Context, node: Node) -> tree.Expression:
+    return tree.Literal_(ctx.span(node), literals.character(ctx.text(node)))
 
 
-def _user_defined(ctx: Context, node: Node) -> Expression:
+def _user_defined(ctx: Context, node: Node) -> tree.Expression:
     named = named_parts(node)
     if not named:
         return unparsed(ctx, node)
     span = ctx.span(node)
     suffix = ctx.text(named[-1])
-    return Call(span, Name(span, f'operator""{suffix}'), [expression(ctx, named[0])])
+    return tree.Call(span, tree.Name(span, f'operator""{suffix}'), [expression(ctx, named[0])])
 
 
-def _true(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), True)
+def _true(ctx: Context, node: Node) -> tree.Expression:
+    return tree.Literal_(ctx.span(node), True)
 
 
-def _false(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), False)
+def _false(ctx: Context, node: Node) -> tree.Expression:
+    return tree.Literal_(ctx.span(node), False)
 
 
-def _null(ctx: Context, node: Node) -> Expression:
-    return Literal_(ctx.span(node), None)
+def _null(ctx: Context, node: Node) -> tree.Expression:
+    return tree.Literal_(ctx.span(node), None)
 
 
-def _parenthesized(ctx: Context, node: Node) -> Expression:
+def _parenthesized(ctx: Context, node: Node) -> tree.Expression:
     named = named_parts(node)
     if len(named) != 1:
         return unparsed(ctx, node)
     inner = named[0]
     if inner.type == "compound_statement":
-        return StatementExpression(ctx.span(node), block(ctx, inner))
+        return tree.StatementExpression(ctx.span(node), block(ctx, inner))
     return expression(ctx, inner)
 
 
-def _init_list(ctx: Context, node: Node) -> Expression:
+def _init_list(ctx: Context, node: Node) -> tree.Expression:
     return braces(ctx, node, None)
 
 
-def braces(ctx: Context, node: Node, of: Type | None) -> InitList:
+def braces(ctx: Context, node: Node, of: tree.Type | None) -> tree.InitList:
     """`{a, .x = b}`, of a type when one stands before it."""
-    items: list[Expression] = []
+    items: list[tree.Expression] = []
     names: list[str | None] = []
     for child in named_parts(node):
         if child.type == "initializer_pair":
@@ -118,10 +108,10 @@ def braces(ctx: Context, node: Node, of: Type | None) -> InitList:
         else:
             items.append(expression(ctx, child))
             names.append(None)
-    return InitList(ctx.span(node), of, items, names)
+    return tree.InitList(ctx.span(node), of, items, names)
 
 
-def _compound_literal(ctx: Context, node: Node) -> Expression:
+def _compound_literal(ctx: Context, node: Node) -> tree.Expression:
     target, value = node.child_by_field_name("type"), node.child_by_field_name("value")
     if target is None or value is None:
         return unparsed(ctx, node)
@@ -130,9 +120,9 @@ def _compound_literal(ctx: Context, node: Node) -> Expression:
     return listed
 
 
-def _lambda(ctx: Context, node: Node) -> Expression:
+def _lambda(ctx: Context, node: Node) -> tree.Expression:
     default: Literal["", "=", "&"] = ""
-    captures: list[tuple[str, bool, Expression | None]] = []
+    captures: list[tuple[str, bool, tree.Expression | None]] = []
     listed = node.child_by_field_name("captures")
     if listed is not None:
         reference = False
@@ -155,28 +145,28 @@ def _lambda(ctx: Context, node: Node) -> Expression:
     inner = ctx.copy(local=True)
     if body is None:
         return unparsed(ctx, node)
-    return Lambda(ctx.span(node), default, captures, given, block(inner, body))
+    return tree.Lambda(ctx.span(node), default, captures, given, block(inner, body))
 
 
-def _init_capture(ctx: Context, node: Node) -> tuple[str, bool, Expression | None]:
+def _init_capture(ctx: Context, node: Node) -> tuple[str, bool, tree.Expression | None]:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     name = "" if left is None else ctx.text(left)
     reference = any(c.type == "&" for c in node.children) or name.startswith("&")
     return name.strip("&. "), reference, optional(ctx, right)
 
 
-def _pack(ctx: Context, node: Node) -> Expression:
+def _pack(ctx: Context, node: Node) -> tree.Expression:
     """`args...`: the pattern, which the interpreter expands when it knows the pack."""
     pattern = node.child_by_field_name("pattern")
-    return Unary(ctx.span(node), "...", expression(ctx, pattern)) if pattern is not None else unparsed(ctx, node)
+    return tree.Unary(ctx.span(node), "...", expression(ctx, pattern)) if pattern is not None else unparsed(ctx, node)
 
 
-def _extension(ctx: Context, node: Node) -> Expression:
+def _extension(ctx: Context, node: Node) -> tree.Expression:
     named = named_parts(node)
     return expression(ctx, named[0]) if len(named) == 1 else unparsed(ctx, node)
 
 
-HANDLERS: Final[dict[str, Callable[[Context, Node], Expression]]] = {
+HANDLERS: Final[dict[str, Callable[[Context, Node], tree.Expression]]] = {
     "identifier": _identifier,
     "field_identifier": _identifier,
     "type_identifier": _identifier,

@@ -10,24 +10,11 @@ from typing import Final, Literal
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import lowering, text_repairs
+from streamsan.cuda_syntax import lowering, text_repairs, tree
 from streamsan.cuda_syntax.context import MAX_DEPTH, Context, Hollow, parse
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import Item, items, opens_block
 from streamsan.cuda_syntax.source_code import Code
-from streamsan.cuda_syntax.tree import (
-    Block,
-    Call,
-    Expression,
-    Function,
-    If,
-    Name,
-    Parameter,
-    Statement,
-    Type,
-    Unparsed,
-    UnparsedStatement,
-)
 
 Level = Literal["file", "class", "block"]
 
@@ -57,17 +44,17 @@ class _Attempt:
         return not self.root.has_error and bool(self.nodes)
 
 
-def block(ctx: Context, node: Node) -> Block:
+def block(ctx: Context, node: Node) -> tree.Block:
     """A compound statement, or what stands in the place of one."""
     if node.type != "compound_statement":
-        return Block(ctx.span(node), lowering.statement(ctx, node))
+        return tree.Block(ctx.span(node), lowering.statement(ctx, node))
     if ctx.depth >= MAX_DEPTH:
         ctx.problem(ctx.span(node), "nested too deeply to follow")
-        return Block(ctx.span(node), [])
-    return Block(ctx.span(node), contents(ctx, node, "block"))
+        return tree.Block(ctx.span(node), [])
+    return tree.Block(ctx.span(node), contents(ctx, node, "block"))
 
 
-def contents(ctx: Context, node: Node, level: Level) -> list[Statement]:
+def contents(ctx: Context, node: Node, level: Level) -> list[tree.Statement]:
     """The statements or declarations between the braces of a node, in order."""
     if ctx.hollow and (hollow := ctx.hollow.get(node.start_byte)) is not None:
         return region(ctx.with_code(hollow.code), hollow.start, hollow.end, level)
@@ -80,16 +67,16 @@ def contents(ctx: Context, node: Node, level: Level) -> list[Statement]:
     return _with_elisions(ctx, node.start_byte, node.end_byte, found) if level == "block" else found
 
 
-def lowered(ctx: Context, nodes: list[Node], level: Level) -> list[Statement]:
+def lowered(ctx: Context, nodes: list[Node], level: Level) -> list[tree.Statement]:
     """What nodes stand for that stand in braces, or in a file."""
-    found: list[Statement] = []
+    found: list[tree.Statement] = []
     for node in nodes:
         if node.is_named and not node.is_extra:
             found.extend(_LEVELS[level](ctx, node))
     return found
 
 
-def _member(ctx: Context, node: Node) -> list[Statement]:
+def _member(ctx: Context, node: Node) -> list[tree.Statement]:
     """What stands in a class."""
     if node.type == "friend_declaration":
         # A friend function defined in the class is a function of the enclosing namespace: only that form matters.
@@ -104,21 +91,21 @@ def _member(ctx: Context, node: Node) -> list[Statement]:
     return []
 
 
-def _top_level(ctx: Context, node: Node) -> list[Statement]:
+def _top_level(ctx: Context, node: Node) -> list[tree.Statement]:
     """What stands at namespace scope: declarations; statements too, in fragments of programs."""
     if lowering.is_declaration(node):
         return lowering.declare(ctx, node)
     return lowering.statement(ctx if node.is_error else ctx.copy(local=True), node)
 
 
-_LEVELS: Final[dict[Level, Callable[[Context, Node], list[Statement]]]] = {
+_LEVELS: Final[dict[Level, Callable[[Context, Node], list[tree.Statement]]]] = {
     "block": lowering.statement,
     "class": _member,
     "file": _top_level,
 }
 
 
-def _with_elisions(ctx: Context, start: int, end: int, found: list[Statement]) -> list[Statement]:
+def _with_elisions(ctx: Context, start: int, end: int, found: list[tree.Statement]) -> list[tree.Statement]:
     """Puts a hole where a comment such as `// ... kernel code ...` stands among the statements of a block.
 
     Holes inside a nested statement belong to that one's own block.
@@ -141,14 +128,14 @@ def _with_elisions(ctx: Context, start: int, end: int, found: list[Statement]) -
             if result is found:
                 result = list(found)
             index = next((i for i, s in enumerate(result) if (s.span.line, s.span.column) > place), len(result))
-            result.insert(index, UnparsedStatement(span, " ".join(ctx.code.source.text[begin:finish].split()), []))
+            result.insert(index, tree.UnparsedStatement(span, " ".join(ctx.code.source.text[begin:finish].split()), []))
         at += 1
     return result
 
 
-def region(ctx: Context, start: int, end: int, level: Level, nodes: list[Node] | None = None) -> list[Statement]:
+def region(ctx: Context, start: int, end: int, level: Level, nodes: list[Node] | None = None) -> list[tree.Statement]:
     """The statements or declarations in a range of the code. `nodes`: what the grammar made of it, used where sound."""
-    found: list[Statement] = []
+    found: list[tree.Statement] = []
     for item, made in each(ctx, start, end, level, nodes):
         del item
         found.extend(made)
@@ -159,7 +146,7 @@ def region(ctx: Context, start: int, end: int, level: Level, nodes: list[Node] |
 
 def each(
     ctx: Context, start: int, end: int, level: Level, nodes: list[Node] | None = None
-) -> Iterator[tuple[Item, list[Statement]]]:
+) -> Iterator[tuple[Item, list[tree.Statement]]]:
     """The same, item by item."""
     if ctx.depth > _MAX_DEPTH:
         ctx.problem(ctx.code.span_of(start, end), "nested too deeply to follow")
@@ -203,26 +190,26 @@ def _attempt(ctx: Context, code: Code, level: Level) -> _Attempt:
 
 def _lower_attempt(
     ctx: Context, attempt: _Attempt, level: Level, hollow: dict[int, Hollow] | None = None
-) -> list[Statement]:
+) -> list[tree.Statement]:
     inner = ctx.with_code(attempt.code, hollow)
     return lowered(inner, attempt.nodes, level)
 
 
-def _repair(ctx: Context, item: Item, text: str, level: Level) -> list[Statement]:
+def _repair(ctx: Context, item: Item, text: str, level: Level) -> list[tree.Statement]:
     span = ctx.code.span_of(item.start, item.end)
     if item.stray:
         ctx.problem(span, "`}` closes nothing")
         return []
     if item.hole:
-        return [UnparsedStatement(span, "...", [])] if level != "class" else []
+        return [tree.UnparsedStatement(span, "...", [])] if level != "class" else []
     if ctx.shared.budget < 0:
         ctx.problem(span, "too much damage to follow")
-        return [UnparsedStatement(span, _brief(text, item), [])]
+        return [tree.UnparsedStatement(span, _brief(text, item), [])]
     code = ctx.code.cut([(item.start, item.end, None)])
     return _try(ctx, code, level)
 
 
-def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
+def _try(ctx: Context, code: Code, level: Level) -> list[tree.Statement]:
     """One item's code: as it is, then with ever more changed, then in parts."""
     attempt = _attempt(ctx, code, level)
     if attempt.good:
@@ -232,7 +219,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[Statement]:
     worst = attempt
     calls, rest = text_repairs.macros_without_semicolon(code)
     if calls:
-        lowered: list[Statement] = []
+        lowered: list[tree.Statement] = []
         for call in calls:
             if level != "class":
                 lowered.extend(_try(ctx.copy(local=True), call, "block"))
@@ -280,7 +267,7 @@ def _expandable(macro: MacroText) -> bool:
     return len(macro.text) < 5000
 
 
-def _hollowed(ctx: Context, code: Code, level: Level) -> list[Statement] | None:
+def _hollowed(ctx: Context, code: Code, level: Level) -> list[tree.Statement] | None:
     """The item with its brace groups emptied; their insides are regions of their own. None if that does not parse."""
     text = code.ascii
     item = next(iter(items(text, 0, len(text))), None)
@@ -330,7 +317,7 @@ def _candidates(code: Code) -> Iterator[Code]:
         yield code.cut([(0, size, None), (size, size, ";")])
 
 
-def _qualified(ctx: Context, code: Code, level: Level) -> list[Statement] | None:
+def _qualified(ctx: Context, code: Code, level: Level) -> list[tree.Statement] | None:
     text = code.ascii
     changed = text_repairs.unknown_qualifiers(text)
     if changed == text:
@@ -339,7 +326,7 @@ def _qualified(ctx: Context, code: Code, level: Level) -> list[Statement] | None
     return _lower_attempt(ctx, attempt, level) if attempt.good else None
 
 
-def macro_with_block(ctx: Context, node: Node) -> list[Statement]:
+def macro_with_block(ctx: Context, node: Node) -> list[tree.Statement]:
     """`FOR_EACH(i, n) { ... }` in a function: a macro that opens a loop or a condition.
 
     A known one is replaced by its text; an unknown one is a condition nobody knows.
@@ -356,8 +343,8 @@ def macro_with_block(ctx: Context, node: Node) -> list[Statement]:
     end = body.start_byte if body is not None else node.end_byte
     head = " ".join(ctx.code.shown[node.start_byte : min(end, node.start_byte + 200)].split())
     ctx.problem(span, f"{head} {{...}}")
-    inside = block(ctx, body) if body is not None else Block(span, [])
-    return [If(span, None, Unparsed(span, head, []), inside, None)]
+    inside = block(ctx, body) if body is not None else tree.Block(span, [])
+    return [tree.If(span, None, tree.Unparsed(span, head, []), inside, None)]
 
 
 def _brief(text: str, item: Item) -> str:
@@ -365,18 +352,18 @@ def _brief(text: str, item: Item) -> str:
     return words if len(words) <= 80 else words[:77] + "..."
 
 
-def _names_called(code: Code) -> list[Expression]:
+def _names_called(code: Code) -> list[tree.Expression]:
     """What looks like calls in text that no tree was found for: names with arguments nobody knows."""
-    found: list[Expression] = []
+    found: list[tree.Expression] = []
     for match in _CALLED.finditer(code.ascii):
         name = match["name"]
         if name not in text_repairs.NO_MACROS and len(found) < 20:
             span = code.span_of(match.start(), match.end())
-            found.append(Call(span, Name(span, name), [], True))
+            found.append(tree.Call(span, tree.Name(span, name), [], True))
     return found
 
 
-def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list[Statement]:
+def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list[tree.Statement]:
     """What can be kept of an item nobody understands: calls in its head, its brace groups as regions."""
     text = code.ascii
     size = len(text)
@@ -389,26 +376,28 @@ def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list
     ctx.problem(code.span_of(0, max(1, len(text[:head_end].rstrip()))), head)
     inner = ctx.with_code(attempt.code)
     if not groups:
-        return [UnparsedStatement(span, head, lowering.recognised(inner, attempt.root) or _names_called(code))]
+        return [tree.UnparsedStatement(span, head, lowering.recognised(inner, attempt.root) or _names_called(code))]
     named = _FUNCTION_NAME.search(text, 0, head_end)
-    result: list[Statement] = []
+    result: list[tree.Statement] = []
     for index, group in enumerate(groups):
         end = group.end - 1 if group.closed else group.end
         if level == "block":
-            body = Block(
+            body = tree.Block(
                 code.span_of(group.start, group.end), region(ctx.with_code(code), group.start + 1, end, "block")
             )
-            children: list[Expression] = []
+            children: list[tree.Expression] = []
             if index == 0 and head_end < size:
                 first = _attempt(ctx, code.cut([(0, head_end, None), (head_end, head_end, ";")]), "block")
                 children = lowering.recognised(ctx.with_code(first.code), first.root)
-            result.append(If(body.span, None, Unparsed(span, head, children), body, None))
+            result.append(tree.If(body.span, None, tree.Unparsed(span, head, children), body, None))
         elif named is not None and level in ("file", "class"):
             local = ctx.with_code(code).copy(local=True)
-            body = Block(code.span_of(group.start, group.end), region(local, group.start + 1, end, "block"))
-            parameters: list[Parameter] = []
+            body = tree.Block(code.span_of(group.start, group.end), region(local, group.start + 1, end, "block"))
+            parameters: list[tree.Parameter] = []
             name = ctx.qualified(named[1])
-            result.append(Function(span, name, parameters, Type(""), body, kernel="__global__" in text[:head_end]))
+            result.append(
+                tree.Function(span, name, parameters, tree.Type(""), body, kernel="__global__" in text[:head_end])
+            )
             break
         else:
             result.extend(region(ctx.with_code(code), group.start + 1, end, level))

@@ -7,68 +7,45 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarations, declarators, lowering
+from streamsan.cuda_syntax import declarations, declarators, lowering, tree
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, statement, unparsed_statement
 from streamsan.cuda_syntax.repairs import block, contents
-from streamsan.cuda_syntax.tree import (
-    Block,
-    Break,
-    Case,
-    Continue,
-    DoWhile,
-    Expression,
-    ExpressionStatement,
-    For,
-    Goto,
-    If,
-    Label,
-    Literal_,
-    Name,
-    RangeFor,
-    Return,
-    Statement,
-    Switch,
-    Try,
-    UnparsedStatement,
-    Variable,
-    While,
-)
 
 
-def one(ctx: Context, node: Node | None) -> Statement | None:
+def one(ctx: Context, node: Node | None) -> tree.Statement | None:
     """The statement of a node, several as a block."""
     if node is None:
         return None
     found = statement(ctx, node)
-    return found[0] if len(found) == 1 else Block(ctx.span(node), found)
+    return found[0] if len(found) == 1 else tree.Block(ctx.span(node), found)
 
 
-def _body(ctx: Context, node: Node | None, owner: Node) -> Statement:
-    return one(ctx, node) or Block(ctx.span(owner), [])
+def _body(ctx: Context, node: Node | None, owner: Node) -> tree.Statement:
+    return one(ctx, node) or tree.Block(ctx.span(owner), [])
 
 
 # -- handlers ----------------------------------------------------------------------------------------------------------
 
 
-def _compound(ctx: Context, node: Node) -> list[Statement]:
-    return [Block(ctx.span(node), contents(ctx, node, "block"))]
+def _compound(ctx: Context, node: Node) -> list[tree.Statement]:
+    return [tree.Block(ctx.span(node), contents(ctx, node, "block"))]
 
 
-def _expression(ctx: Context, node: Node) -> list[Statement]:
+def _expression(ctx: Context, node: Node) -> list[tree.Statement]:
     parts = named_parts(node)
     if not parts:
         return []
     if len(parts) > 1 or (node.has_error and any(c.is_error for c in node.children)):
         return [unparsed_statement(ctx, node)]
-    return [ExpressionStatement(ctx.span(node), expression(ctx, parts[0]))]
+    return [tree.ExpressionStatement(ctx.span(node), expression(ctx, parts[0]))]
 
 
-def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[Statement], Expression]:
+def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[tree.Statement], tree.Expression]:
     """What a condition declares, and its value: `(init; value)`, `(T x = value)`, `(value)`."""
-    declared: list[Statement] = []
+    declared: list[tree.Statement] = []
     if node is None:
-        return declared, Literal_(ctx.span(owner), True)
+        return declared, tree.Literal_(ctx.span(owner), True)
     initializer = node.child_by_field_name("initializer")
     if initializer is not None:
         for child in initializer.named_children:
@@ -82,22 +59,22 @@ def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[Sta
     if value.type == "declaration":
         variables = declarations.local(ctx, value)
         declared.extend(variables)
-        names = [v for v in variables if isinstance(v, Variable)]
+        names = [v for v in variables if isinstance(v, tree.Variable)]
         name = names[-1].name if names else ""
-        return declared, Name(ctx.span(value), name)
+        return declared, tree.Name(ctx.span(value), name)
     return declared, expression(ctx, value)
 
 
-def _first(ctx: Context, node: Node, declared: list[Statement]) -> Statement | None:
+def _first(ctx: Context, node: Node, declared: list[tree.Statement]) -> tree.Statement | None:
     if not declared:
         return None
-    return declared[0] if len(declared) == 1 else Block(ctx.span(node), declared)
+    return declared[0] if len(declared) == 1 else tree.Block(ctx.span(node), declared)
 
 
-def _if(ctx: Context, node: Node) -> list[Statement]:
+def _if(ctx: Context, node: Node) -> list[tree.Statement]:
     declared, condition = condition_of(ctx, node.child_by_field_name("condition"), node)
     then = _body(ctx, node.child_by_field_name("consequence"), node)
-    otherwise: Statement | None = None
+    otherwise: tree.Statement | None = None
     alternative = node.child_by_field_name("alternative")
     if alternative is not None:
         inner = alternative
@@ -107,19 +84,19 @@ def _if(ctx: Context, node: Node) -> list[Statement]:
         else:
             otherwise = one(ctx, inner)
     constexpr = any(c.type == "constexpr" for c in node.children)
-    return [If(ctx.span(node), _first(ctx, node, declared), condition, then, otherwise, constexpr)]
+    return [tree.If(ctx.span(node), _first(ctx, node, declared), condition, then, otherwise, constexpr)]
 
 
-def _for(ctx: Context, node: Node) -> list[Statement]:
+def _for(ctx: Context, node: Node) -> list[tree.Statement]:
     initializer = node.child_by_field_name("initializer")
-    init: list[Statement] = []
+    init: list[tree.Statement] = []
     if initializer is not None:
         if initializer.type in HANDLERS:
             init = statement(ctx, initializer)
         else:
-            init = [ExpressionStatement(ctx.span(initializer), expression(ctx, initializer))]
+            init = [tree.ExpressionStatement(ctx.span(initializer), expression(ctx, initializer))]
     condition = node.child_by_field_name("condition")
-    value: Expression | None = None
+    value: tree.Expression | None = None
     if condition is not None:
         if condition.type == "declaration":
             extra, value = condition_of(ctx, condition, node)
@@ -127,49 +104,53 @@ def _for(ctx: Context, node: Node) -> list[Statement]:
         else:
             value = expression(ctx, condition)
     step = optional(ctx, node.child_by_field_name("update"))
-    return [For(ctx.span(node), init, value, step, _body(ctx, node.child_by_field_name("body"), node))]
+    return [tree.For(ctx.span(node), init, value, step, _body(ctx, node.child_by_field_name("body"), node))]
 
 
-def _range_for(ctx: Context, node: Node) -> list[Statement]:
+def _range_for(ctx: Context, node: Node) -> list[tree.Statement]:
     ranged = node.child_by_field_name("right")
     body = _body(ctx, node.child_by_field_name("body"), node)
     variable = declarations.range_variable(ctx, node)
-    value = expression(ctx, ranged) if ranged is not None else Literal_(ctx.span(node), None)
-    loop = RangeFor(ctx.span(node), variable, value, body)
+    value = expression(ctx, ranged) if ranged is not None else tree.Literal_(ctx.span(node), None)
+    loop = tree.RangeFor(ctx.span(node), variable, value, body)
     initializer = node.child_by_field_name("initializer")
     if initializer is None:
         return [loop]
     before = [s for c in initializer.named_children for s in statement(ctx, c)]
-    return [Block(ctx.span(node), [*before, loop])]
+    return [tree.Block(ctx.span(node), [*before, loop])]
 
 
-def _while(ctx: Context, node: Node) -> list[Statement]:
+def _while(ctx: Context, node: Node) -> list[tree.Statement]:
     declared, condition = condition_of(ctx, node.child_by_field_name("condition"), node)
     body = _body(ctx, node.child_by_field_name("body"), node)
     span = ctx.span(node)
     if not declared:
-        return [While(span, condition, body)]
-    return [For(span, [], None, None, Block(span, [*declared, If(span, None, condition, body, Break(span))]))]
+        return [tree.While(span, condition, body)]
+    return [
+        tree.For(
+            span, [], None, None, tree.Block(span, [*declared, tree.If(span, None, condition, body, tree.Break(span))])
+        )
+    ]
 
 
-def _do(ctx: Context, node: Node) -> list[Statement]:
+def _do(ctx: Context, node: Node) -> list[tree.Statement]:
     body = _body(ctx, node.child_by_field_name("body"), node)
     _, condition = condition_of(ctx, node.child_by_field_name("condition"), node)
-    return [DoWhile(ctx.span(node), body, condition)]
+    return [tree.DoWhile(ctx.span(node), body, condition)]
 
 
-def _switch(ctx: Context, node: Node) -> list[Statement]:
+def _switch(ctx: Context, node: Node) -> list[tree.Statement]:
     declared, value = condition_of(ctx, node.child_by_field_name("condition"), node)
-    loop = Switch(ctx.span(node), value, _body(ctx, node.child_by_field_name("body"), node))
-    return [Block(ctx.span(node), [*declared, loop])] if declared else [loop]
+    loop = tree.Switch(ctx.span(node), value, _body(ctx, node.child_by_field_name("body"), node))
+    return [tree.Block(ctx.span(node), [*declared, loop])] if declared else [loop]
 
 
-def _case(ctx: Context, node: Node) -> list[Statement]:
+def _case(ctx: Context, node: Node) -> list[tree.Statement]:
     """The grammar puts the statements after a label into it; here they follow it."""
     value = node.child_by_field_name("value")
-    found: list[Statement] = [Case(ctx.span(node), optional(ctx, value))]
+    found: list[tree.Statement] = [tree.Case(ctx.span(node), optional(ctx, value))]
     if value is not None and any(c.type == "..." for c in node.children):
-        found = [Case(ctx.span(node), lowering.unparsed(ctx, node))]
+        found = [tree.Case(ctx.span(node), lowering.unparsed(ctx, node))]
     after = False
     for child in node.children:
         if child.type == ":":
@@ -179,42 +160,42 @@ def _case(ctx: Context, node: Node) -> list[Statement]:
     return found
 
 
-def _label(ctx: Context, node: Node) -> list[Statement]:
+def _label(ctx: Context, node: Node) -> list[tree.Statement]:
     label = node.child_by_field_name("label")
-    found: list[Statement] = [Label(ctx.span(node), "" if label is None else ctx.text(label))]
+    found: list[tree.Statement] = [tree.Label(ctx.span(node), "" if label is None else ctx.text(label))]
     for child in node.named_children:
         if child.start_byte > (label.end_byte if label is not None else -1) and not child.is_extra:
             found.extend(statement(ctx, child))
     return found
 
 
-def _return(ctx: Context, node: Node) -> list[Statement]:
+def _return(ctx: Context, node: Node) -> list[tree.Statement]:
     parts = named_parts(node)
     if len(parts) > 1:
-        return [Return(ctx.span(node), lowering.unparsed(ctx, node))]
-    return [Return(ctx.span(node), expression(ctx, parts[0]) if parts else None)]
+        return [tree.Return(ctx.span(node), lowering.unparsed(ctx, node))]
+    return [tree.Return(ctx.span(node), expression(ctx, parts[0]) if parts else None)]
 
 
-def _break(ctx: Context, node: Node) -> list[Statement]:
-    return [Break(ctx.span(node))]
+def _break(ctx: Context, node: Node) -> list[tree.Statement]:
+    return [tree.Break(ctx.span(node))]
 
 
-def _continue(ctx: Context, node: Node) -> list[Statement]:
-    return [Continue(ctx.span(node))]
+def _continue(ctx: Context, node: Node) -> list[tree.Statement]:
+    return [tree.Continue(ctx.span(node))]
 
 
-def _goto(ctx: Context, node: Node) -> list[Statement]:
+def _goto(ctx: Context, node: Node) -> list[tree.Statement]:
     label = node.child_by_field_name("label")
-    return [Goto(ctx.span(node), "" if label is None else ctx.text(label))]
+    return [tree.Goto(ctx.span(node), "" if label is None else ctx.text(label))]
 
 
-def _throw(ctx: Context, node: Node) -> list[Statement]:
-    return [ExpressionStatement(ctx.span(node), expression(ctx, node))]
+def _throw(ctx: Context, node: Node) -> list[tree.Statement]:
+    return [tree.ExpressionStatement(ctx.span(node), expression(ctx, node))]
 
 
-def _try(ctx: Context, node: Node) -> list[Statement]:
+def _try(ctx: Context, node: Node) -> list[tree.Statement]:
     body = node.child_by_field_name("body")
-    handlers: list[Block] = []
+    handlers: list[tree.Block] = []
     for child in node.named_children:
         if child.type != "catch_clause":
             continue
@@ -223,37 +204,39 @@ def _try(ctx: Context, node: Node) -> list[Statement]:
             continue
         handler = block(ctx, caught)
         given, _ = declarators.parameters(ctx, child.child_by_field_name("parameters"))
-        variables: list[Statement] = [Variable(handler.span, p.name, p.type) for p in given if p.name]
-        handlers.append(Block(handler.span, [*variables, *handler.body]))
-    return [Try(ctx.span(node), block(ctx, body) if body is not None else Block(ctx.span(node), []), handlers)]
+        variables: list[tree.Statement] = [tree.Variable(handler.span, p.name, p.type) for p in given if p.name]
+        handlers.append(tree.Block(handler.span, [*variables, *handler.body]))
+    return [
+        tree.Try(ctx.span(node), block(ctx, body) if body is not None else tree.Block(ctx.span(node), []), handlers)
+    ]
 
 
-def _attributed(ctx: Context, node: Node) -> list[Statement]:
-    found: list[Statement] = []
+def _attributed(ctx: Context, node: Node) -> list[tree.Statement]:
+    found: list[tree.Statement] = []
     for child in node.named_children:
         if child.type not in ("attribute_declaration", "attribute_specifier") and not child.is_extra:
             found.extend(statement(ctx, child))
     return found
 
 
-def _declaration(ctx: Context, node: Node) -> list[Statement]:
+def _declaration(ctx: Context, node: Node) -> list[tree.Statement]:
     return declarations.local(ctx, node)
 
 
-def _nothing(ctx: Context, node: Node) -> list[Statement]:
+def _nothing(ctx: Context, node: Node) -> list[tree.Statement]:
     return []
 
 
-def _error(ctx: Context, node: Node) -> list[Statement]:
+def _error(ctx: Context, node: Node) -> list[tree.Statement]:
     text = ctx.text(node).strip()
     if text and not text.strip(";,"):
         return []
     if text.strip("; ") == "...":
-        return [UnparsedStatement(ctx.span(node), "...", [])]
+        return [tree.UnparsedStatement(ctx.span(node), "...", [])]
     return [unparsed_statement(ctx, node)]
 
 
-HANDLERS: Final[dict[str, Callable[[Context, Node], list[Statement]]]] = {
+HANDLERS: Final[dict[str, Callable[[Context, Node], list[tree.Statement]]]] = {
     "compound_statement": _compound,
     "expression_statement": _expression,
     "declaration": _declaration,

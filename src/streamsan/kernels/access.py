@@ -6,28 +6,7 @@ import re
 from collections.abc import Container
 from typing import Final
 
-from streamsan.cuda_syntax.tree import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Function,
-    Index,
-    InitList,
-    Lambda,
-    Launch,
-    Member,
-    Name,
-    SizeOf,
-    Type,
-    Unary,
-    Unit,
-    Unparsed,
-    UnparsedStatement,
-    Variable,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes, parts
 from streamsan.kernels.first_thread import surely_touched
 from streamsan.kernels.uses import Use
@@ -46,7 +25,7 @@ _BY_REFERENCE: Final = frozenset(("swap", "exchange", "sincos", "sincosf", "modf
 _INERT: Final = frozenset(("printf", "assert", "__syncthreads", "__isGlobal", "__builtin_assume", "__prefetch"))
 
 
-def kernel_uses(function: Function, unit: Unit) -> dict[str, Use]:
+def kernel_uses(function: tree.Function, unit: tree.Unit) -> dict[str, Use]:
     """Return how a kernel uses its pointer parameters, by name. Functions that it calls are followed a few levels."""
     touched = surely_touched(function, unit)
     uses = {}
@@ -58,12 +37,12 @@ def kernel_uses(function: Function, unit: Unit) -> dict[str, Use]:
     return uses
 
 
-def use_by_type(of: Type) -> Use:
+def use_by_type(of: tree.Type) -> Use:
     """Return what a parameter's type alone says of its use."""
     return Use(AccessMode.READ if of.const and of.pointers == 1 else AccessMode.OPAQUE)
 
 
-def named_modes(function: Function, unit: Unit) -> dict[str, AccessMode]:
+def named_modes(function: tree.Function, unit: tree.Unit) -> dict[str, AccessMode]:
     """How the accesses that a body names use the pointer parameters; what else may become of a pointer is left out."""
     uses = walk_of(_NamedWalk, function, unit)
     modes = {name: READS | WRITES if found & ATOMIC else found & (READS | WRITES) for name, found in uses.items()}
@@ -78,14 +57,14 @@ def _mode(found: int) -> AccessMode:
     return AccessMode(found & 3) if found & 3 else AccessMode.READ
 
 
-def walk_of(kind: type[AccessWalk], function: Function, unit: Unit | None) -> dict[str, int]:
+def walk_of(kind: type[AccessWalk], function: tree.Function, unit: tree.Unit | None) -> dict[str, int]:
     """Return the uses (READS, WRITES, ESCAPES, ATOMIC) of each pointer parameter, as a kind of walk finds them."""
     if unit is None:
         return kind(function, {}, {}, 0).run()
     return kind(function, unit.functions_with_bodies(), unit.macros, 0).run()
 
 
-def _is_pointer(of: Type) -> bool:
+def _is_pointer(of: tree.Type) -> bool:
     return (of.pointers > 0 or bool(of.array)) and not of.function
 
 
@@ -93,7 +72,7 @@ class AccessWalk:
     """One function; locals that hold a parameter's pointer count as that parameter."""
 
     def __init__(
-        self, function: Function, functions: dict[str, list[Function]], macros: Container[str], level: int
+        self, function: tree.Function, functions: dict[str, list[tree.Function]], macros: Container[str], level: int
     ) -> None:
         self.function = function
         self.functions = functions
@@ -130,53 +109,53 @@ class AccessWalk:
         return self.uses
 
     def _alias(self, node: object) -> None:
-        if isinstance(node, Variable) and node.initializer is not None and node.name:
+        if isinstance(node, tree.Variable) and node.initializer is not None and node.name:
             if _is_pointer(node.type) or node.type.name == "auto" or node.type.reference:
                 roots = self._roots(node.initializer, bool(node.type.reference))
                 self.aliases.setdefault(node.name, set()).update(roots)
-        elif isinstance(node, Assign) and isinstance(node.target, Name) and node.target.name not in self.uses:
+        elif isinstance(node, tree.Assign) and isinstance(node.target, tree.Name) and node.target.name not in self.uses:
             roots = self._roots(node.value)
             if roots:
                 self.aliases.setdefault(node.target.name, set()).update(roots)
-        elif isinstance(node, Assign) and isinstance(node.target, Name):
+        elif isinstance(node, tree.Assign) and isinstance(node.target, tree.Name):
             self.aliases[node.target.name].update(self._roots(node.value))
-        elif isinstance(node, Cast) and node.type.pointers and not node.type.const:
+        elif isinstance(node, tree.Cast) and node.type.pointers and not node.type.const:
             self.cast_away.update(self._roots(node.operand) & self.constant)
 
-    def _roots(self, node: Expression, element: bool = False) -> set[str]:
+    def _roots(self, node: tree.Expression, element: bool = False) -> set[str]:
         """The parameters from which a pointer may be derived; with `element`, also by `p[i]` bound to a reference."""
-        if isinstance(node, Name):
+        if isinstance(node, tree.Name):
             return self.aliases.get(node.name, set()) if element or node.name not in self.references else set()
-        if isinstance(node, Cast):
+        if isinstance(node, tree.Cast):
             return self._roots(node.operand, element)
-        if isinstance(node, Binary) and node.operator in ("+", "-", ","):
+        if isinstance(node, tree.Binary) and node.operator in ("+", "-", ","):
             return self._roots(node.left) | self._roots(node.right)
-        if isinstance(node, Conditional):
+        if isinstance(node, tree.Conditional):
             return self._roots(node.then, element) | self._roots(node.otherwise, element)
-        if isinstance(node, Assign):
+        if isinstance(node, tree.Assign):
             return self._roots(node.value) | self._roots(node.target)
-        if isinstance(node, Unary):
+        if isinstance(node, tree.Unary):
             if node.operator == "&":
                 return self._place(node.operand)
             if node.operator in ("++", "--", "post++", "post--"):
                 return self._roots(node.operand)
             if node.operator == "*" and element:
                 return self._roots(node.operand)
-        if isinstance(node, Index | Member) and element:
+        if isinstance(node, tree.Index | tree.Member) and element:
             return self._place(node)
         return set()
 
-    def _place(self, node: Expression) -> set[str]:
+    def _place(self, node: tree.Expression) -> set[str]:
         """The parameters into whose memory an lvalue leads."""
-        if isinstance(node, Index):
+        if isinstance(node, tree.Index):
             return self._roots(node.base) or self._place(node.base)
-        if isinstance(node, Unary) and node.operator == "*":
+        if isinstance(node, tree.Unary) and node.operator == "*":
             return self._roots(node.operand)
-        if isinstance(node, Member):
+        if isinstance(node, tree.Member):
             return self._roots(node.object) if node.arrow else self._place(node.object)
-        if isinstance(node, Name):
+        if isinstance(node, tree.Name):
             return self.aliases.get(node.name, set()) if node.name in self.references else set()
-        if isinstance(node, Conditional):
+        if isinstance(node, tree.Conditional):
             return self._place(node.then) | self._place(node.otherwise)
         return set()
 
@@ -192,39 +171,39 @@ class AccessWalk:
     # -- the walk ------------------------------------------------------------------------------------------------------
 
     def _visit(self, node: object) -> None:
-        if isinstance(node, Assign):
+        if isinstance(node, tree.Assign):
             place = self._place(node.target) or self._reference_target(node.target)
             self._note(place, WRITES if node.operator == "=" else READS | WRITES)
             self._visit_place(node.target)
-            if not isinstance(node.target, Name):
+            if not isinstance(node.target, tree.Name):
                 self._note(self._roots(node.value), ESCAPES)
             self._visit(node.value)
-        elif isinstance(node, Unary) and node.operator in ("++", "--", "post++", "post--"):
+        elif isinstance(node, tree.Unary) and node.operator in ("++", "--", "post++", "post--"):
             self._note(self._place(node.operand) or self._reference_target(node.operand), READS | WRITES)
             self._visit_place(node.operand)
-        elif isinstance(node, Unary) and node.operator == "&":
+        elif isinstance(node, tree.Unary) and node.operator == "&":
             self._visit_place(node.operand)
-        elif isinstance(node, Index | Member) or (isinstance(node, Unary) and node.operator == "*"):
+        elif isinstance(node, tree.Index | tree.Member) or (isinstance(node, tree.Unary) and node.operator == "*"):
             self._note(self._place(node), READS)
             self._visit_place(node)
-        elif isinstance(node, Name):
+        elif isinstance(node, tree.Name):
             if node.name not in self.uses:
                 for alias in self.aliases.get(node.name, ()):
                     if node.name in self._bound_references:
                         self.uses[alias] |= READS
             elif node.name in self.references:
                 self.uses[node.name] |= READS
-        elif isinstance(node, Call):
+        elif isinstance(node, tree.Call):
             self._call(node)
-        elif isinstance(node, Launch):
+        elif isinstance(node, tree.Launch):
             for argument in node.arguments:
                 self._note(self._roots(argument), ESCAPES)
             self._children(node)
-        elif isinstance(node, Unparsed | UnparsedStatement):
+        elif isinstance(node, tree.Unparsed | tree.UnparsedStatement):
             self._note(self._mentioned(node.text), ESCAPES)
-        elif isinstance(node, Variable):
+        elif isinstance(node, tree.Variable):
             self._variable(node)
-        elif isinstance(node, SizeOf):
+        elif isinstance(node, tree.SizeOf):
             return
         else:
             self._children(node)
@@ -234,36 +213,38 @@ class AccessWalk:
         found: set[str] | None = getattr(self, "_bound", None)
         if found is None:
             body = self.function.body
-            found = {n.name for n in nodes(body) if isinstance(n, Variable) and n.type.reference} if body else set()
+            found = (
+                {n.name for n in nodes(body) if isinstance(n, tree.Variable) and n.type.reference} if body else set()
+            )
             self._bound = found
         return found
 
-    def _reference_target(self, node: Expression) -> set[str]:
-        if isinstance(node, Name) and node.name in self._bound_references:
+    def _reference_target(self, node: tree.Expression) -> set[str]:
+        if isinstance(node, tree.Name) and node.name in self._bound_references:
             return self.aliases.get(node.name, set())
         return set()
 
-    def _visit_place(self, node: Expression) -> None:
+    def _visit_place(self, node: tree.Expression) -> None:
         """The parts of an lvalue that are evaluated, without the access itself."""
-        if isinstance(node, Index):
+        if isinstance(node, tree.Index):
             if self._roots(node.base):
                 self._visit(node.base)
             else:
                 self._visit_place(node.base)
             self._visit(node.index)
-        elif isinstance(node, Unary) and node.operator == "*":
+        elif isinstance(node, tree.Unary) and node.operator == "*":
             self._visit(node.operand)
-        elif isinstance(node, Member):
+        elif isinstance(node, tree.Member):
             if node.arrow:
                 self._visit(node.object)
             else:
                 self._visit_place(node.object)
-        elif not isinstance(node, Name):
+        elif not isinstance(node, tree.Name):
             self._visit(node)
 
-    def _variable(self, node: Variable) -> None:
+    def _variable(self, node: tree.Variable) -> None:
         if node.type.name in _ATOMIC_REFERENCES:
-            made = node.initializer.items if isinstance(node.initializer, InitList) else [node.initializer]
+            made = node.initializer.items if isinstance(node.initializer, tree.InitList) else [node.initializer]
             for argument in [*(node.arguments or ()), *made]:
                 if argument is not None:
                     self._note(self._place(argument), ATOMIC)
@@ -284,9 +265,9 @@ class AccessWalk:
         else:
             self._visit(node.initializer)
 
-    def _call(self, node: Call) -> None:
-        name = node.callee.name.rpartition("::")[2] if isinstance(node.callee, Name) else ""
-        if not isinstance(node.callee, Name):
+    def _call(self, node: tree.Call) -> None:
+        name = node.callee.name.rpartition("::")[2] if isinstance(node.callee, tree.Name) else ""
+        if not isinstance(node.callee, tree.Name):
             self._visit(node.callee)
         candidates = [f for f in self.functions.get(name, ()) if len(f.parameters) >= len(node.arguments)]
         inner: dict[str, int] | None = None
@@ -302,7 +283,7 @@ class AccessWalk:
             self._visit_place(argument) if place and not roots else self._visit(argument)
 
     def _argument(
-        self, name: str, position: int, pointer: bool, candidates: list[Function], inner: dict[str, int] | None
+        self, name: str, position: int, pointer: bool, candidates: list[tree.Function], inner: dict[str, int] | None
     ) -> int:
         """What a call does with memory whose pointer, or an element of which, is an argument."""
         if inner is not None:
@@ -331,17 +312,19 @@ class AccessWalk:
         return READS if _BY_VALUE.fullmatch(name) else ESCAPES
 
     def _children(self, node: object) -> None:
-        if isinstance(node, Lambda):
+        if isinstance(node, tree.Lambda):
             for _, _, value in node.captures:
                 self._visit(value)
             self._visit(node.body)
             return
         for child in parts(node):
-            if isinstance(child, Expression) and not isinstance(node, Binary | Conditional | Cast | Assign | Unary):
+            if isinstance(child, tree.Expression) and not isinstance(
+                node, tree.Binary | tree.Conditional | tree.Cast | tree.Assign | tree.Unary
+            ):
                 self._escape_of(node, child)
             self._visit(child)
 
-    def _escape_of(self, parent: object, child: Expression) -> None:
+    def _escape_of(self, parent: object, child: tree.Expression) -> None:
         """A pointer that is returned or put into an object is no longer followed."""
         if type(parent).__name__ in ("Return", "InitList", "New"):
             self._note(self._roots(child), ESCAPES)
@@ -351,7 +334,7 @@ class _NamedWalk(AccessWalk):
     """Notes what is accessed, and nothing for a parameter's type alone."""
 
     def __init__(
-        self, function: Function, functions: dict[str, list[Function]], macros: Container[str], level: int
+        self, function: tree.Function, functions: dict[str, list[tree.Function]], macros: Container[str], level: int
     ) -> None:
         super().__init__(function, functions, macros, level)
         self.constant = set()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from streamsan.cuda_syntax.tree import Block, Function, Lambda, Statement, Unit, Variable
+from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.access import kernel_uses, named_modes
 from streamsan.kernels.uses import Start, Use
@@ -16,11 +16,11 @@ from streamsan.kernels.waiting import UnitTexts
 class KernelBehaviours:
     """Those of a unit's kernels."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
         self._known: dict[int, KernelBehaviour] = {}
 
-    def of(self, function: Function) -> KernelBehaviour:
+    def of(self, function: tree.Function) -> KernelBehaviour:
         """Return what a kernel does."""
         found = self._known.get(id(function))
         if found is None:
@@ -36,7 +36,7 @@ class KernelBehaviours:
 class KernelBehaviour:
     """What one kernel does. Each answer is found when it is first asked for."""
 
-    def __init__(self, function: Function, unit: KernelBehaviours) -> None:
+    def __init__(self, function: tree.Function, unit: KernelBehaviours) -> None:
         self._function = function
         self._unit = unit
 
@@ -63,7 +63,7 @@ class KernelBehaviour:
             return Start.WAITS, {}
         if found.end is None:
             return Start.AT_ONCE, {}
-        first: list[Statement] = []
+        first: list[tree.Statement] = []
         for statement in function.body.body:
             span = statement.span
             if span.file != function.body.span.file or _defers(statement):
@@ -71,15 +71,15 @@ class KernelBehaviour:
             if texts.offset(span.file, span.end_line, span.end_column) > found.end:
                 break
             first.append(statement)
-        part = replace(function, body=Block(function.body.span, first))
+        part = replace(function, body=tree.Block(function.body.span, first))
         uses = kernel_uses(part, self._unit.unit)
         early = {name: Use(mode, uses[name].flags) for name, mode in named_modes(part, self._unit.unit).items()}
         return (Start.PARTLY if early or found.triggers else Start.WAITS), early
 
 
-def _defers(statement: Statement) -> bool:
+def _defers(statement: tree.Statement) -> bool:
     """Tell whether what a statement names may be accessed later only: in a lambda, by a reference."""
     return any(
-        isinstance(node, Lambda) or (isinstance(node, Variable) and bool(node.type.reference))
+        isinstance(node, tree.Lambda) or (isinstance(node, tree.Variable) and bool(node.type.reference))
         for node in nodes(statement)
     )

@@ -11,28 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from streamsan.cuda_syntax.tree import (
-    Block,
-    Break,
-    Call,
-    Continue,
-    DoWhile,
-    Expression,
-    ExpressionStatement,
-    For,
-    Function,
-    If,
-    Index,
-    Macro,
-    Member,
-    Name,
-    Return,
-    Statement,
-    Unary,
-    Unit,
-    Variable,
-    While,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.thread_numbers import At, Value
 from streamsan.kernels.thread_values import ThreadValues, TooMuchError, Touched, macro_may_leave
@@ -51,7 +30,7 @@ class _Breaks(Exception):  # noqa: N818
     """The first thread leaves the loop's iteration here."""
 
 
-def surely_touched(function: Function, unit: Unit) -> Touched:
+def surely_touched(function: tree.Function, unit: tree.Unit) -> Touched:
     """Return the pointer parameters of a kernel whose first element every launch touches."""
     found = Touched()
     if function.body is None:
@@ -72,7 +51,7 @@ def surely_touched(function: Function, unit: Unit) -> Touched:
 class _FirstThread(ThreadValues):
     """One function, for thread 0 of block 0: its statements."""
 
-    def run(self, body: Block) -> Value:
+    def run(self, body: tree.Block) -> Value:
         """Follow a body; return what the function returns."""
         try:
             self.block(body)
@@ -82,7 +61,7 @@ class _FirstThread(ThreadValues):
             return None
         return None
 
-    def follow(self, function: Function, known: dict[str, Value], bounds: set[str]) -> Value:
+    def follow(self, function: tree.Function, known: dict[str, Value], bounds: set[str]) -> Value:
         """Follow the body of a function that is called; return what it returns."""
         assert function.body is not None
         walk = _FirstThread(self.functions, self.macros, self.found, known, bounds, self.level + 1)
@@ -91,40 +70,40 @@ class _FirstThread(ThreadValues):
         self.steps = walk.steps
         return result
 
-    def block(self, node: Block) -> None:
+    def block(self, node: tree.Block) -> None:
         for part in node.body:
             self.statement(part)
 
-    def statement(self, node: Statement) -> None:
+    def statement(self, node: tree.Statement) -> None:
         self.step()
-        if isinstance(node, Block):
+        if isinstance(node, tree.Block):
             self.block(node)
-        elif isinstance(node, ExpressionStatement):
+        elif isinstance(node, tree.ExpressionStatement):
             self.value(node.expression)
-        elif isinstance(node, Variable):
+        elif isinstance(node, tree.Variable):
             self._variable(node)
-        elif isinstance(node, If):
+        elif isinstance(node, tree.If):
             self._if(node)
-        elif isinstance(node, For):
+        elif isinstance(node, tree.For):
             for part in node.init:
                 self.statement(part)
             self._loop(node, node.condition, node.body)
-        elif isinstance(node, While):
+        elif isinstance(node, tree.While):
             self._loop(node, node.condition, node.body)
-        elif isinstance(node, DoWhile):
+        elif isinstance(node, tree.DoWhile):
             self._loop(node, None, node.body)
-        elif isinstance(node, Return):
+        elif isinstance(node, tree.Return):
             value = self.value(node.value) if node.value is not None else None
             if self.sure:
                 raise _Leaves(value)
-        elif isinstance(node, Break | Continue):
+        elif isinstance(node, tree.Break | tree.Continue):
             if self.sure:
                 raise _Breaks
         else:  # a switch, a jump, text that nobody could read: it may lead anywhere
             self.forget(node)
             self.sure = False
 
-    def _variable(self, node: Variable) -> None:
+    def _variable(self, node: tree.Variable) -> None:
         value: Value = None
         self.bounds.discard(node.name)
         given = [*([] if node.initializer is None else [node.initializer]), *(node.arguments or ())]
@@ -141,7 +120,7 @@ class _FirstThread(ThreadValues):
         for name in node.bindings:
             self.known[name] = None
 
-    def _if(self, node: If) -> None:
+    def _if(self, node: tree.If) -> None:
         if node.init is not None:
             self.statement(node.init)
         guard = node.otherwise is None
@@ -154,14 +133,14 @@ class _FirstThread(ThreadValues):
         else:
             self._unsure([part for part in (node.then, node.otherwise) if part is not None])
 
-    def _unsure(self, parts: list[Statement]) -> None:
+    def _unsure(self, parts: list[tree.Statement]) -> None:
         """Parts that may or may not run: what they assign is unknown, and they may leave."""
         for part in parts:
             self.forget(part)
             if _may_leave(part, self.macros):
                 self.sure = False
 
-    def _loop(self, node: Statement, condition: Expression | None, body: Statement) -> None:
+    def _loop(self, node: tree.Statement, condition: tree.Expression | None, body: tree.Statement) -> None:
         truth = True if condition is None else self.truth(condition, True)
         if truth is True:
             leaves = _may_leave(body, self.macros)
@@ -175,26 +154,28 @@ class _FirstThread(ThreadValues):
             self.forget(node)
 
 
-def _may_leave(node: Statement, macros: dict[str, Macro]) -> bool:
+def _may_leave(node: tree.Statement, macros: dict[str, tree.Macro]) -> bool:
     """Tell whether a part may end the function or a loop around it."""
     for part in nodes(node):
-        if isinstance(part, Return | Break | Continue) or type(part).__name__ in _JUMPS:
+        if isinstance(part, tree.Return | tree.Break | tree.Continue) or type(part).__name__ in _JUMPS:
             return True
-        if isinstance(part, Call) and isinstance(part.callee, Name):
+        if isinstance(part, tree.Call) and isinstance(part.callee, tree.Name):
             macro = macros.get(part.callee.name)
             if (macro is not None and macro_may_leave(macro)) or part.callee.name in ("__trap", "asm", "exit"):
                 return True
     return False
 
 
-def _waits(condition: Expression | None) -> bool:
+def _waits(condition: tree.Expression | None) -> bool:
     """Tell whether a loop's condition reads memory: what follows may be ordered by whoever writes it."""
     return any(
-        isinstance(part, Index)
-        or (isinstance(part, Unary) and part.operator == "*")
-        or (isinstance(part, Member) and part.arrow)
+        isinstance(part, tree.Index)
+        or (isinstance(part, tree.Unary) and part.operator == "*")
+        or (isinstance(part, tree.Member) and part.arrow)
         or (
-            isinstance(part, Call) and isinstance(part.callee, Name) and part.callee.name.startswith(("atomic", "__ld"))
+            isinstance(part, tree.Call)
+            and isinstance(part.callee, tree.Name)
+            and part.callee.name.startswith(("atomic", "__ld"))
         )
         for part in nodes(condition)
     )

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamsan.cuda_syntax.tree import (
-    Call,
-    Delete,
-    Expression,
-    Function,
-    InitList,
-    Lambda,
-    Member,
-    Name,
-    RangeFor,
-    Type,
-    Unit,
-    Variable,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.kernels.access import ESCAPES, READS, AccessWalk, walk_of
 from streamsan.vocabulary import AccessMode
 
@@ -28,13 +15,17 @@ _OUTPUT: Final = frozenset(
 _CONST_METHODS: Final = frozenset(("c_str", "size", "length", "empty", "load", "get", "what"))
 
 
-def given_access(body: Function | Lambda, unit: Unit | None = None) -> AccessMode:
+def given_access(body: tree.Function | tree.Lambda, unit: tree.Unit | None = None) -> AccessMode:
     """Return how a host function uses the memory that its last parameter points to.
 
     READ where the visible body only reads it, else OPAQUE: what it does with a pointer that it hands on, or by a method
     of an object, is not known.
     """
-    function = body if isinstance(body, Function) else Function(body.span, "", body.parameters, Type("void"), body.body)
+    function = (
+        body
+        if isinstance(body, tree.Function)
+        else tree.Function(body.span, "", body.parameters, tree.Type("void"), body.body)
+    )
     if function.body is None or not function.parameters:
         return AccessMode.OPAQUE
     uses = walk_of(_HostWalk, function, unit)
@@ -45,33 +36,33 @@ def given_access(body: Function | Lambda, unit: Unit | None = None) -> AccessMod
 class _HostWalk(AccessWalk):
     """Host code has what kernels have not: methods that change an object, `delete`, functions that nobody sees."""
 
-    def _place(self, node: Expression) -> set[str]:
-        if isinstance(node, Name) and node.name in self._bound_references:
+    def _place(self, node: tree.Expression) -> set[str]:
+        if isinstance(node, tree.Name) and node.name in self._bound_references:
             return self.aliases.get(node.name, set())
         return super()._place(node)
 
     def _visit(self, node: object) -> None:
-        if isinstance(node, Delete):
+        if isinstance(node, tree.Delete):
             self._note(self._roots(node.operand), ESCAPES)
-        elif isinstance(node, RangeFor) and node.variable.type.reference and not node.variable.type.const:
+        elif isinstance(node, tree.RangeFor) and node.variable.type.reference and not node.variable.type.const:
             self._note(self._roots(node.range) | self._place(node.range), ESCAPES)
         super()._visit(node)
 
-    def _variable(self, node: Variable) -> None:
-        items = node.initializer.items if isinstance(node.initializer, InitList) else []
+    def _variable(self, node: tree.Variable) -> None:
+        items = node.initializer.items if isinstance(node.initializer, tree.InitList) else []
         for argument in (*(node.arguments or ()), *items):
             # A constructor may keep a reference, and write by it: a lock does.
             self._note(self._roots(argument) | self._place(argument), ESCAPES)
         super()._variable(node)
 
-    def _call(self, node: Call) -> None:
+    def _call(self, node: tree.Call) -> None:
         callee = node.callee
-        if isinstance(callee, Member) and callee.member not in _CONST_METHODS:
+        if isinstance(callee, tree.Member) and callee.member not in _CONST_METHODS:
             self._note(self._roots(callee.object) if callee.arrow else self._place(callee.object), ESCAPES)
         super()._call(node)
 
     def _argument(
-        self, name: str, position: int, pointer: bool, candidates: list[Function], inner: dict[str, int] | None
+        self, name: str, position: int, pointer: bool, candidates: list[tree.Function], inner: dict[str, int] | None
     ) -> int:
         if name in _OUTPUT and name not in self.macros:
             return READS

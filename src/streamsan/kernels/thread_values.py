@@ -7,24 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Final
 
-from streamsan.cuda_syntax.tree import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Function,
-    Index,
-    Lambda,
-    Literal_,
-    Macro,
-    Member,
-    Name,
-    SizeOf,
-    Unary,
-    Variable,
-)
+from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.thread_numbers import COMPARISONS, POSITIVE, At, Value, calculated, compared
 
@@ -55,8 +38,8 @@ class ThreadValues(ABC):
 
     def __init__(
         self,
-        functions: dict[str, list[Function]],
-        macros: dict[str, Macro],
+        functions: dict[str, list[tree.Function]],
+        macros: dict[str, tree.Macro],
         found: Touched,
         known: dict[str, Value],
         bounds: set[str],
@@ -74,7 +57,7 @@ class ThreadValues(ABC):
         self.steps = 0
 
     @abstractmethod
-    def follow(self, function: Function, known: dict[str, Value], bounds: set[str]) -> Value:
+    def follow(self, function: tree.Function, known: dict[str, Value], bounds: set[str]) -> Value:
         """Follow the body of a function that is called; return what it returns."""
 
     def step(self) -> None:
@@ -86,18 +69,18 @@ class ThreadValues(ABC):
     def forget(self, node: object) -> None:
         """What a part assigns is not known after it."""
         for part in nodes(node):
-            target: Expression | None = None
-            if isinstance(part, Assign):
+            target: tree.Expression | None = None
+            if isinstance(part, tree.Assign):
                 target = part.target
-            elif isinstance(part, Unary) and part.operator in ("++", "--", "post++", "post--", "&"):
+            elif isinstance(part, tree.Unary) and part.operator in ("++", "--", "post++", "post--", "&"):
                 target = part.operand
-            elif isinstance(part, Call):
+            elif isinstance(part, tree.Call):
                 for argument in part.arguments:  # it may be taken by reference
-                    if isinstance(argument, Name):
+                    if isinstance(argument, tree.Name):
                         self.lose(argument.name)
-            elif isinstance(part, Variable):
+            elif isinstance(part, tree.Variable):
                 self.known[part.name] = None
-            if isinstance(target, Name):
+            if isinstance(target, tree.Name):
                 self.lose(target.name)
 
     def lose(self, name: str) -> None:
@@ -106,12 +89,12 @@ class ThreadValues(ABC):
         if name in self.known:
             self.known[name] = None
 
-    def truth(self, node: Expression, guard: bool) -> bool | None:
+    def truth(self, node: tree.Expression, guard: bool) -> bool | None:
         """Decide a condition; `guard`: a comparison of 0 with a bound that nobody knows is one of range."""
-        if isinstance(node, Unary) and node.operator == "!":
+        if isinstance(node, tree.Unary) and node.operator == "!":
             inner = self.truth(node.operand, guard)
             return None if inner is None else not inner
-        if isinstance(node, Binary) and node.operator in ("&&", "||"):
+        if isinstance(node, tree.Binary) and node.operator in ("&&", "||"):
             stops = node.operator == "||"
             left = self.truth(node.left, guard)
             if left is stops:
@@ -120,16 +103,16 @@ class ThreadValues(ABC):
             right = self.truth(node.right, guard)
             self.sure = was
             return stops if right is stops else right if left is not None else None
-        if isinstance(node, Binary) and node.operator in COMPARISONS:
+        if isinstance(node, tree.Binary) and node.operator in COMPARISONS:
             return self._compared(node, guard)
-        if isinstance(node, Call) and self._callee(node) in ("__builtin_expect", "likely", "unlikely"):
+        if isinstance(node, tree.Call) and self._callee(node) in ("__builtin_expect", "likely", "unlikely"):
             return self.truth(node.arguments[0], guard) if node.arguments else None
         value = self.value(node)
         if isinstance(value, int):
             return bool(value)
         return True if value is POSITIVE else None
 
-    def _compared(self, node: Binary, guard: bool) -> bool | None:
+    def _compared(self, node: tree.Binary, guard: bool) -> bool | None:
         left, right = self.value(node.left), self.value(node.right)
         operator = node.operator
         if isinstance(left, int) and isinstance(right, int):
@@ -140,56 +123,56 @@ class ThreadValues(ABC):
             return {">": True, ">=": True, "<=": False, "<": False}.get(operator)
         return None
 
-    def _ranges(self, index: Expression, bound: Expression) -> bool:
+    def _ranges(self, index: tree.Expression, bound: tree.Expression) -> bool:
         """Tell whether a comparison is a range's: of an index, not of a number as written, with a bound."""
-        while isinstance(index, Cast):
+        while isinstance(index, tree.Cast):
             index = index.operand
-        return not isinstance(index, Literal_) and self.is_bound(bound)
+        return not isinstance(index, tree.Literal_) and self.is_bound(bound)
 
-    def is_bound(self, node: Expression) -> bool:
+    def is_bound(self, node: tree.Expression) -> bool:
         """Tell whether an unknown can only be a count: what the launch gave, multiplied or divided."""
-        if isinstance(node, Cast):
+        if isinstance(node, tree.Cast):
             return self.is_bound(node.operand)
-        if isinstance(node, Binary):
+        if isinstance(node, tree.Binary):
             return node.operator in ("*", "/") and self.is_bound(node.left) and self.is_bound(node.right)
-        if isinstance(node, Member):
+        if isinstance(node, tree.Member):
             return not node.arrow and self.is_bound(node.object)
-        if isinstance(node, Name):
+        if isinstance(node, tree.Name):
             return node.name in self.bounds or node.name not in self.known
-        return isinstance(node, Literal_ | SizeOf)
+        return isinstance(node, tree.Literal_ | tree.SizeOf)
 
-    def value(self, node: Expression | None) -> Value:
+    def value(self, node: tree.Expression | None) -> Value:
         """Evaluate an expression, noting what it touches."""
         self.step()
-        if isinstance(node, Literal_):
+        if isinstance(node, tree.Literal_):
             return int(node.value) if isinstance(node.value, int) else None
-        if isinstance(node, Name):
+        if isinstance(node, tree.Name):
             return self._name(node.name)
-        if isinstance(node, Cast):
+        if isinstance(node, tree.Cast):
             return self.value(node.operand)
-        if isinstance(node, Member):
+        if isinstance(node, tree.Member):
             return self._member(node)
-        if isinstance(node, Binary):
+        if isinstance(node, tree.Binary):
             return self._binary(node)
-        if isinstance(node, Unary):
+        if isinstance(node, tree.Unary):
             return self._unary(node)
-        if isinstance(node, Index):
+        if isinstance(node, tree.Index):
             self._touch(node, "read")
             return None
-        if isinstance(node, Assign):
+        if isinstance(node, tree.Assign):
             return self._assign(node)
-        if isinstance(node, Call):
+        if isinstance(node, tree.Call):
             return self._call(node)
-        if isinstance(node, Conditional):
+        if isinstance(node, tree.Conditional):
             truth = self.truth(node.condition, False)
             if truth is not None:
                 return self.value(node.then if truth else node.otherwise)
             self.forget(node.then)
             self.forget(node.otherwise)
             return None
-        if isinstance(node, SizeOf):
+        if isinstance(node, tree.SizeOf):
             return POSITIVE
-        if node is not None and not isinstance(node, Lambda):
+        if node is not None and not isinstance(node, tree.Lambda):
             self.forget(node)
         return None
 
@@ -199,13 +182,13 @@ class ThreadValues(ABC):
         if name == "warpSize":
             return 32
         macro = self.macros.get(name)
-        if macro is not None and macro.parameters is None and isinstance(macro.expression, Literal_):
+        if macro is not None and macro.parameters is None and isinstance(macro.expression, tree.Literal_):
             return self.value(macro.expression)
         return None
 
-    def _member(self, node: Member) -> Value:
+    def _member(self, node: tree.Member) -> Value:
         held = node.object
-        if isinstance(held, Name) and held.name not in self.known:
+        if isinstance(held, tree.Name) and held.name not in self.known:
             if held.name in _INDICES:
                 return 0
             if held.name in _EXTENTS:
@@ -213,7 +196,7 @@ class ThreadValues(ABC):
         self._touch(node, "read")
         return None
 
-    def _binary(self, node: Binary) -> Value:
+    def _binary(self, node: tree.Binary) -> Value:
         if node.operator in ("&&", "||"):
             truth = self.truth(node, False)
             return None if truth is None else int(truth)
@@ -222,7 +205,7 @@ class ThreadValues(ABC):
             return None if truth is None else int(truth)
         return calculated(node.operator, self.value(node.left), self.value(node.right))
 
-    def _unary(self, node: Unary) -> Value:
+    def _unary(self, node: tree.Unary) -> Value:
         operator = node.operator
         if operator == "&":
             return self.place(node.operand)
@@ -232,8 +215,8 @@ class ThreadValues(ABC):
         if operator in ("++", "--", "post++", "post--"):
             self._touch(node.operand, "read")
             self._touch(node.operand, "write")
-            old = self.value(node.operand) if isinstance(node.operand, Name) else None
-            if isinstance(node.operand, Name) and node.operand.name in self.known:
+            old = self.value(node.operand) if isinstance(node.operand, tree.Name) else None
+            if isinstance(node.operand, tree.Name) and node.operand.name in self.known:
                 step = 1 if "++" in operator else -1
                 self.known[node.operand.name] = old + step if isinstance(old, int) else None
             return old if operator.startswith("post") else None
@@ -246,10 +229,10 @@ class ThreadValues(ABC):
             return int(not value)
         return None
 
-    def _assign(self, node: Assign) -> Value:
-        if isinstance(node.target, Name):
+    def _assign(self, node: tree.Assign) -> Value:
+        if isinstance(node.target, tree.Name):
             operator = node.operator.removesuffix("=")
-            read = Binary(node.span, operator, node.target, node.value) if operator else node.value
+            read = tree.Binary(node.span, operator, node.target, node.value) if operator else node.value
             value = self.value(read)
             if node.target.name in self.known:
                 self.known[node.target.name] = value
@@ -260,36 +243,36 @@ class ThreadValues(ABC):
         self._touch(node.target, "write")
         return value
 
-    def place(self, node: Expression) -> Value:
+    def place(self, node: tree.Expression) -> Value:
         """Return the address of an lvalue, as far as it begins at a parameter's first element."""
-        if isinstance(node, Index):
+        if isinstance(node, tree.Index):
             base, index = self.value(node.base), self.value(node.index)
             return base if isinstance(base, At) and index == 0 else None
-        if isinstance(node, Unary) and node.operator == "*":
+        if isinstance(node, tree.Unary) and node.operator == "*":
             pointer = self.value(node.operand)
             return pointer if isinstance(pointer, At) else None
-        if isinstance(node, Member) and not node.arrow and node.member == "x":
+        if isinstance(node, tree.Member) and not node.arrow and node.member == "x":
             return self.place(node.object)  # the first member of CUDA's vector types
-        if isinstance(node, Member):
+        if isinstance(node, tree.Member):
             if node.arrow:
                 self.value(node.object)
-            elif not isinstance(node.object, Name):
+            elif not isinstance(node.object, tree.Name):
                 self.place(node.object)
-        elif isinstance(node, Cast):
+        elif isinstance(node, tree.Cast):
             return self.place(node.operand)
         return None
 
-    def _touch(self, node: Expression, access: str) -> None:
+    def _touch(self, node: tree.Expression, access: str) -> None:
         place = self.place(node)
         if isinstance(place, At) and self.sure:
             (self.found.reads if access == "read" else self.found.writes).add(place.parameter)
 
-    def _callee(self, node: Call) -> str:
-        return node.callee.name.rpartition("::")[2] if isinstance(node.callee, Name) else ""
+    def _callee(self, node: tree.Call) -> str:
+        return node.callee.name.rpartition("::")[2] if isinstance(node.callee, tree.Name) else ""
 
-    def _call(self, node: Call) -> Value:
+    def _call(self, node: tree.Call) -> Value:
         name = self._callee(node)
-        if isinstance(node.callee, Member):
+        if isinstance(node.callee, tree.Member):
             if node.callee.member == "thread_rank" and not node.arguments:
                 return 0
             self.value(node.callee.object)
@@ -312,7 +295,7 @@ class ThreadValues(ABC):
                 self.found.writes.add(arguments[0].parameter)
         return None
 
-    def _inner(self, candidates: list[Function], node: Call, arguments: list[Value]) -> Value:
+    def _inner(self, candidates: list[tree.Function], node: tree.Call, arguments: list[Value]) -> Value:
         function = candidates[0]
         known: dict[str, Value] = {}
         bounds: set[str] = set()
@@ -321,13 +304,13 @@ class ThreadValues(ABC):
             known[parameter.name] = None if by_reference else value
             if value is None and not by_reference and self.is_bound(argument):
                 bounds.add(parameter.name)
-            if by_reference and isinstance(argument, Name):
+            if by_reference and isinstance(argument, tree.Name):
                 self.lose(argument.name)
         if len(candidates) > 1 or self.level >= _MAX_CALLS or function.body is None or not self.sure:
             return None
         return self.follow(function, known, bounds)
 
 
-def macro_may_leave(macro: Macro) -> bool:
+def macro_may_leave(macro: tree.Macro) -> bool:
     """Tell whether a macro may hold statements that end the function: not one without text, or of assembly alone."""
     return macro.expression is None and _ASSEMBLY.fullmatch(_STRING.sub("", macro.text.strip())) is None

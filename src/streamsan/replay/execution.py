@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamsan.replay.held_back import HeldBack
 from streamsan.replay.policies import RefusedError, Scripted
-from streamsan.replay.replayed_machine import Machine
+from streamsan.replay.replayed_machine import ReplayedMachine
 from streamsan.replay.replayed_memory import Owner
 from streamsan.replay.replayed_steps import Memory, NoReplayError, Step
 from streamsan.replay.replayed_work import Name
@@ -56,7 +56,7 @@ def run_in_order(script: Script, layouts: dict[int, Layout], name: Name) -> Outc
 
 def run_all(steps: Sequence[Step], layouts: dict[int, Layout], policy: Policy, name: Name) -> Seen:
     """Run a whole trace under a policy, and return what was seen."""
-    machine = Machine(layouts, policy, name)
+    machine = ReplayedMachine(layouts, policy, name)
     for step in steps:
         machine.issue(step)
     machine.runner.drain()
@@ -64,7 +64,7 @@ def run_all(steps: Sequence[Step], layouts: dict[int, Layout], policy: Policy, n
 
 
 def _run(script: Script, actions: Iterable[Action], layouts: dict[int, Layout], name: Name) -> Outcome:
-    machine = Machine(layouts, Scripted(), name)
+    machine = ReplayedMachine(layouts, Scripted(), name)
     calls = HeldBack(machine, script.pending)
     owner = content = None
     try:

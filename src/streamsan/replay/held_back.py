@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamsan.replay.replayed_machine import Machine
+from streamsan.replay.replayed_machine import ReplayedMachine
 from streamsan.replay.replayed_steps import Step
 from streamsan.vocabulary import OperationKind
 
@@ -20,7 +20,7 @@ _MAKES = (
 class HeldBack:
     """The calls that could not be made in the order of the trace."""
 
-    def __init__(self, machine: Machine, pending: int) -> None:
+    def __init__(self, machine: ReplayedMachine, pending: int) -> None:
         """Begin with none. `pending` is the operation that is to come behind: who waits for it is held back."""
         self._machine = machine
         self._pending = pending

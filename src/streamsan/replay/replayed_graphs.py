@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from streamsan.replay.replayed_steps import Memory, Node, Step
-from streamsan.replay.replayed_work import Runner
+from streamsan.replay.replayed_work import ReplayedWork
 from streamsan.sim.executor.tasks import Body, Task, Timeline
 from streamsan.sim.executor.timelines import Record
 from streamsan.vocabulary import GraphExecFlag, NodeKind, OperationKind
@@ -26,7 +26,7 @@ class Executable:
 class Graphs:
     """The executable graphs of one process, with what their nodes share with its streams."""
 
-    def __init__(self, runner: Runner, events: dict[int, Record | None], keys: dict[int, list[Task]]) -> None:
+    def __init__(self, runner: ReplayedWork, events: dict[int, Record | None], keys: dict[int, list[Task]]) -> None:
         self._runner = runner
         self._events = events
         self._keys = keys

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from streamsan.replay.policies import RefusedError
 from streamsan.replay.replayed_graphs import Graphs
 from streamsan.replay.replayed_steps import Step
-from streamsan.replay.replayed_work import Name, Runner
+from streamsan.replay.replayed_work import Name, ReplayedWork
 from streamsan.replay.word_layout import Layout
 from streamsan.sim.executor.scheduler import Policy
 from streamsan.sim.executor.tasks import ContextWork, Task, Timeline, closure
@@ -36,7 +36,7 @@ class _Thread:
 
 @dataclass(slots=True)
 class _Process:
-    runner: Runner
+    runner: ReplayedWork
     contexts: dict[int, ContextWork] = field(default_factory=dict)
     streams: dict[tuple[int, int, int], Timeline] = field(default_factory=dict)
     """context (default streams only), thread (per-thread default stream only), handle"""
@@ -49,11 +49,11 @@ class _Process:
         self.graphs = Graphs(self.runner, self.events, self.keys)
 
 
-class Machine:
+class ReplayedMachine:
     """One execution. Steps are issued in some order; their work runs as the policy, or the runner, is told."""
 
     def __init__(self, layouts: dict[int, Layout], policy: Policy, name: Name) -> None:
-        self.runner = Runner(layouts, policy, name)
+        self.runner = ReplayedWork(layouts, policy, name)
         self._threads: dict[int, _Thread] = {}
         self._processes: dict[int, _Process] = {}
         self._lines = 0

@@ -46,7 +46,7 @@ class Owner:
     """whether it is the block that was freed"""
 
 
-class Places:
+class ReplayedMemory:
     """The blocks of all memory that was allocated. Freed memory keeps its address: that is the point."""
 
     def __init__(self, layouts: dict[int, Layout], policy: Policy, scheduler: Scheduler) -> None:

@@ -321,7 +321,7 @@ def _references(view: OperationView) -> Iterator[Reference]:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ReplayedSteps:
     """What a replay performs."""
 
     steps: list[Step]
@@ -329,7 +329,7 @@ class Program:
     """Of operations numbered less there are only those that make or unmake something: all work before is complete."""
 
 
-def read_program(trace: Trace, last: int, *, first: int = 0, node: int = 0) -> Program:
+def read_program(trace: Trace, last: int, *, first: int = 0, node: int = 0) -> ReplayedSteps:
     """Return the operations up to number `last`; with a `node`, on to the next launch of the graph whose it is.
 
     Where they are too many, only what makes things is read up to some point before `first`, the earliest operation that
@@ -340,7 +340,7 @@ def read_program(trace: Trace, last: int, *, first: int = 0, node: int = 0) -> P
         raise NoReplayError(f"more than {MOST_OPERATIONS:,} operations lie between the first that matters and the last")
     if begins_at:
         trace, node = shortened(trace, begins_at, last), 0
-    return Program(list(_Reader(trace).read(_until(trace, last, node))), begins_at)
+    return ReplayedSteps(list(_Reader(trace).read(_until(trace, last, node))), begins_at)
 
 
 def _until(trace: Trace, last: int, node: int) -> Iterator[OperationView]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from streamsan.replay.policies import RefusedError
 from streamsan.replay.replayed_handles import HOST_MEMORY
-from streamsan.replay.replayed_memory import Places
+from streamsan.replay.replayed_memory import ReplayedMemory
 from streamsan.replay.replayed_steps import Access, Memory, Step
 from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Seen, Words, perform
@@ -21,12 +21,12 @@ Name = Callable[[int], str]
 """sequence number of an operation or a node -> what it is called"""
 
 
-class Runner:
+class ReplayedWork:
     """Issues the tasks of operations and runs them, one by one or as the policy likes."""
 
     def __init__(self, layouts: dict[int, Layout], policy: Policy, name: Name) -> None:
         self.scheduler = Scheduler(policy, self._run)
-        self.places = Places(layouts, policy, self.scheduler)
+        self.places = ReplayedMemory(layouts, policy, self.scheduler)
         self.seen = Seen()
         self.name = name
         self._tasks: dict[int, list[Task]] = {}

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from streamsan.cuda_syntax.tree import Alias, Class, Enum, Expression, Literal_, Name, Statement, Type, Variable
+from streamsan.cuda_syntax import tree
 
 MOST_NESTING = 16
 MOST_ELEMENTS = 1 << 24
@@ -81,22 +81,24 @@ _NAMESPACES = ("cuda::std::", "std::", "cuda::", "::")
 class Types:
     """Resolves the types of one translation unit; `bound` are the arguments of a template."""
 
-    def __init__(self, declarations: list[Statement], bound: Mapping[str, Type | Expression] | None = None) -> None:
-        self._aliases: dict[str, Alias] = {}
-        self._classes: dict[str, Class] = {}
-        self._enums: dict[str, Enum] = {}
+    def __init__(
+        self, declarations: list[tree.Statement], bound: Mapping[str, tree.Type | tree.Expression] | None = None
+    ) -> None:
+        self._aliases: dict[str, tree.Alias] = {}
+        self._classes: dict[str, tree.Class] = {}
+        self._enums: dict[str, tree.Enum] = {}
         self._constants: dict[str, int] = {}
         self._bound = dict(bound or {})
         self._collect(declarations)
 
-    def with_arguments(self, bound: Mapping[str, Type | Expression]) -> Types:
+    def with_arguments(self, bound: Mapping[str, tree.Type | tree.Expression]) -> Types:
         """Return the same unit's types under other template arguments."""
         other = Types([], bound)
         other._aliases, other._classes = self._aliases, self._classes
         other._enums, other._constants = self._enums, self._constants
         return other
 
-    def resolved(self, of: Type, depth: int = 0) -> Type:
+    def resolved(self, of: tree.Type, depth: int = 0) -> tree.Type:
         """Return a type with aliases and template parameters replaced, as far as they are known."""
         while depth < MOST_NESTING:
             depth += 1
@@ -104,9 +106,9 @@ class Types:
             if bound is None:
                 alias = _visible(self._aliases, of.name)
                 bound = None if alias is None else alias.type
-            if not isinstance(bound, Type):
+            if not isinstance(bound, tree.Type):
                 break
-            of = Type(
+            of = tree.Type(
                 bound.name,
                 bound.arguments,
                 bound.pointers + of.pointers,
@@ -117,7 +119,7 @@ class Types:
             )
         return of
 
-    def layout(self, of: Type, depth: int = 0) -> Layout | None:
+    def layout(self, of: tree.Type, depth: int = 0) -> Layout | None:
         """Return how a type lies in memory; None when it is not known."""
         if depth > MOST_NESTING:
             return None
@@ -136,7 +138,7 @@ class Types:
             count *= length
         return Layout(element.dtype, count, element.alignment)
 
-    def pointee(self, of: Type) -> Layout | None:
+    def pointee(self, of: tree.Type) -> Layout | None:
         """Return the layout of what a pointer points to; bytes for `void*`, None when it is not known."""
         of = self.resolved(of)
         if of.pointers > 1:
@@ -145,29 +147,29 @@ class Types:
             return None
         if of.name == "void":
             return BYTES
-        return self.layout(Type(of.name, of.arguments, array=of.array[1:] if not of.pointers else []))
+        return self.layout(tree.Type(of.name, of.arguments, array=of.array[1:] if not of.pointers else []))
 
-    def constant(self, expression: Expression | None) -> int | None:
+    def constant(self, expression: tree.Expression | None) -> int | None:
         """Return the value of a constant expression, if it is as simple as a name or a number."""
-        if isinstance(expression, Literal_) and isinstance(expression.value, int):
+        if isinstance(expression, tree.Literal_) and isinstance(expression.value, int):
             return int(expression.value)
-        if isinstance(expression, Name):
+        if isinstance(expression, tree.Name):
             bound = self._bound.get(expression.name)
-            if isinstance(bound, Literal_):
+            if isinstance(bound, tree.Literal_):
                 return self.constant(bound)
-            if isinstance(bound, Type):
+            if isinstance(bound, tree.Type):
                 return int(bound.name) if bound.name.isdigit() else None
             return self._constants.get(expression.name)
         return None
 
-    def _named(self, of: Type, depth: int) -> Layout | None:
+    def _named(self, of: tree.Type, depth: int) -> Layout | None:
         name = of.name
         for prefix in _NAMESPACES:
             name = name.removeprefix(prefix)
         found = _BUILT_IN.get(name) or _BUILT_IN.get(_ordered(name))
         if found is not None:
             return found
-        if name == "complex" and of.arguments and isinstance(of.arguments[0], Type):
+        if name == "complex" and of.arguments and isinstance(of.arguments[0], tree.Type):
             part = self.layout(of.arguments[0], depth + 1)
             if part is not None and part.dtype.kind == "f" and part.size in (4, 8):
                 return Layout(np.dtype(f"<c{2 * part.size}"), 1, 2 * part.size)
@@ -177,12 +179,12 @@ class Types:
         known = _visible(self._classes, of.name)
         return None if known is None else self._class(known, of, depth)
 
-    def _class(self, known: Class, of: Type, depth: int) -> Layout | None:
+    def _class(self, known: tree.Class, of: tree.Type, depth: int) -> Layout | None:
         if any(method.virtual for method in known.methods):
             return None
-        bound: dict[str, Type | Expression] = dict(self._bound)
+        bound: dict[str, tree.Type | tree.Expression] = dict(self._bound)
         for parameter, argument in zip(known.templates, of.arguments, strict=False):
-            bound[parameter.name] = self.resolved(argument) if isinstance(argument, Type) else argument
+            bound[parameter.name] = self.resolved(argument) if isinstance(argument, tree.Type) else argument
         types = self.with_arguments(bound)
         parts: list[tuple[str, Layout]] = []
         for number, base in enumerate(known.bases):
@@ -200,16 +202,16 @@ class Types:
             parts.append((field.name or f"unnamed{len(parts)}", inner))
         return _structure(parts, known.union)
 
-    def _collect(self, declarations: list[Statement], inside: str = "") -> None:
+    def _collect(self, declarations: list[tree.Statement], inside: str = "") -> None:
         for declared in declarations:
-            if isinstance(declared, Alias):
+            if isinstance(declared, tree.Alias):
                 self._aliases[declared.name] = declared
-            elif isinstance(declared, Class):
+            elif isinstance(declared, tree.Class):
                 self._classes[declared.name] = declared
                 self._collect(declared.nested, declared.name)
-            elif isinstance(declared, Enum):
+            elif isinstance(declared, tree.Enum):
                 self._enums[declared.name] = declared
-            elif isinstance(declared, Variable) and declared.type.const and not declared.type.pointers:
+            elif isinstance(declared, tree.Variable) and declared.type.const and not declared.type.pointers:
                 value = self.constant(declared.initializer)
                 if value is not None:
                     self._constants[declared.name] = value

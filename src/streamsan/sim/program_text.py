@@ -8,19 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from streamsan.cuda_syntax import read_text
-from streamsan.cuda_syntax.tree import (
-    Alias,
-    Expression,
-    Function,
-    InitList,
-    Literal_,
-    Parameter,
-    Problem,
-    Type,
-    Unit,
-    Variable,
-)
+from streamsan.cuda_syntax import read_text, tree
 from streamsan.kernels.access import use_by_type
 from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
 from streamsan.sim.c_types import BYTES, Types
@@ -113,12 +101,12 @@ def _readable(text: str) -> str:
     return text
 
 
-def _makes_kernels(unit: Unit) -> bool:
+def _makes_kernels(unit: tree.Unit) -> bool:
     """Return whether a macro with parameters makes kernels: the tree has its calls only."""
     return any(macro.parameters is not None and "__global__" in macro.text for macro in unit.macros.values())
 
 
-def _errors(unit: Unit, name: str) -> Iterator[str]:
+def _errors(unit: tree.Unit, name: str) -> Iterator[str]:
     """Yield what no compiler takes: what the grammar cannot read, where no macro had a hand in it."""
     macros = set(unit.macros)
     for problem in unit.problems:
@@ -126,13 +114,13 @@ def _errors(unit: Unit, name: str) -> Iterator[str]:
             yield f"{name}({problem.span.line}): error: {_message(problem)}"
 
 
-def _is_error(problem: Problem) -> bool:
+def _is_error(problem: tree.Problem) -> bool:
     if not set(_RESERVED.findall(problem.text)) <= _KNOWN_WORDS:
         return False  # an attribute that a compiler knows, and nobody here
     return not any(word in problem.text for word in ("too deep", "include", "#", "asm"))
 
 
-def _message(problem: Problem) -> str:
+def _message(problem: tree.Problem) -> str:
     text = " ".join(problem.text.split())
     if text.endswith((" is missing", " is never closed", " closes nothing")):
         return text
@@ -142,7 +130,7 @@ def _message(problem: Problem) -> str:
 class _Reader:
     """One unit."""
 
-    def __init__(self, unit: Unit, text: str) -> None:
+    def __init__(self, unit: tree.Unit, text: str) -> None:
         self.unit = unit
         self._behaviours = KernelBehaviours(unit)
         self.types = Types(unit.declarations)
@@ -167,7 +155,7 @@ class _Reader:
     def variables(self) -> Iterator[DeviceVariable]:
         """Yield the variables in device memory."""
         for declared in self.unit.declarations:
-            if isinstance(declared, Variable) and declared.device in ("device", "constant", "managed"):
+            if isinstance(declared, tree.Variable) and declared.device in ("device", "constant", "managed"):
                 layout = self.types.layout(self._with_length(declared))
                 lowered = declared.name if self._is_extern_c(declared.span) else mangled_variable(declared.name)
                 size = 0 if layout is None else layout.size
@@ -194,7 +182,7 @@ class _Reader:
                 if bound is None:
                     continue
                 types = self.types.with_arguments(bound)
-                full = [bound.get(one.name, Type("")) for one in function.templates if not one.pack]
+                full = [bound.get(one.name, tree.Type("")) for one in function.templates if not one.pack]
                 return _also(self._kernel(function, types, full, template=True), expression)
         if rest:
             close = [kernel for kernel in kernels if kernel.name.partition("<")[0] == bare]
@@ -203,18 +191,18 @@ class _Reader:
                 return _also((same or close)[0], expression)
         return None
 
-    def _kernel_functions(self) -> Iterator[Function]:
-        definitions = [one for one in self.unit.declarations if isinstance(one, Function) and one.kernel]
+    def _kernel_functions(self) -> Iterator[tree.Function]:
+        definitions = [one for one in self.unit.declarations if isinstance(one, tree.Function) and one.kernel]
         with_body = {(one.name, len(one.parameters)) for one in definitions if one.body is not None}
         for function in definitions:
             if function.body is not None or (function.name, len(function.parameters)) not in with_body:
                 yield function
 
     def _kernel(
-        self, function: Function, types: Types, arguments: Sequence[Type | Expression], template: bool
+        self, function: tree.Function, types: Types, arguments: Sequence[tree.Type | tree.Expression], template: bool
     ) -> KernelType:
         resolved = [types.resolved(parameter.type) for parameter in function.parameters]
-        given = [types.resolved(one) if isinstance(one, Type) else one for one in arguments]
+        given = [types.resolved(one) if isinstance(one, tree.Type) else one for one in arguments]
         if self._is_extern_c(function.span):
             lowered = function.name
         else:
@@ -224,7 +212,7 @@ class _Reader:
         return KernelType(name, lowered, self._parameters(function, types, behaviour), start=behaviour.start)
 
     def _parameters(
-        self, function: Function, types: Types, behaviour: KernelBehaviour
+        self, function: tree.Function, types: Types, behaviour: KernelBehaviour
     ) -> tuple[KernelParameter, ...] | None:
         found: list[KernelParameter] = []
         end = 0
@@ -237,41 +225,43 @@ class _Reader:
             found.append(_parameter(parameter, types, offset, layout.size, behaviour))
         return tuple(found)
 
-    def _bound(self, function: Function, arguments: Sequence[Type | Expression]) -> dict[str, Type | Expression] | None:
-        bound: dict[str, Type | Expression] = {}
+    def _bound(
+        self, function: tree.Function, arguments: Sequence[tree.Type | tree.Expression]
+    ) -> dict[str, tree.Type | tree.Expression] | None:
+        bound: dict[str, tree.Type | tree.Expression] = {}
         for position, parameter in enumerate(function.templates):
             if position < len(arguments):
                 bound[parameter.name] = arguments[position]
-            elif isinstance(parameter.default, Expression):
+            elif isinstance(parameter.default, tree.Expression):
                 bound[parameter.name] = parameter.default
             elif not parameter.pack:
                 return None
         return bound
 
-    def _arguments(self, text: str) -> list[Type | Expression]:
+    def _arguments(self, text: str) -> list[tree.Type | tree.Expression]:
         """Read template arguments as a typedef's."""
         unit = read_text(f"typedef {_ARGUMENT}_of<{text}> {_ARGUMENT};\n", "argument.cu")
         for declared in unit.declarations:
-            if isinstance(declared, Alias) and declared.name == _ARGUMENT:
+            if isinstance(declared, tree.Alias) and declared.name == _ARGUMENT:
                 return list(declared.type.arguments)
         return []
 
-    def _with_length(self, variable: Variable) -> Type:
+    def _with_length(self, variable: tree.Variable) -> tree.Type:
         """Return a variable's type; `[]` has the length of its initialiser."""
         of = variable.type
-        if of.array and of.array[0] is None and isinstance(variable.initializer, InitList):
-            length = Literal_(variable.span, len(variable.initializer.items))
-            return Type(of.name, of.arguments, of.pointers, of.reference, of.const, [length, *of.array[1:]])
+        if of.array and of.array[0] is None and isinstance(variable.initializer, tree.InitList):
+            length = tree.Literal_(variable.span, len(variable.initializer.items))
+            return tree.Type(of.name, of.arguments, of.pointers, of.reference, of.const, [length, *of.array[1:]])
         return of
 
-    def _initial(self, variable: Variable) -> bytes:
+    def _initial(self, variable: tree.Variable) -> bytes:
         """Return the bytes of an initialiser made of numbers; nothing where it is more than that."""
         value = variable.initializer
-        layout = self.types.layout(Type(variable.type.name, variable.type.arguments, variable.type.pointers))
+        layout = self.types.layout(tree.Type(variable.type.name, variable.type.arguments, variable.type.pointers))
         if value is None or layout is None or layout.dtype.names is not None:
             return b""
-        items = value.items if isinstance(value, InitList) else [value]
-        numbers = [one.value for one in items if isinstance(one, Literal_) and isinstance(one.value, int | float)]
+        items = value.items if isinstance(value, tree.InitList) else [value]
+        numbers = [one.value for one in items if isinstance(one, tree.Literal_) and isinstance(one.value, int | float)]
         if len(numbers) != len(items):
             return b""
         try:
@@ -303,12 +293,12 @@ def _extern_c_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _decayed(parameter: Parameter) -> Type:
+def _decayed(parameter: tree.Parameter) -> tree.Type:
     """Return a parameter's type; an array is a pointer."""
     of = parameter.type
     if not of.array:
         return of
-    return Type(of.name, of.arguments, of.pointers + 1, of.reference, of.const, function=of.function)
+    return tree.Type(of.name, of.arguments, of.pointers + 1, of.reference, of.const, function=of.function)
 
 
 def _also(kernel: KernelType, expression: str) -> KernelType:
@@ -319,14 +309,14 @@ def _squeezed(name: str) -> str:
     return "".join(name.split())
 
 
-def _written(argument: Type | Expression) -> str:
-    if isinstance(argument, Type):
+def _written(argument: tree.Type | tree.Expression) -> str:
+    if isinstance(argument, tree.Type):
         return ("const " if argument.const else "") + argument.name + "*" * argument.pointers
-    return str(argument.value) if isinstance(argument, Literal_) else "?"
+    return str(argument.value) if isinstance(argument, tree.Literal_) else "?"
 
 
 def _parameter(
-    parameter: Parameter, types: Types, offset: int, size: int, behaviour: KernelBehaviour
+    parameter: tree.Parameter, types: Types, offset: int, size: int, behaviour: KernelBehaviour
 ) -> KernelParameter:
     of, name = types.resolved(_decayed(parameter)), parameter.name
     if not of.pointers and not of.reference:

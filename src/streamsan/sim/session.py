@@ -49,8 +49,8 @@ GENERATIONS_OF_PROCESS = 20
 
 TURN = 0.005
 """seconds for which another process's wish waits for the end of a call"""
-MOST_SAID = 10
-"""faults that are said on standard error"""
+MOST_SHOWN = 10
+"""faults that are shown on standard error"""
 
 
 class NeverReturnsError(RuntimeError):
@@ -222,18 +222,17 @@ class Session:
     def progress(self, run: Callable[[], None]) -> None:
         """Let the device go on (`run`: how far) while the program is outside of CUDA; not while a call does so."""
         if self.lock.acquire(blocking=False):
-            try:
-                if not self._finished:
-                    run()
-                    if self._spool is not None:
-                        self._spool.after_call()
-            finally:
-                self.lock.release()
+            self._go_on(run)
 
     def _serve(self, run: Callable[[], None]) -> bool:
         """Let the device go on for another process, which waits for it; False: a call is being made."""
-        if not self.lock.acquire(timeout=TURN):
-            return False
+        is_free = self.lock.acquire(timeout=TURN)
+        if is_free:
+            self._go_on(run)
+        return is_free
+
+    def _go_on(self, run: Callable[[], None]) -> None:
+        """Let the device go on, and release the lock."""
         try:
             if not self._finished:
                 run()
@@ -241,7 +240,6 @@ class Session:
                     self._spool.after_call()
         finally:
             self.lock.release()
-        return True
 
     def place(self, site: int) -> str:
         """Return file and line of a site, "" where they are not known."""
@@ -252,9 +250,9 @@ class Session:
         place = self.place(site)
         line = f"{place}: {message}" if place else message
         self.faults.append(line)
-        if len(self.faults) <= MOST_SAID:
+        if len(self.faults) <= MOST_SHOWN:
             print(f"streamsan: {line}", file=sys.stderr)
-        if len(self.faults) == MOST_SAID:
+        if len(self.faults) == MOST_SHOWN:
             print("streamsan: more errors of device work are not shown", file=sys.stderr)
 
     def _let_others_run(self) -> bool:
