@@ -10,6 +10,7 @@ from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.functions import Pack
 from streamsan.cuda_source.interpreter.library.braced import plain
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, FunctionModel
+from streamsan.cuda_source.interpreter.library.tables import find_function, is_harmless
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -146,7 +147,7 @@ class Calls:
         if machine.api.is_api(name) and name not in machine.program.global_names:
             operands = [plain(operand) for operand in self.operands(node.arguments)]
             return machine.api.call(last_name(name), node, operands)
-        model = library.find_function(name)
+        model = find_function(name)
         operands = self.operands(node.arguments)
         if model is not None:
             arguments = tuple(self.template_arguments(callee.template_arguments))
@@ -154,7 +155,7 @@ class Calls:
         cell = machine.names.global_cell(name)
         if cell is not None:
             return self._call_with(cell, operands, span)
-        if library.is_harmless(name):
+        if is_harmless(name):
             return machine.unseen.harmless(name, operands, span)
         if library.is_class(name):
             return self.construct_temporary(CType(name), operands, span)
@@ -205,11 +206,11 @@ class Calls:
         chosen = machine.overloads.choose(functions, operands)
         if chosen is None:
             return machine.unseen.call(callee.name, operands, node.span)
-        if chosen.body is None and library.find_function(callee.name) is not None:
-            model = library.find_function(callee.name)
+        if chosen.body is None and find_function(callee.name) is not None:
+            model = find_function(callee.name)
             assert model is not None
             return self.as_operand(model(machine, operands, CallSite(node.span)))
-        if chosen.body is None and library.is_harmless(callee.name):
+        if chosen.body is None and is_harmless(callee.name):
             return machine.unseen.harmless(callee.name, operands, node.span)
         if chosen.device_only:
             return Operand(machine.fresh(callee.name, "opaque"))
@@ -248,7 +249,7 @@ class Calls:
         known = program.find(program.classes, name, frame) is not None
         if known or name in SCALAR_SIZES or program.find(program.aliases, name, frame) is not None:
             return machine.resolve(tree.Type(name, list(callee.template_arguments)))
-        if library.is_class(name) and library.find_function(name) is None:
+        if library.is_class(name) and find_function(name) is None:
             return machine.resolve(tree.Type(name, list(callee.template_arguments)))
         return None
 
@@ -275,7 +276,7 @@ class Calls:
         cell = machine.expressions.cell_of(target)
         if isinstance(held, StructObject) and name in held.fields:
             return self._call_with(held.fields[name], operands, span)
-        if library.is_harmless(name) or library.is_harmless(getattr(held, "name", "")):
+        if is_harmless(name) or is_harmless(getattr(held, "name", "")):
             return machine.unseen.harmless(name, operands, span)
         from_library = isinstance(held, Symbol) and held.origin == "input"  # what a harmless call returned
         if (from_library or cell.type.name.startswith("std::")) and not machine.unseen.carries(operands):
@@ -350,7 +351,7 @@ class Calls:
             held.cell = target.cell
         result = library.call_method(machine, held, name, operands, span)
         if result is NOT_MODELLED:
-            if library.is_harmless(name):
+            if is_harmless(name):
                 return Operand(machine.fresh(name, "opaque"))
             return machine.unseen.call(f"{held.class_name}::{name}", operands, span)
         return self.as_operand(result)
@@ -371,6 +372,6 @@ class Calls:
             if called is not None:
                 return called
         name = value.name if isinstance(value, Symbol | Handle) and isinstance(value, Symbol) else "a function pointer"
-        if isinstance(value, Symbol) and library.is_harmless(value.name):
+        if isinstance(value, Symbol) and is_harmless(value.name):
             return Operand(machine.fresh(value.name, "input"))
         return machine.unseen.call(name, operands, span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import ClassInfo
+from streamsan.cuda_source.interpreter.library.tables import object_size
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
@@ -44,7 +45,7 @@ class Layout:
         if type.name == "std::array" and len(type.arguments) == 2 and isinstance(type.arguments[0], CType):
             size, length = self.size_of(type.arguments[0]), type.arguments[1]
             return size * length if size is not None and isinstance(length, int) else None
-        return library.object_size(type.name)
+        return object_size(type.name)
 
     def align_of(self, type: CType) -> int:
         """Return the alignment of a type."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import PlainContext, last_name
 from streamsan.cuda_source.interpreter.frame import Frame
+from streamsan.cuda_source.interpreter.library.tables import find_function, header_value
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.statuses import Success, means_success
 from streamsan.cuda_source.interpreter.terms import combine
@@ -131,12 +131,12 @@ class Names:
             return Operand(constant)
         if machine.api.is_api(name):
             return Operand(machine.api.function(last_name(name)))
-        model = library.find_function(name)
+        model = find_function(name)
         if model is not None:
             return Operand(machine.calls.native(name, model))
         if name == "__LINE__":
             return Operand(node.span.line)
-        known = library.constant(last_name(name))
+        known = header_value(last_name(name))
         return Operand(known) if known is not None else None
 
     def _implicit_member(self, name: str) -> Operand | None:

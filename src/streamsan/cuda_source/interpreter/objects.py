@@ -7,6 +7,7 @@ from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.copies import Copies
 from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
+from streamsan.cuda_source.interpreter.library.tables import is_harmless
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -79,7 +80,7 @@ class Objects(Copies):
             return
         if type.name.startswith("std::") and not machine.unseen.carries(operands):
             return
-        if operands or not library.is_harmless_type(type.name):
+        if operands or not is_harmless(type.name):
             machine.unseen.call(type.name or cell.name, operands, span, quiet=not operands)
 
     def _construct_elements(self, cell: Cell, span: Span) -> None:

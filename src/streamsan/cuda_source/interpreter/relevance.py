@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import last_name
+from streamsan.cuda_source.interpreter.library.tables import is_harmless
 from streamsan.cuda_source.interpreter.program import Program
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, canonical_name
 from streamsan.cuda_source.interpreter.values import Closure, FunctionValue, Native, StructObject, Value
@@ -142,7 +142,7 @@ class Relevance:
     def _call_acts(self, call: tree.Call) -> bool:
         callee = call.callee
         if isinstance(callee, tree.Member):
-            return not (library.is_harmless(callee.member) or self._harmless_method(callee.member))
+            return not (is_harmless(callee.member) or self._harmless_method(callee.member))
         if not isinstance(callee, tree.Name):
             return True
         name = callee.name
@@ -151,7 +151,7 @@ class Relevance:
         macro = self.macros.get(name)
         if macro is not None:
             return self._macro_acts(macro)
-        if library.is_harmless(name) or canonical_name(name) in SCALAR_SIZES:
+        if is_harmless(name) or canonical_name(name) in SCALAR_SIZES:
             return False
         return self.function_acts(name)
 

@@ -338,6 +338,11 @@ class Operand:
         """The object or value itself, without reading host memory."""
         return self.value if self.cell is None else self.cell.value
 
+    @property
+    def temporary(self) -> bool:
+        """The contents may be taken over: a temporary, or moved from."""
+        return self.cell is None or self.moved
+
 
 def held_by(operand: Operand) -> Value:
     """Return the object or value behind an operand, without reading host memory."""

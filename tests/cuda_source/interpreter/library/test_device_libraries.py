@@ -32,6 +32,11 @@ def test_work_is_a_use_on_the_stream(body, tmp_path):
     assert not {"OPAQUE_CALL", "STREAM_QUERY"} & set(kinds(ops))
 
 
+def test_a_loop_of_work_is_run(tmp_path):
+    body = "ncclComm_t c; ncclCommInitRank(&c, 1, id, 0); for (int i = 0; i < 3; i++) ncclBroadcast(d, e, 100, ncclFloat, 0, c, s);"
+    assert kinds(run_main(f"{START}\n{body}\n", tmp_path)).count("LAUNCH") == 3
+
+
 def test_a_result_on_the_host_waits_and_one_on_the_device_does_not(tmp_path):
     create = "cublasHandle_t h; cublasCreate(&h); cublasSetStream(h, s);"
     host = run_main(f"{START} {create} cublasSdot(h, 100, d, 1, e, 1, &r);", tmp_path)

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import function
 from streamsan.cuda_source.interpreter.library.containers import Vector
 from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
-from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.operands import LARGEST_RANGE, forget_numbers, same_block, text_of, touch
-from streamsan.cuda_source.interpreter.library.ranges import Range
+from streamsan.cuda_source.interpreter.library.host_data import (
+    LARGEST_RANGE,
+    forget_numbers,
+    same_block,
+    text_of,
+    touch,
+    value_of,
+)
+from streamsan.cuda_source.interpreter.library.iterator_ranges import Range
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -39,7 +44,7 @@ def _is_callable(value: Value) -> bool:
 def followed(machine: Machine, found: Range) -> bool:
     """Tell whether the elements hold more than numbers."""
     for element in (found.elements or [])[:2]:
-        value = element.cell.value if element.cell is not None else element.value
+        value = element.held
         if is_pointer(value) or isinstance(value, LibraryObject | StructObject | ArrayObject):
             return True
         type = machine.expressions.type_of(element)
@@ -51,26 +56,24 @@ def followed(machine: Machine, found: Range) -> bool:
 # -- algorithms that call --------------------------------------------------------------------------
 
 
-@function("std::for_each", "for_each", "std::for_each_n", "std::ranges::for_each")
 def for_each(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Call a function for each element."""
     operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     callee = held_by(found.rest[0]) if found.rest else None
     if found.elements is None or not _is_callable(callee):
-        return through(machine, operands, call)
+        return rearrange(machine, operands, call)
     for element in found.elements:
         machine.calls.invoke_value(callee, [element], call.span)
     return found.rest[0]
 
 
-@function("std::transform", "transform", "std::ranges::transform")
 def transform(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Assign what a function makes of each element."""
     operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     if len(found.rest) < 2:
-        return through(machine, operands, call)
+        return rearrange(machine, operands, call)
     target, callee = value_of(machine, found.rest, len(found.rest) - 2, call), held_by(found.rest[-1])
     insert = held_by(found.rest[-2])
     second = value_of(machine, found.rest, 0, call) if len(found.rest) > 2 else None
@@ -82,7 +85,7 @@ def transform(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
         forget_numbers(target)
         return _moved_by(machine, target, found.count)
     if found.elements is None:
-        return through(machine, operands, call)
+        return rearrange(machine, operands, call)
     for position, element in enumerate(found.elements):
         given = [element]
         if second is not None:
@@ -103,19 +106,9 @@ def _moved_by(machine: Machine, target: Value, count: Value) -> Value:
     return machine.expressions.operators.arithmetic("+", target, count)
 
 
-@function("std::generate", "generate", "std::ranges::generate")
-def generate(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Assign what a function gives to each element."""
-    return _generate(machine, without_policy(machine, operands), call, counted=False)
-
-
-@function("std::generate_n", "generate_n")
-def generate_n(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Assign what a function gives to each of the first elements."""
-    return _generate(machine, operands, call, counted=True)
-
-
-def _generate(machine: Machine, operands: list[Operand], call: CallSite, counted: bool) -> Any:
+def generate(machine: Machine, operands: list[Operand], call: CallSite, *, counted: bool = False) -> Any:
+    """Assign what a function gives to each element of a range, or of the first elements."""
+    operands = without_policy(machine, operands)
     insert = held_by(operands[0]) if operands else None
     if counted and isinstance(insert, Inserter) and len(operands) > 2:
         count = machine.known(value_of(machine, operands, 1, call))
@@ -137,20 +130,9 @@ def _generate(machine: Machine, operands: list[Operand], call: CallSite, counted
 # -- algorithms that write -------------------------------------------------------------------------
 
 
-@function("std::fill", "fill", "std::ranges::fill", "std::uninitialized_fill")
-def fill(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Assign a value to each element."""
-    operands = without_policy(machine, operands)
-    return _fill(machine, Range(machine, operands, call), call)
-
-
-@function("std::fill_n", "fill_n", "std::uninitialized_fill_n")
-def fill_n(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Assign a value to each of the first elements."""
-    return _fill(machine, Range(machine, operands, call, counted=True), call)
-
-
-def _fill(machine: Machine, found: Range, call: CallSite) -> Any:
+def fill(machine: Machine, operands: list[Operand], call: CallSite, *, counted: bool = False) -> Any:
+    """Assign a value to each element of a range, or of the first elements."""
+    found = Range(machine, without_policy(machine, operands), call, counted)
     found.touch(machine, AccessMode.WRITE, call)
     if found.short and found.rest:
         for element in found.elements or []:
@@ -160,7 +142,6 @@ def _fill(machine: Machine, found: Range, call: CallSite) -> Any:
     return found.last
 
 
-@function("std::iota", "iota", "std::ranges::iota")
 def iota(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Numbers in a row."""
     found = Range(machine, operands, call)
@@ -174,8 +155,6 @@ def iota(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return None
 
 
-@function("std::copy", "copy", "std::copy_n", "copy_n", "std::copy_if", "copy_if", "std::ranges::copy",
-          "std::uninitialized_copy", "std::uninitialized_copy_n", "std::copy_backward")  # fmt: skip
 def copy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Copy elements to another place."""
     operands = without_policy(machine, operands)
@@ -203,21 +182,9 @@ def copy_range(machine: Machine, found: Range, call: CallSite, moved: bool) -> A
     return found.rest[0] if isinstance(insert, Inserter) else _moved_by(machine, target, found.count)
 
 
-@function("std::swap_ranges", "std::sort", "sort", "std::stable_sort", "stable_sort", "std::reverse", "reverse",
-          "std::shuffle", "shuffle", "std::random_shuffle", "std::partial_sum", "partial_sum", "std::nth_element",
-          "std::partial_sort", "std::rotate", "rotate", "std::inclusive_scan", "std::exclusive_scan", "std::replace",
-          "std::merge", "std::next_permutation", "std::adjacent_difference", "std::unique", "qsort",
-          "std::qsort", "std::ranges::sort", "std::make_heap", "std::push_heap",
-          "std::pop_heap", "std::set_intersection", "std::set_difference",
-          "std::set_union")  # fmt: skip
 def rearrange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Elements change places, or numbers change: which element is where is no longer known, if they are numbers."""
+    """Memory is read and written in a way that is not followed: which number is where is no longer known."""
     operands = without_policy(machine, operands)
-    return through(machine, operands, call)
-
-
-def through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Memory that an algorithm reads and writes in a way that is not followed."""
     seen: list[Value] = []
     for operand in operands:
         held = held_by(operand)
@@ -239,13 +206,6 @@ def through(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 # -- algorithms that read --------------------------------------------------------------------------
 
 
-@function("std::accumulate", "accumulate", "std::reduce", "reduce", "std::equal", "equal", "std::max_element",
-          "max_element", "std::min_element", "min_element", "std::minmax_element", "std::count", "std::count_if",
-          "count_if", "std::all_of", "all_of", "std::any_of", "any_of", "std::none_of", "none_of", "std::inner_product",
-          "inner_product", "std::mismatch", "mismatch", "std::is_sorted", "is_sorted", "std::binary_search",
-          "std::find_if", "find_if", "std::find", "std::find_if_not", "std::lower_bound", "std::upper_bound",
-          "lower_bound", "upper_bound", "std::adjacent_find", "std::transform_reduce", "std::search", "std::memchr",
-          "std::lexicographical_compare", "std::equal_range", "std::includes", "std::ranges::all_of")  # fmt: skip
 def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A number or place that the elements decide."""
     operands = without_policy(machine, operands)
@@ -261,7 +221,6 @@ def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> An
     return machine.fresh("result", "opaque")
 
 
-@function("std::memcmp", "memcmp", "bcmp")
 def memcmp(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Two blocks are read."""
     size = machine.known(value_of(machine, operands, 2, call))
@@ -301,7 +260,6 @@ class Inserter(LibraryObject):
             held.storage.length = machine.fresh("size", "opaque")
 
 
-@function("std::back_inserter", "back_inserter", "std::inserter", "std::front_inserter")
 def back_inserter(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """An iterator that appends."""
     held = held_by(operands[0]) if operands else None
@@ -313,6 +271,3 @@ def without_policy(machine: Machine, operands: list[Operand]) -> list[Operand]:
     held = held_by(operands[0]) if operands else None
     policy = "execution::" in getattr(held, "name", "") or getattr(held, "class_name", "") == "thrust::execution_policy"
     return operands[1:] if policy else operands
-
-
-__all__ = ["Inserter", "Range", "copy_range", "for_each"]

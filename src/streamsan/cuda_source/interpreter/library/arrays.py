@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_
 from streamsan.cuda_source.interpreter.library.braced import items_of
 from streamsan.cuda_source.interpreter.library.containers import LARGEST_EAGER, is_object
-from streamsan.cuda_source.interpreter.library.face import Machine
-from streamsan.cuda_source.interpreter.library.sequences import Sequence
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
+from streamsan.cuda_source.interpreter.library.host_data import type_argument
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
+from streamsan.cuda_source.interpreter.library.sequences import Row, Sequence
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -26,7 +27,6 @@ from streamsan.model.values import Origin
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 
-@class_("std::array", "cuda::std::array")
 class Array(Sequence):
     """Elements in place."""
 
@@ -50,7 +50,7 @@ class Array(Sequence):
         if listed is not None and (not of_class or all(is_object(held_by(item)) for item in listed)):
             operands = listed  # std::array<T, 2> a{{x, y}}: the inner list
         if len(operands) == 1:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            held = operands[0].held
             if isinstance(held, Array):
                 return held.copy(machine, span)
         element_type = storage.element
@@ -89,7 +89,7 @@ class Array(Sequence):
                 machine.expressions.assign(target, operands[0], span)
             return None
         if method == "operator=" and operands:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            held = operands[0].held
             if isinstance(held, Array):
                 self.storage.cells = machine.objects.copy_array(held.storage, operands[0].moved, span).cells
                 for cell in self.storage.cells.values():
@@ -106,15 +106,16 @@ class Array(Sequence):
         return Array(self.type, machine.objects.copy_array(self.storage, True, span))
 
 
-@class_("std::span", "cuda::std::span")
-class Span_(LibraryObject):  # noqa: N801 - `Span` is a place in the source
+class Span_(Row):  # noqa: N801 - `Span` is a place in the source
     """A pointer and a length: it owns nothing."""
 
     class_name = "std::span"
+    contents = ("pointer", "count")
+    own_parts = ("pointer",)
+    copy = Modelled.another
 
-    def __init__(self, type: CType, pointer: Value, count: Value) -> None:
-        super().__init__()
-        self.type = type
+    def __init__(self, type: CType, pointer: Value = 0, count: Value = 0) -> None:
+        super().__init__(type)
         self.pointer = pointer
         self.count = count
 
@@ -124,7 +125,7 @@ class Span_(LibraryObject):  # noqa: N801 - `Span` is a place in the source
     ) -> LibraryObject:
         """Look at an array, a container, or a pointer and a length."""
         if not operands:
-            return cls(type, 0, 0)
+            return cls(type)
         held = held_by(operands[0])
         if isinstance(held, Span_):
             return held
@@ -138,62 +139,27 @@ class Span_(LibraryObject):  # noqa: N801 - `Span` is a place in the source
             count = machine.expressions.operators.arithmetic("-", count, values[0])
         return cls(type, values[0], count)
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A view that unseen code made."""
-        element = type.arguments[0] if type.arguments and isinstance(type.arguments[0], CType) else UNKNOWN
-        pointer = machine.objects.unknown(element.pointer_to(), name, origin)
-        return cls(type, pointer, machine.fresh(f"{name}.size()", origin))
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Look at what unseen code gave."""
+        pointer = type_argument(self.type, 0).pointer_to()
+        self.pointer = machine.objects.unknown(pointer, name, origin)
+        self.count = machine.fresh(f"{name}.size()", origin)
 
-    def parts(self) -> list[Any]:
-        """The pointer."""
-        return [self.pointer]
-
-    def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Another view of the same elements."""
-        return Span_(self.type, self.pointer, self.count)
-
-    def length(self) -> Value:
-        """Return the number of elements, if it is a number."""
-        return self.count if isinstance(self.count, int) else None
-
-    def at(self, machine: Machine, index: Value, span: Span) -> Operand:
-        """Return an element."""
-        moved = machine.expressions.operators.arithmetic("+", self.pointer, machine.known(index))
-        return machine.expressions.dereference(moved, span)
-
-    def elements(self, machine: Machine, span: Span) -> list[Operand]:
-        """Return the elements, or a few if their number is not known."""
-        count = machine.known(self.count)
-        number = min(count, 4096) if isinstance(count, int) else machine.limits.unknown_iterations
-        return [self.at(machine, index, span) for index in range(number)]
+    def start(self) -> Value:
+        """Return the pointer."""
+        return self.pointer
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         """Call a method."""
-        operators = machine.expressions.operators
-        values = [machine.expressions.load(operand, span) for operand in operands]
-        if method in ("data", "begin", "cbegin"):
-            return self.pointer
-        if method in ("end", "cend"):
-            return operators.arithmetic("+", self.pointer, self.count)
-        if method in ("operator[]", "at") and values:
-            return self.at(machine, values[0], span)
-        if method == "front":
-            return self.at(machine, 0, span)
-        if method == "back":
-            return self.at(machine, combine("-", self.count, 1), span)
-        if method == "size":
-            return self.count if self.count is not None else machine.fresh("size", "opaque")
         if method == "size_bytes":
             element = self.type.arguments[0] if self.type.arguments else None
             size = machine.objects.size_of(element) if isinstance(element, CType) else None
             total = combine("*", self.count, size)
             return total if total is not None else machine.fresh("size_bytes", "opaque")
-        if method == "empty":
-            return operators.compare("==", self.count, 0)
-        if method in ("subspan", "first", "last") and values:
-            return self._part(machine, method, values)
-        return machine.fresh(method, "opaque")
+        if method in ("subspan", "first", "last") and operands:
+            return self._part(machine, method, [machine.expressions.load(operand, span) for operand in operands])
+        found = super().call(machine, method, operands, span)
+        return found if found is not NOT_MODELLED else machine.fresh(method, "opaque")
 
     def _part(self, machine: Machine, method: str, values: list[Value]) -> LibraryObject:
         operators = machine.expressions.operators

@@ -89,6 +89,3 @@ def items_of(operands: list[Operand]) -> list[Operand] | None:
 def carried(operand: Operand) -> Value | Cell:
     """Return what reachability starts from for an operand."""
     return operand.cell or operand.value
-
-
-__all__ = ["BracedList", "Evaluated", "braced", "carried", "items_of", "plain"]

@@ -4,43 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, function
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Native, Operand, Reference, Value
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 
 
-@class_("std::function", "std::move_only_function", "std::packaged_task")
-class Function(LibraryObject):
+class Function(Modelled):
     """Something that can be called, or nothing."""
 
     class_name = "std::function"
+    own_parts = ("held",)
 
-    def __init__(self, type: CType, held: Value) -> None:
-        super().__init__()
-        self.type = type
+    def __init__(self, type: CType, held: Value = 0) -> None:
+        super().__init__(type)
         self.held = Cell(held, UNKNOWN, "callable")
 
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
         """Hold what is given."""
-        made = cls(type, 0)
         if operands:
-            made.take(machine, operands[0], span)
-        return made
+            self.take(machine, operands[0], span)
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A function that unseen code gave."""
-        return cls(type, machine.fresh(name, origin))
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Hold a function that unseen code gave."""
+        self.held.value = machine.fresh(name, origin)
 
     def take(self, machine: Machine, operand: Operand, span: Span) -> None:
         """Replace the callable."""
-        source = operand.cell.value if operand.cell is not None else operand.value
+        source = operand.held
         if isinstance(source, Function):
             self.held.value = source.held.value
         elif isinstance(source, LibraryObject) or operand.cell is None:
@@ -48,10 +41,6 @@ class Function(LibraryObject):
         else:
             self.held = Cell(None, operand.cell.type, "callable")
             machine.objects.initialise(self.held, UNKNOWN, operand, span)
-
-    def parts(self) -> list[Any]:
-        """The callable."""
-        return [self.held]
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
         """Copy the callable."""
@@ -71,21 +60,19 @@ class Function(LibraryObject):
         return NOT_MODELLED
 
 
-@function("std::invoke", "invoke")
 def invoke(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Call the first operand with the rest."""
     if not operands:
         return None
-    value = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+    value = operands[0].held
     return machine.calls.invoke_value(value, operands[1:], call.span)
 
 
-@function("std::bind", "bind", "std::bind_front", "std::mem_fn")
 def bind(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A function with some of its operands given."""
     if not operands:
         return None
-    callee = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+    callee = operands[0].held
     given: list[Operand | int] = []
     for operand in operands[1:]:
         place = _placeholder(operand)
@@ -111,7 +98,7 @@ def _placeholder(operand: Operand) -> int | None:
 
 
 def _kept(machine: Machine, operand: Operand, span: Span) -> Cell:
-    value = operand.cell.value if operand.cell is not None else operand.value
+    value = operand.held
     if isinstance(value, Reference):
         return value.cell
     type = machine.expressions.type_of(operand).bare()

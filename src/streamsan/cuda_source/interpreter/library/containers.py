@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, find_function
 from streamsan.cuda_source.interpreter.library.braced import braced, carried, items_of
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
+from streamsan.cuda_source.interpreter.library.tables import find_function
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -37,8 +38,6 @@ def is_object(value: Value) -> bool:
     return isinstance(value, StructObject | LibraryObject)
 
 
-@class_("std::vector", "thrust::host_vector", "std::deque", "std::list", "std::forward_list", "std::initializer_list",
-        "std::valarray", "std::inplace_vector")  # fmt: skip
 class Vector(Sequence):
     """Elements on the heap. `push_back` keeps the storage: whether it moves is the library's business."""
 
@@ -60,12 +59,9 @@ class Vector(Sequence):
             operands, braced = listed, True
             if not operands:
                 return made
-        held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+        held = operands[0].held
         if len(operands) == 1 and isinstance(held, Sequence) and items_of(operands) is None:
-            if operands[0].cell is None:
-                machine.statements.keep(held)
-                return held
-            return held.move(machine, span) if operands[0].moved else held.copy(machine, span)
+            return held.passed(machine, operands[0], span)
         values = [machine.expressions.load(operand, span) for operand in operands[:2]]
         if len(operands) == 2 and all(isinstance(value, ElementPointer) for value in values):
             made._copy_range(machine, values, span)
@@ -214,13 +210,13 @@ class Vector(Sequence):
         return self.push(machine, Operand(machine.statements.keep(cell.value)), span)
 
     def _assign(self, machine: Machine, operand: Operand, span: Span) -> Any:
-        source = operand.cell.value if operand.cell is not None else operand.value
+        source = operand.held
         if not isinstance(source, Sequence):
             return NOT_MODELLED
         if source is self:
             return Operand(self, self.cell)
         machine.objects.end_array(self.storage, span)
-        if operand.cell is None or operand.moved:
+        if operand.temporary:
             self.storage = source.storage
             source.storage = ArrayObject(self.storage.element, 0, MemoryKind.HOST_HEAP, "", span)
         else:
@@ -314,3 +310,23 @@ class Vector(Sequence):
         made = type(self)(self.type, self.storage)
         self.storage = ArrayObject(self.storage.element, 0, MemoryKind.HOST_HEAP, "", span)
         return made
+
+
+class Stack(Vector):
+    """The last in is the first out; which element of a priority queue is first, is not followed."""
+
+    class_name = "std::stack"
+    methods = MappingProxyType(
+        {"push": "push_back", "emplace": "emplace_back", "top": "back", "pop": "pop_back", "push_range": "insert"}
+    )
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method: the vector's that does the same."""
+        return super().call(machine, self.methods.get(method, method), operands, span)
+
+
+class Queue(Stack):
+    """The first in is the first out."""
+
+    class_name = "std::queue"
+    methods = MappingProxyType(Stack.methods | {"pop": "pop_front"})

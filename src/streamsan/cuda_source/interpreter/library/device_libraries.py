@@ -8,12 +8,9 @@ orders everything before it: nothing is concluded from that, either way.
 
 from __future__ import annotations
 
-import re
-from functools import partial
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import family
-from streamsan.cuda_source.interpreter.library.face import CallSite, FunctionModel, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
@@ -29,23 +26,10 @@ from streamsan.cuda_source.interpreter.values import (
     is_pointer,
 )
 from streamsan.cuda_syntax.tree import Span
-from streamsan.model import values as model_values
-from streamsan.model.values import Handle, Symbol
+from streamsan.model.values import Handle
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 DEEPEST_DESCRIPTOR = 6
-_SET_STREAM = re.compile(r"SetStream(_v2)?$|SetCUDAStream$")
-_GET_STREAM = re.compile(r"GetStream(_v2)?$")
-_MAKES = re.compile(r"(Create|Init|Plan(1d|2d|3d|Many)|CommInitRank|CommInitAll|GetUniqueId)")
-_ENDS = re.compile(r"(Destroy|Finalize|Shutdown|Abort)")
-_MAY_WAIT = re.compile(r"(?:Destroy|DestroyGenerator|CommDestroy|CommAbort|Finalize|Shutdown)(_v2)?$")
-_ASKS = re.compile(
-    r"(Get(?!rf|rs|ri|Matrix|Vector)|Query|[bB]ufferSize|Estimate|Version|Property|String|Heuristic|Set(?!Matrix|Vector|Tensor$)"
-    r"|MakePlan|GroupStart|GroupEnd|Logger|WorkspaceSize|GetSize)"
-)
-_RESULTS = re.compile(r"(dot[cu]?|nrm2|asum|amax|amin|rotg|rotmg)(_v2|_64|_v2_64|Ex)?$|Nnz(_compress)?$|Nnz\w*$")
-_HOST_COPY = re.compile(r"^cublas(Set|Get)(Matrix|Vector)(Async)?(_64)?$")
-_FINISHED_ON_RETURN = re.compile(r"(Set|Get)(Matrix|Vector)$|InfoGetInt|XtExec|GenerateSeeds")
 
 
 class LibraryHandle(LibraryObject):
@@ -102,6 +86,15 @@ def _stream_of(values: list[Value]) -> Value:
     return 0
 
 
+def _values(machine: Machine, operands: list[Operand], call: CallSite) -> list[Value]:
+    """Return the arguments: handles as objects, everything else as values."""
+    held = [held_by(operand) for operand in operands]
+    return [
+        value if isinstance(value, LibraryObject) else machine.expressions.load(operand, call.span)
+        for value, operand in zip(held, operands, strict=True)
+    ]
+
+
 def _forget_outputs(machine: Machine, values: list[Value], span: Span) -> None:
     for value in values:
         cell = _out_cell(machine, value, span)
@@ -109,78 +102,82 @@ def _forget_outputs(machine: Machine, values: list[Value], span: Span) -> None:
             cell.value = machine.objects.unknown(cell.type, cell.name, "opaque")
 
 
-def work(machine: Machine, name: str, values: list[Value], span: Span) -> None:
-    """Issue a library's work on its stream."""
-    device = machine.device
+def _issue(machine: Machine, name: str, values: list[Value], span: Span, waits: bool = False) -> None:
     found: list[Value] = []
     for value in values:
         _memory(machine, value, found)
-    arguments: list[tuple[model_values.Value, AccessMode]] = [
-        (device.address(value, span), AccessMode.OPAQUE) for value in found
-    ]
-    device.model.launch(device.thread, name, arguments, device.plain(_stream_of(values)), device.site(span, name))
+    issue(machine, name, found, _stream_of(values), waits, span)
 
 
-def awaited(machine: Machine, values: list[Value], span: Span) -> None:
-    """The call has returned a result: the host knows that the stream's work is complete."""
+def issue(machine: Machine, name: str, memory: list[Value], stream: Value, waits: bool, span: Span) -> None:
+    """Issue work on a stream that uses memory in an unknown way; with `waits`, the host waits for it."""
     device = machine.device
-    device.model.query_succeeded(device.thread, device.plain(_stream_of(values)), device.site(span))
+    arguments = [(device.address(value, span), AccessMode.OPAQUE) for value in memory]
+    where = device.plain(stream)
+    device.model.launch(device.thread, name, arguments, where, device.site(span, name))
+    if waits:
+        device.model.query_succeeded(device.thread, where, device.site(span))
 
 
-def _library_call(name: str, machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    span = call.span
-    values: list[Value] = []
-    for operand in operands:
-        held = held_by(operand)
-        values.append(held if isinstance(held, LibraryObject) else machine.expressions.load(operand, span))
-    first = values[0] if values else None
-    if _SET_STREAM.search(name):
-        if isinstance(first, LibraryHandle) and len(values) > 1:
-            first.stream = values[1]
-    elif _GET_STREAM.search(name):
-        cell = _out_cell(machine, values[1] if len(values) > 1 else None, span)
-        if cell is not None and isinstance(first, LibraryHandle):
-            cell.value = first.stream
-    elif _ENDS.search(name):
-        if _MAY_WAIT.search(name):
-            machine.device.opaque_call(name, [], span)
-    elif _HOST_COPY.match(name):
-        work(machine, name, values, span)
-        if "Async" not in name:
-            awaited(machine, values, span)
-    elif _MAKES.search(name):
-        _make(machine, name, values, span)
-    elif _ASKS.search(name):
-        if isinstance(first, LibraryHandle):
-            first.given.extend(value for value in values[1:] if isinstance(value, DevicePointer | SymbolPointer))
-        _forget_outputs(machine, values[1:], span)
-    else:
-        work(machine, name, values, span)
-        to_host = any(isinstance(value, CellPointer | ElementPointer) for value in values[-2:])
-        if (_RESULTS.search(name) and to_host) or _FINISHED_ON_RETURN.search(name):
-            awaited(machine, values, span)
-            _forget_outputs(machine, values[-1:], span)
+def work(machine: Machine, operands: list[Operand], call: CallSite, *, name: str, waits: bool = False) -> Any:
+    """Issue work on the handle's stream; the host `waits` for it."""
+    _issue(machine, name, _values(machine, operands, call), call.span, waits)
     return 0
 
 
-def _make(machine: Machine, name: str, values: list[Value], span: Span) -> None:
+def output(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Issue work whose output the last argument has when the call returns."""
+    values = _values(machine, operands, call)
+    _issue(machine, name, values, call.span, waits=True)
+    _forget_outputs(machine, values[-1:], call.span)
+    return 0
+
+
+def result(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Issue work with a result: one on the host is there when the call returns, one on the device is not."""
+    to_host = any(isinstance(value, CellPointer | ElementPointer) for value in _values(machine, operands[-2:], call))
+    return (output if to_host else work)(machine, operands, call, name=name)
+
+
+def set_stream(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Tell a handle its stream."""
+    values = _values(machine, operands, call)
+    if len(values) > 1 and isinstance(values[0], LibraryHandle):
+        values[0].stream = values[1]
+    return 0
+
+
+def get_stream(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Ask a handle for its stream."""
+    values = _values(machine, operands, call)
+    cell = _out_cell(machine, values[1], call.span) if len(values) > 1 else None
+    if cell is not None and isinstance(values[0], LibraryHandle):
+        cell.value = values[0].stream
+    return 0
+
+
+def make_handle(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Make a handle, plan or descriptor, through the first argument."""
+    values = _values(machine, operands, call)
     made = LibraryHandle(name)
     made.given = [value for value in values[1:] if isinstance(value, DevicePointer | SymbolPointer | LibraryHandle)]
-    cell = _out_cell(machine, values[0] if values else None, span)
+    cell = _out_cell(machine, values[0], call.span) if values else None
     if cell is not None:
         cell.value = made
         machine.objects.adopt(cell)
+    return 0
 
 
-_NAMES = re.compile(
-    r"(cublas(?!dx)(Lt|Xt)?|cufft(?!dx)|curand(?!_)|cusparse(Lt)?|cusolver(Dn|Sp|Rf)?|cudnn|nccl|cutensor)(?![a-z_:])\w+$"
-)
+def end_handle(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """End a handle: it may wait for the device."""
+    machine.device.opaque_call(name, [], call.span)
+    return 0
 
 
-@family
-def find_library(name: str) -> FunctionModel | None:
-    """Return the model of a function of these libraries."""
-    return partial(_library_call, name) if _NAMES.match(name) else None
-
-
-__all__ = ["LibraryHandle", "Symbol", "find_library", "work"]
+def describe(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Ask or tell a handle something: it keeps the memory that it is given, and gives numbers."""
+    values = _values(machine, operands, call)
+    if values and isinstance(values[0], LibraryHandle):
+        values[0].given.extend(value for value in values[1:] if isinstance(value, DevicePointer | SymbolPointer))
+    _forget_outputs(machine, values[1:], call.span)
+    return 0

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_
 from streamsan.cuda_source.interpreter.library.braced import braced as list_of
 from streamsan.cuda_source.interpreter.library.braced import carried, items_of
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
-from streamsan.cuda_source.interpreter.library.operands import (
+from streamsan.cuda_source.interpreter.library.host_data import (
     cell_from,
     default_cell,
     text_of,
     type_argument,
     unknown_cell,
 )
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.library.tuples import Tuple
 from streamsan.cuda_source.interpreter.terms import combine
@@ -76,15 +76,16 @@ def _identity(value: DevicePointer | ElementPointer) -> Any:
     return (id(value.array), value.index if isinstance(value.index, int) else repr(value.index))
 
 
-class Associative(LibraryObject):
+class Map(Modelled):
     """Entries in the order of insertion; iterators are pointers into them."""
 
     class_name = "std::map"
-    multiple = False
+    contents = ("entries", "keys", "complete")
+    own_parts = ("entries",)
+    move = Modelled.handed_over
 
     def __init__(self, type: CType) -> None:
-        super().__init__()
-        self.type = type
+        super().__init__(type)
         self.entries = ArrayObject(self.entry_type(type), 0, MemoryKind.HOST_HEAP)
         self.keys: list[Key] = []
         self.complete = True
@@ -104,11 +105,8 @@ class Associative(LibraryObject):
         made.entries.label = cell.name if cell is not None else ""
         if len(operands) == 1:
             held = held_by(operands[0])
-            if isinstance(held, Associative):
-                if operands[0].cell is None:
-                    machine.statements.keep(held)
-                    return held
-                return held.move(machine, span) if operands[0].moved else held.copy(machine, span)
+            if isinstance(held, Map):
+                return held.passed(machine, operands[0], span)
         listed = None if braced else items_of(operands)
         if braced or listed is not None:
             for operand in operands if listed is None else listed:
@@ -118,19 +116,12 @@ class Associative(LibraryObject):
             made.complete = False
         return made
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """One that unseen code filled."""
-        made = cls(type)
-        made.complete = False
-        made.entries.label = name
-        return made
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Hold what unseen code put there."""
+        self.complete = False
+        self.entries.label = name
 
     # -- entries -----------------------------------------------------------------------------------
-
-    def parts(self) -> list[Any]:
-        """The entries."""
-        return [self.entries]
 
     def length(self) -> Value:
         """Return the number of entries, if it is known."""
@@ -204,7 +195,7 @@ class Associative(LibraryObject):
         held = held_by(operand)
         sources: list[Operand] = []
         if isinstance(held, Tuple):
-            moved = operand.cell is None or operand.moved
+            moved = operand.temporary
             sources = [Operand(cell=part, moved=moved) for part in held.cells]
         elif isinstance(held, Sequence):
             sources = held.elements(machine, span)
@@ -230,13 +221,18 @@ class Associative(LibraryObject):
         """Insert a key and its mapped object, unless the key is there."""
         key_operand = self.key_operand(machine, key_operand, span)
         key = Key.of(machine, machine.expressions.load(key_operand, span))
-        position = -1 if self.multiple else self.position(key)
+        position = -1 if "multi" in self.type.name else self.position(key)
         if position is not None and position >= 0:
             if replace and values:
-                entry = self.entries.cells[position].value
-                assert isinstance(entry, Tuple)
-                machine.expressions.assign(Operand(cell=entry.cells[1]), values[0], span)
+                replaced = self.entries.cells[position].value
+                assert isinstance(replaced, Tuple)
+                machine.expressions.assign(Operand(cell=replaced.cells[1]), values[0], span)
             return position, False
+        entry = self.new_entry(machine, key_operand, values, span)
+        return self._add(machine, key, entry), True if position == -1 else None
+
+    def new_entry(self, machine: Machine, key_operand: Operand, values: list[Operand], span: Span) -> Cell:
+        """Return a cell that holds a new entry."""
         first = cell_from(machine, type_argument(self.type, 0), key_operand, "first", span)
         type = type_argument(self.type, 1)
         if len(values) == 1:
@@ -244,7 +240,7 @@ class Associative(LibraryObject):
         else:
             second = Cell(None, type, self.entries.label, kind=MemoryKind.HOST_HEAP, span=span)
             machine.objects.construct(second, type, values, span)
-        return self._add(machine, key, self.entry(machine, [first, second])), True if position == -1 else None
+        return self.entry(machine, [first, second])
 
     def remove(self, machine: Machine, start: int, stop: int, span: Span) -> None:
         """Erase entries."""
@@ -271,18 +267,6 @@ class Associative(LibraryObject):
         made.entries = machine.objects.copy_array(self.entries, False, span)
         made.keys, made.complete = list(self.keys), self.complete
         return made
-
-    def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Hand the entries over."""
-        made = type(self)(self.type)
-        made.exchange(self)
-        return made
-
-    def exchange(self, other: Associative) -> None:
-        """Swap the entries."""
-        self.entries, other.entries = other.entries, self.entries
-        self.keys, other.keys = other.keys, self.keys
-        self.complete, other.complete = other.complete, self.complete
 
     # -- methods -----------------------------------------------------------------------------------
 
@@ -413,35 +397,21 @@ class Associative(LibraryObject):
 
     def _replace(self, machine: Machine, method: str, operand: Operand, span: Span) -> Any:
         other = held_by(operand)
-        if not isinstance(other, Associative):
+        if not isinstance(other, Map):
             return NOT_MODELLED
         if other is self:
             return Operand(self, self.cell)
         if method == "swap":
             self.exchange(other)
             return None
-        taken = other.move(machine, span) if operand.cell is None or operand.moved else other.copy(machine, span)
-        assert isinstance(taken, Associative)
+        taken = other.move(machine, span) if operand.temporary else other.copy(machine, span)
+        assert isinstance(taken, Map)
         self.destroy(machine, span)
         self.entries, self.keys, self.complete = taken.entries, taken.keys, taken.complete
         return Operand(self, self.cell)
 
 
-@class_("std::map", "std::unordered_map", "thrust::map")
-class Map(Associative):
-    """One mapped object for each key."""
-
-
-@class_("std::multimap", "std::unordered_multimap")
-class MultiMap(Associative):
-    """Several mapped objects for a key."""
-
-    class_name = "std::multimap"
-    multiple = True
-
-
-@class_("std::set", "std::unordered_set", "std::multiset", "std::unordered_multiset")
-class Set(Associative):
+class Set(Map):
     """Keys without mapped objects."""
 
     class_name = "std::set"
@@ -465,14 +435,6 @@ class Set(Associative):
         """Insert a key."""
         return self.put(machine, operand, [], span, replace)
 
-    def put(
-        self, machine: Machine, key_operand: Operand, values: list[Operand], span: Span, replace: bool
-    ) -> tuple[int, bool | None]:
-        """Insert a key, unless it is there."""
-        key_operand = self.key_operand(machine, key_operand, span)
-        key = Key.of(machine, machine.expressions.load(key_operand, span))
-        position = -1 if self.type.name.endswith(("multiset",)) else self.position(key)
-        if position is not None and position >= 0:
-            return position, False
-        cell = cell_from(machine, type_argument(self.type, 0), key_operand, self.entries.label, span)
-        return self._add(machine, key, cell), True if position == -1 else None
+    def new_entry(self, machine: Machine, key_operand: Operand, values: list[Operand], span: Span) -> Cell:
+        """Return the new key's cell."""
+        return cell_from(machine, type_argument(self.type, 0), key_operand, self.entries.label, span)

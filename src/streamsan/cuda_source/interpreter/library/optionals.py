@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, function
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
-from streamsan.cuda_source.interpreter.library.operands import cell_from, default_cell, type_argument, unknown_cell
+from streamsan.cuda_source.interpreter.library.host_data import cell_from, default_cell, type_argument, unknown_cell
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.library.tuples import Tuple
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
@@ -24,39 +24,33 @@ from streamsan.model.values import Origin
 from streamsan.vocabulary import MemoryKind
 
 
-@class_("std::optional", "std::any", "std::variant", "cuda::std::optional")
-class Optional(LibraryObject):
+class Optional(Modelled):
     """One object, or none: what a variant or `any` holds now is followed like an optional's."""
 
     class_name = "std::optional"
+    own_parts = ("held",)
 
-    def __init__(self, type: CType, held: Cell | None, certain: bool = True) -> None:
-        super().__init__()
-        self.type = type
-        self.held = held
-        self.certain = certain
+    def __init__(self, type: CType) -> None:
+        super().__init__(type)
+        self.held: Cell | None = None
+        self.certain = True
 
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
         """Hold what is given."""
-        made = cls(type, None)
+        first = type_argument(self.type, 0)
         if operands:
-            made.take(machine, operands[0], span)
-        elif type.name.endswith("variant") and type_argument(type, 0) is not UNKNOWN:
-            made.held = default_cell(machine, type_argument(type, 0), "", span, MemoryKind.HOST_STACK)
-        return made
+            self.take(machine, operands[0], span)
+        elif self.type.name.endswith("variant") and first is not UNKNOWN:
+            self.held = default_cell(machine, first, "", span, MemoryKind.HOST_STACK)
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """One that unseen code may have filled."""
-        return cls(type, unknown_cell(machine, type_argument(type, 0), name), certain=False)
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Hold something, perhaps."""
+        self.held, self.certain = unknown_cell(machine, type_argument(self.type, 0), name), False
 
     def take(self, machine: Machine, operand: Operand, span: Span) -> None:
         """Replace what is held."""
         source = held_by(operand)
-        moved = operand.cell is None or operand.moved
+        moved = operand.temporary
         self.drop(machine, span)
         if isinstance(source, Optional):
             self.certain = source.certain
@@ -74,21 +68,14 @@ class Optional(LibraryObject):
         if held is not None:
             machine.objects.destroy(held, span)
 
-    def parts(self) -> list[Any]:
-        """What is held."""
-        return [self.held] if self.held is not None else []
-
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
         """Copy what is held."""
-        made = Optional(self.type, None)
-        made.take(machine, Operand(cell=Cell(self, self.type)), span)
-        return made
+        return Optional.construct(machine, self.type, [Operand(cell=Cell(self, self.type))], span, None, False)
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
         """Move what is held."""
-        made = Optional(self.type, None)
-        made.take(machine, Operand(cell=Cell(self, self.type), moved=True), span)
-        return made
+        operand = Operand(cell=Cell(self, self.type), moved=True)
+        return Optional.construct(machine, self.type, [operand], span, None, False)
 
     def destroy(self, machine: Machine, span: Span) -> None:
         """Destroy what is held."""
@@ -153,7 +140,6 @@ def is_nullopt(value: Value) -> bool:
     return getattr(value, "name", None) in ("nullopt", "std::nullopt")
 
 
-@function("std::get", "get", "std::get_if", "std::any_cast", "any_cast", "thrust::get", "cuda::std::get")
 def get(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A part of a tuple, array, variant or `any`, by position or by type."""
     if not operands:
@@ -170,7 +156,7 @@ def get(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     if isinstance(held, Tuple):
         found = held.find(wanted) if isinstance(wanted, CType) else held.part(machine, _number(machine, wanted))
     elif isinstance(held, Sequence):
-        found = held.at(machine, machine.known(wanted))
+        found = held.at(machine, machine.known(wanted), call.span)
     elif isinstance(held, Optional) and held.held is not None:
         if pointed:
             position = _number(machine, wanted) if not isinstance(wanted, CType) else None
@@ -191,7 +177,6 @@ def _number(machine: Machine, value: Any) -> int | None:
     return known if isinstance(known, int) else None
 
 
-@function("std::apply", "apply")
 def apply(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Call the first operand with the parts of the second."""
     if len(operands) != 2:
@@ -200,7 +185,6 @@ def apply(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return machine.calls.invoke_value(held_by(operands[0]), parts, call.span)
 
 
-@function("std::visit", "visit")
 def visit(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Call the first operand with what each variant holds."""
     if not operands:
@@ -210,14 +194,12 @@ def visit(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return machine.calls.invoke_value(held_by(operands[0]), parts, call.span)
 
 
-@function("std::make_optional", "std::make_any", "std::in_place")
 def make_optional(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """An optional that holds the operand."""
     made = Optional.construct(machine, CType("std::any"), operands, call.span, None, False)
     return machine.statements.temporary(made)
 
 
-@function("std::holds_alternative", "holds_alternative")
 def holds_alternative(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Whether a variant holds the type."""
     held = held_by(operands[0]) if operands else None

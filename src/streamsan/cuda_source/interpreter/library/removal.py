@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import function
-from streamsan.cuda_source.interpreter.library.algorithms import followed, through, without_policy
+from streamsan.cuda_source.interpreter.library.algorithms import followed, rearrange, without_policy
 from streamsan.cuda_source.interpreter.library.containers import Vector
 from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
-from streamsan.cuda_source.interpreter.library.maps import Associative
-from streamsan.cuda_source.interpreter.library.ranges import Range
+from streamsan.cuda_source.interpreter.library.iterator_ranges import Range
+from streamsan.cuda_source.interpreter.library.maps import Map
 from streamsan.cuda_source.interpreter.values import ArrayObject, ElementPointer, Operand, Value, held_by
 from streamsan.cuda_syntax.tree import Span
 
@@ -50,25 +49,23 @@ def gather(array: ArrayObject, start: int, gone: list[bool]) -> int:
     return start + kept
 
 
-@function("std::remove_if", "std::ranges::remove_if")
 def remove_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Gather the elements for which a predicate fails."""
     operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     if not found.rest:
-        return through(machine, operands, call)
+        return rearrange(machine, operands, call)
     callee = held_by(found.rest[0])
     fork = machine.relevance.callee_acts(callee)
     return _gathered(machine, operands, found, _predicate(machine, callee, call.span), fork, call)
 
 
-@function("std::partition", "std::stable_partition")
 def partition(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Gather the elements for which a predicate holds."""
     operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     if not found.rest:
-        return through(machine, operands, call)
+        return rearrange(machine, operands, call)
     callee = held_by(found.rest[0])
     holds = _predicate(machine, callee, call.span)
     unary = machine.expressions.operators.unary
@@ -77,7 +74,6 @@ def partition(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     )
 
 
-@function("std::remove", "std::ranges::remove")
 def remove(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Gather the elements that differ from a value; `remove(path)` of <cstdio> deletes a file."""
     operands = without_policy(machine, operands)
@@ -85,7 +81,7 @@ def remove(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
         return machine.fresh("remove", "input")
     found = Range(machine, operands, call)
     if not found.rest:
-        return through(machine, operands, call)
+        return rearrange(machine, operands, call)
     return _gathered(machine, operands, found, _equals(machine, found.rest[0], call.span), False, call)
 
 
@@ -95,14 +91,13 @@ def _gathered(
     elements, first = found.elements, found.memory
     start = machine.known(first.index) if isinstance(first, ElementPointer) else None
     if elements is None or not (fork or followed(machine, found)):
-        return through(machine, operands, call)
+        return rearrange(machine, operands, call)
     answers = _answers(machine, elements, question, fork)
     if answers is None or not found.short or not isinstance(start, int) or not isinstance(first, ElementPointer):
         return machine.fresh("result", "opaque")
     return ElementPointer(first.array, gather(first.array, start, answers))
 
 
-@function("std::erase_if", "erase_if")
 def erase_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Erase the elements for which a predicate holds."""
     if len(operands) != 2:
@@ -112,7 +107,6 @@ def erase_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return _erased(machine, operands, question, machine.relevance.callee_acts(callee), call)
 
 
-@function("std::erase")
 def erase(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Erase the elements that equal a value."""
     if len(operands) != 2:
@@ -124,7 +118,7 @@ def _erased(machine: Machine, operands: list[Operand], question: Question, fork:
     held = held_by(operands[0])
     if isinstance(held, Vector):
         return erase_where(held, machine, question, fork, call.span)
-    if not isinstance(held, Associative):
+    if not isinstance(held, Map):
         return machine.unseen.call("std::erase_if", operands, call.span)
     position = count = 0
     for element in held.elements(machine, call.span):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
@@ -16,18 +17,69 @@ from streamsan.cuda_source.interpreter.values import (
 )
 from streamsan.cuda_syntax.tree import Span
 
-_FIRST = {"begin", "cbegin", "data"}
-_LAST = {"end", "cend"}
+_MOST_ELEMENTS = 4096
 
 
-class Sequence(LibraryObject):
+class Row(Modelled):
+    """Elements in a row: where they begin, how many there are, and how one is reached."""
+
+    count: Value = 0
+
+    def start(self) -> Value:
+        """Return a pointer to the first element."""
+        raise NotImplementedError
+
+    def stop(self, machine: Machine) -> Value:
+        """Return a pointer behind the last element."""
+        return machine.expressions.operators.arithmetic("+", self.start(), self.number())
+
+    def number(self) -> Value:
+        """Return the number of elements, known or not."""
+        return self.count
+
+    def at(self, machine: Machine, index: Value, span: Span) -> Operand:
+        """Return an element."""
+        moved = machine.expressions.operators.arithmetic("+", self.start(), machine.known(index))
+        return machine.expressions.dereference(moved, span)
+
+    def length(self) -> Value:
+        """Return the number of elements, if it is a number."""
+        number = self.number()
+        return number if isinstance(number, int) else None
+
+    def elements(self, machine: Machine, span: Span) -> list[Operand]:
+        """Return the elements, or a few if their number is not known."""
+        number = machine.known(self.number())
+        visited = min(number, _MOST_ELEMENTS) if isinstance(number, int) else machine.limits.unknown_iterations
+        return [self.at(machine, index, span) for index in range(visited)]
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method that reads or reaches elements."""
+        values = [machine.expressions.load(operand, span) for operand in operands[:2]]
+        number = self.number()
+        if method in ("begin", "cbegin", "data"):
+            return self.start()
+        if method in ("end", "cend"):
+            return self.stop(machine)
+        if method in ("operator[]", "at") and values:
+            return self.at(machine, machine.known(values[0]), span)
+        if method in ("front", "back"):
+            return self.at(machine, 0 if method == "front" else combine("-", number, 1), span)
+        if method in ("size", "capacity", "max_size"):
+            return number if number is not None else machine.fresh("size", "opaque")
+        if method == "empty":
+            return machine.expressions.operators.compare("==", number, 0)
+        return NOT_MODELLED
+
+
+class Sequence(Row):
     """Elements in one `ArrayObject`, reached by index and by pointers as iterators."""
 
     class_name = "sequence"
+    own_parts = ("storage",)
 
     def __init__(self, type: CType, storage: ArrayObject) -> None:
-        super().__init__()
-        self.type = type
+        super().__init__(type)
         self.storage = storage
 
     @classmethod
@@ -36,54 +88,35 @@ class Sequence(LibraryObject):
         first = type.arguments[0] if type.arguments else None
         return first if isinstance(first, CType) else UNKNOWN
 
-    def parts(self) -> list[Any]:
-        """The elements."""
-        return [self.storage]
+    def start(self) -> Value:
+        """Return a pointer to the first element."""
+        return ElementPointer(self.storage, 0)
 
-    def length(self) -> Value:
-        """Return the number of elements, if it is a number."""
-        return self.storage.length if isinstance(self.storage.length, int) else None
+    def stop(self, machine: Machine) -> Value:
+        """Return a pointer behind the last element."""
+        return ElementPointer(self.storage, self.storage.length)
+
+    def number(self) -> Value:
+        """Return the number of elements, known or not."""
+        return self.storage.length
+
+    def at(self, machine: Machine, index: Value, span: Span) -> Operand:
+        """Return an element."""
+        return Operand(cell=machine.objects.element(self.storage, index))
 
     def destroy(self, machine: Machine, span: Span) -> None:
         """The elements and their memory end."""
         machine.objects.end_array(self.storage, span)
 
-    def elements(self, machine: Machine, span: Span) -> list[Operand]:
-        """Return the elements, or a few if their number is not known."""
-        length = machine.known(self.storage.length)
-        count = min(length, 4096) if isinstance(length, int) else machine.limits.unknown_iterations
-        return [Operand(cell=machine.objects.element(self.storage, index)) for index in range(count)]
-
-    def at(self, machine: Machine, index: Value) -> Operand:
-        """Return an element."""
-        return Operand(cell=machine.objects.element(self.storage, index))
-
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         """Call a method that reads or reaches elements."""
-        values = [machine.expressions.load(operand, span) for operand in operands[:2]]
-        if method in _FIRST:
-            return ElementPointer(self.storage, 0)
-        if method in _LAST:
-            return ElementPointer(self.storage, self.storage.length)
-        if method in ("operator[]", "at") and values:
-            return self.at(machine, machine.known(values[0]))
-        if method == "front":
-            return self.at(machine, 0)
-        if method == "back":
-            return self.at(machine, combine("-", self.storage.length, 1) if self.storage.length is not None else None)
-        if method in ("size", "capacity", "max_size"):
-            length = self.storage.length
-            return length if length is not None else machine.fresh("size", "opaque")
-        if method == "empty":
-            return machine.expressions.operators.compare("==", self.storage.length, 0)
         if method in ("rbegin", "crbegin"):
-            last = self.storage.length
-            return ReverseIterator(self.storage, combine("-", last, 1) if last is not None else None)
+            return ReverseIterator(self.storage, combine("-", self.storage.length, 1))
         if method in ("rend", "crend"):
             return ReverseIterator(self.storage, -1)
         if method in ("get_allocator", "operator==", "operator!=", "operator<"):
             return machine.fresh(method, "opaque")
-        return NOT_MODELLED
+        return super().call(machine, method, operands, span)
 
 
 class ReverseIterator(LibraryObject):
@@ -116,7 +149,7 @@ class ReverseIterator(LibraryObject):
         if method == "base":
             return ElementPointer(self.array, combine("+", self.index, 1))
         if method in ("operator==", "operator!=") and operands:
-            other = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            other = operands[0].held
             if isinstance(other, ReverseIterator) and other.array is self.array:
                 return machine.expressions.operators.compare(method[8:], self.index, other.index)
             return machine.fresh(method, "opaque")

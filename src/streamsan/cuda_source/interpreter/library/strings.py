@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, function
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
-from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.operands import text_of, touch
+from streamsan.cuda_source.interpreter.library.host_data import text_of, touch, value_of
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.types import CHAR, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -18,10 +16,8 @@ from streamsan.cuda_source.interpreter.values import (
     Operand,
     Value,
     held_by,
-    is_pointer,
 )
 from streamsan.cuda_syntax.tree import Span
-from streamsan.model.values import Origin
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 LONGEST_TEXT = 4096
@@ -30,41 +26,26 @@ _NUMBERS = {"size", "length", "find", "rfind", "find_first_of", "find_last_of", 
             "compare", "capacity", "max_size", "copy", "starts_with", "ends_with", "contains"}  # fmt: skip
 
 
-@class_("std::string", "std::string_view", "std::basic_string", "std::wstring", "std::filesystem::path")
-class String(LibraryObject):
+class String(Modelled):
     """A text, known or not; its characters have an address once the program asks for one."""
 
     class_name = "std::string"
+    contents = ("text",)
+    own_parts = ("storage",)
+    copy = Modelled.another
 
-    def __init__(self, type: CType, text: str | None) -> None:
-        super().__init__()
-        self.type = type
+    def __init__(self, type: CType, text: str | None = None) -> None:
+        super().__init__(type)
         self.text = text if text is None or len(text) <= LONGEST_TEXT else None
         self.storage: ArrayObject | None = None
 
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
-        """Make from nothing, a literal, another string, or anything else."""
-        if not operands:
-            return cls(type, "")
-        held = held_by(operands[0])
-        machine.expressions.load(operands[0], span)
-        return cls(type, text_of(held) if len(operands) == 1 else None)
-
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A text from unseen code."""
-        return cls(type, None)
-
-    def parts(self) -> list[Any]:
-        """The characters, if the program asked for their address."""
-        return [self.storage] if self.storage is not None else []
-
-    def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy the text."""
-        return String(self.type, self.text)
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
+        """Hold a literal's or another string's text; of anything else, an unknown one."""
+        self.text = ""
+        if operands:
+            held = held_by(operands[0])
+            machine.expressions.load(operands[0], span)
+            self.become(machine, text_of(held) if len(operands) == 1 else None, span)
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
         """Hand the text over."""
@@ -172,141 +153,8 @@ class String(LibraryObject):
         return Operand(self, self.cell)
 
 
-@function("std::to_string", "to_string", "std::string::basic_string")
 def to_string(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A number as text."""
     value = machine.known(value_of(machine, operands, 0, call))
     text = str(value) if isinstance(value, int) else f"{value:f}" if isinstance(value, float) else None
     return machine.statements.temporary(String(CType("std::string"), text))
-
-
-# -- C text ----------------------------------------------------------------------------------------
-
-
-def _texts(machine: Machine, operands: list[Operand], call: CallSite) -> list[str | None]:
-    found: list[str | None] = []
-    for position in range(len(operands)):
-        value = value_of(machine, operands, position, call)
-        if is_pointer(value):
-            touch(machine, value, AccessMode.READ, call.span)
-        found.append(text_of(value))
-    return found
-
-
-@function("std::strcmp", "strcmp", "strcasecmp", "strcoll")
-def strcmp(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Whether two texts differ."""
-    texts = _texts(machine, operands, call)
-    if len(texts) == 2 and texts[0] is not None and texts[1] is not None:
-        return (texts[0] > texts[1]) - (texts[0] < texts[1])
-    return machine.fresh("strcmp", "input")
-
-
-@function("std::strlen", "strlen", "strnlen")
-def strlen(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The length of a text."""
-    texts = _texts(machine, operands[:1], call)
-    return len(texts[0]) if texts and texts[0] is not None else machine.fresh("strlen", "input")
-
-
-@function("std::strncmp", "strncmp", "strncasecmp", "std::strspn", "strspn", "strcspn", "std::strcspn",
-          "std::atoi", "atoi", "atol", "atoll", "std::atol", "atof", "std::atof")  # fmt: skip
-def reads_text(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """A number that a text decides."""
-    _texts(machine, operands, call)
-    return machine.fresh("number", "input")
-
-
-@function("std::strchr", "strchr", "strrchr", "std::strrchr", "strstr", "std::strstr", "strpbrk", "memchr", "basename")
-def searches_text(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """A place in the first operand, or NULL."""
-    _texts(machine, operands, call)
-    return machine.fresh("found", "input")
-
-
-@function("strtok", "std::strtok", "strtok_r")
-def strtok(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """A place in the first operand, which is written."""
-    first = value_of(machine, operands, 0, call)
-    if is_pointer(first):
-        touch(machine, first, AccessMode.READ_WRITE, call.span)
-    return machine.fresh("token", "input")
-
-
-@function("std::strtol", "strtol", "strtoul", "strtoll", "strtoull", "strtod", "strtof", "strtold", "std::strtoul",
-          "std::strtod", "std::strtof", "std::strtoull", "std::strtoll")  # fmt: skip
-def strtol(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """A number; the end goes through an out-argument."""
-    _texts(machine, operands[:1], call)
-    target = value_of(machine, operands, 1, call)
-    if is_pointer(target):
-        cell = machine.expressions.dereference(target, call.span).cell
-        if cell is not None:
-            cell.value = machine.fresh("end", "input")
-    return machine.fresh("number", "input")
-
-
-@function("strcpy", "std::strcpy", "strncpy", "std::strncpy", "strcat", "std::strcat", "strncat", "std::strncat",
-          "stpcpy", "strlcpy", "strcpy_s", "strncpy_s", "strcat_s")  # fmt: skip
-def strcpy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Host code reads one text and writes another."""
-    checked = len(operands) == 3 and is_pointer(value_of(machine, operands, 2, call))  # strcpy_s(to, size, from)
-    target, source = value_of(machine, operands, 0, call), value_of(machine, operands, 2 if checked else 1, call)
-    touch(machine, source, AccessMode.READ, call.span)
-    touch(machine, target, AccessMode.WRITE, call.span)
-    if isinstance(target, ElementPointer):
-        target.array.cells = {key: cell for key, cell in target.array.cells.items() if is_pointer(cell.value)}
-        target.array.origin = "opaque"
-    return target
-
-
-@function("strdup", "strndup")
-def strdup(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """A copy of a text on the heap."""
-    texts = _texts(machine, operands[:1], call)
-    length: Value = len(texts[0]) + 1 if texts and texts[0] is not None else machine.fresh("size", "input")
-    block = ArrayObject(CHAR, length, MemoryKind.HOST_HEAP, span=call.span)
-    block.origin = "opaque"
-    return ElementPointer(block, 0)
-
-
-# -- formatted input and output --------------------------------------------------------------------
-
-_DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
-
-
-def _printed(machine: Machine, format_text: str | None, values: list[Value], call: CallSite) -> None:
-    """What `%s` prints is read."""
-    position = 0
-    for match in _DIRECTIVE.finditer(format_text or ""):
-        if match[3] == "%":
-            continue
-        position += (match[1] == "*") + (match[2] == "*")
-        if match[3] == "s" and position < len(values):
-            touch(machine, values[position], AccessMode.READ, call.span)
-        position += 1
-
-
-def _print(fixed: int, target: int | None) -> Any:
-    def run(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-        values = [value_of(machine, operands, position, call) for position in range(len(operands))]
-        if len(values) > fixed:
-            _printed(machine, text_of(values[fixed]), values[fixed + 1 :], call)
-        if target is not None and values:
-            touch(machine, values[target], AccessMode.WRITE, call.span)
-        return machine.fresh("printed", "input")
-
-    return run
-
-
-function("std::printf", "printf", "wprintf")(_print(0, None))
-function("std::fprintf", "fprintf", "dprintf", "syslog")(_print(1, None))
-function("std::sprintf", "sprintf")(_print(1, 0))
-function("std::snprintf", "snprintf")(_print(2, 0))
-
-
-@function("puts", "std::puts", "fputs", "std::fputs", "perror")
-def puts(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """A text is read."""
-    _texts(machine, operands, call)
-    return machine.fresh("printed", "input")

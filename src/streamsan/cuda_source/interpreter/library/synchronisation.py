@@ -7,38 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, function
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
-from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.threads import Future, Waits
+from streamsan.cuda_source.interpreter.library.host_data import value_of
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
+from streamsan.cuda_source.interpreter.library.thread_objects import Future, Waits
 from streamsan.cuda_source.interpreter.types import CType
-from streamsan.cuda_source.interpreter.values import Cell, CellPointer, LibraryObject, Operand
+from streamsan.cuda_source.interpreter.values import Cell, CellPointer, Operand
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import EdgeClass
 
 
-class Synchroniser(LibraryObject):
+class Synchroniser(Modelled):
     """An object with a sync key of the model."""
 
     class_name = "synchroniser"
 
     def __init__(self, type: CType) -> None:
-        super().__init__()
-        self.type = type
+        super().__init__(type)
         self._key = 0
-
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
-        """A new one."""
-        return cls(type)
-
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """One that unseen code made."""
-        return cls(type)
 
     def acquire(self, machine: Machine, span: Span) -> None:
         """See what was released."""
@@ -53,13 +40,11 @@ class Synchroniser(LibraryObject):
         device.model.release(device.thread, self._key, EdgeClass.RUN, device.site(span))
 
 
-@class_("std::mutex", "std::recursive_mutex", "std::shared_mutex", "std::timed_mutex", "std::binary_semaphore",
-        "std::counting_semaphore", "std::condition_variable", "std::condition_variable_any", "std::barrier",
-        "std::latch", "std::promise", "std::once_flag", "std::atomic_flag")  # fmt: skip
 class Mutex(Synchroniser):
     """A mutex, and whatever else one thread signals and another waits for."""
 
     class_name = "std::mutex"
+    own_parts = ("promised",)
     promised: Cell | None = None
     _ACQUIRE = frozenset({"lock", "lock_shared", "acquire", "wait", "arrive_and_wait", "wait_for", "wait_until"})
     _RELEASE = frozenset({"unlock", "unlock_shared", "release", "notify_one", "notify_all", "arrive_and_wait",
@@ -88,15 +73,11 @@ class Mutex(Synchroniser):
             self._wait(machine, operands[1:], span)
         if method in self._ACQUIRE:
             for operand in operands[:1]:
-                lock = operand.cell.value if operand.cell is not None else operand.value
+                lock = operand.held
                 if isinstance(lock, Lock):
                     lock.relock(machine, span)
             self.acquire(machine, span)
         return None
-
-    def parts(self) -> list[Any]:
-        """What was promised."""
-        return [self.promised] if self.promised is not None else []
 
     def _promised(self) -> Cell:
         self.promised = self.promised or Cell(None, CType("auto"), "promised")
@@ -108,40 +89,29 @@ class Mutex(Synchroniser):
         if device.thread is device.model.main_thread:
             return
         if predicate:
-            held = predicate[0].cell.value if predicate[0].cell is not None else predicate[0].value
+            held = predicate[0].held
             result = machine.expressions.load(machine.calls.invoke_value(held, [], span), span)
             if machine.truth(result) is not False:
                 return
         raise Waits(span)
 
 
-@class_("std::lock_guard", "std::unique_lock", "std::scoped_lock", "std::shared_lock")
-class Lock(LibraryObject):
+class Lock(Modelled):
     """A mutex held for a scope."""
 
     class_name = "std::unique_lock"
 
-    def __init__(self, type: CType, mutexes: list[Synchroniser]) -> None:
-        super().__init__()
-        self.type = type
-        self.mutexes = mutexes
-        self.held = bool(mutexes)
+    def __init__(self, type: CType) -> None:
+        super().__init__(type)
+        self.mutexes: list[Synchroniser] = []
+        self.held = False
 
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
         """Lock the mutexes."""
-        found = [operand.cell.value if operand.cell is not None else operand.value for operand in operands]
-        mutexes = [value for value in found if isinstance(value, Synchroniser)]
-        for mutex in mutexes:
+        self.mutexes = [value for operand in operands if isinstance(value := operand.held, Synchroniser)]
+        self.held = bool(self.mutexes)
+        for mutex in self.mutexes:
             mutex.acquire(machine, span)
-        return cls(type, mutexes)
-
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A lock that unseen code holds."""
-        return cls(type, [])
 
     def relock(self, machine: Machine, span: Span) -> None:
         """Wait on a condition variable: the mutex is given up and taken again."""
@@ -171,40 +141,27 @@ class Lock(LibraryObject):
         return NOT_MODELLED
 
 
-@class_("std::atomic", "std::atomic_int", "std::atomic_bool", "std::atomic_size_t", "std::atomic_uint", "cuda::atomic")
 class Atomic(Synchroniser):
     """An atomic variable: its stores release, its loads acquire."""
 
     class_name = "std::atomic"
+    own_parts = ("held",)
 
     def __init__(self, type: CType) -> None:
         super().__init__(type)
         element = type.arguments[0] if type.arguments and isinstance(type.arguments[0], CType) else CType("int")
         self.held = Cell(0, element, "atomic")
 
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
-        """Holds what is given."""
-        made = cls(type)
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
+        """Hold what is given."""
         if operands:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
-            made.held.value = (
-                held.held.value if isinstance(held, Atomic) else machine.expressions.load(operands[0], span)
-            )
-        return made
+            held = operands[0].held
+            given = held.held.value if isinstance(held, Atomic) else machine.expressions.load(operands[0], span)
+            self.held.value = given
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """An atomic that unseen code set."""
-        made = cls(type)
-        made.held.value = machine.objects.unknown(made.held.type, name, origin)
-        return made
-
-    def parts(self) -> list[Any]:
-        """The value."""
-        return [self.held]
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Hold what unseen code set."""
+        self.held.value = machine.objects.unknown(self.held.type, name, origin)
 
     def truth(self) -> bool | None:
         """The value as a condition."""
@@ -244,7 +201,6 @@ class Atomic(Synchroniser):
         return NOT_MODELLED
 
 
-@function("std::call_once", "call_once")
 def call_once(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The function runs the first time."""
     if len(operands) < 2 or operands[0].cell is None:
@@ -252,7 +208,7 @@ def call_once(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     flag = operands[0].cell.value
     if isinstance(flag, Synchroniser) and not getattr(flag, "called", False):
         flag.called = True  # type: ignore[attr-defined]
-        callee = operands[1].cell.value if operands[1].cell is not None else operands[1].value
+        callee = operands[1].held
         machine.calls.invoke_value(callee, operands[2:], call.span)
         flag.release(machine, call.span)
     elif isinstance(flag, Synchroniser):
@@ -260,8 +216,6 @@ def call_once(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return None
 
 
-@function("pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_signal",
-          "pthread_cond_broadcast", "sem_wait", "sem_post", "pthread_mutex_init", "pthread_mutex_destroy")  # fmt: skip
 def pthread_sync(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """POSIX synchronisation: each object is one key; waiting acquires, signalling releases."""
     value = value_of(machine, operands, 0, call)

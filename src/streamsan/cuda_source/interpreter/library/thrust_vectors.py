@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from functools import partial
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, constants, family, function, is_class
 from streamsan.cuda_source.interpreter.library.algorithms import copy_range
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, FunctionModel, Machine
-from streamsan.cuda_source.interpreter.library.operands import touch, type_argument
-from streamsan.cuda_source.interpreter.library.ranges import Range
+from streamsan.cuda_source.interpreter.library.device_libraries import issue
+from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.host_data import touch, type_argument
+from streamsan.cuda_source.interpreter.library.iterator_ranges import Range
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import CType
@@ -27,34 +26,24 @@ from streamsan.cuda_source.interpreter.values import (
     is_pointer,
 )
 from streamsan.cuda_syntax.tree import Span
-from streamsan.model import values as model_values
 from streamsan.model.values import Handle, Origin
 from streamsan.vocabulary import AccessMode
 
 
 def run(machine: Machine, name: str, values: list[Value], stream: Value, waits: bool, span: Span) -> None:
     """Issue an algorithm on a stream; it is complete when the call returns, unless it was told not to wait."""
-    device = machine.device
-    arguments: list[tuple[model_values.Value, AccessMode]] = [
-        (device.address(value, span), AccessMode.OPAQUE)
-        for value in values
-        if isinstance(value, DevicePointer | SymbolPointer)
-    ]
-    where = device.plain(stream)
-    device.model.launch(device.thread, name, arguments, where, device.site(span, name))
-    if waits:
-        device.model.query_succeeded(device.thread, where, device.site(span))
+    memory = [value for value in values if isinstance(value, DevicePointer | SymbolPointer)]
+    issue(machine, name, list(memory), stream, waits, span)
 
 
-@class_("thrust::device_vector", "thrust::universal_vector", "rmm::device_vector")
-class DeviceVector(LibraryObject):
+class DeviceVector(Modelled):
     """Elements in device memory: `cudaMalloc` when it is made or grows, `cudaFree` when it ends."""
 
     class_name = "thrust::device_vector"
+    move = Modelled.handed_over
 
     def __init__(self, type: CType) -> None:
-        super().__init__()
-        self.type = type
+        super().__init__(type)
         self.element = type_argument(type, 0)
         self.memory = Cell(0, self.element.pointer_to(), "")
         self.count: Value = 0
@@ -70,10 +59,7 @@ class DeviceVector(LibraryObject):
             return made
         held = held_by(operands[0])
         if isinstance(held, DeviceVector):
-            if operands[0].cell is None:
-                machine.statements.keep(held)
-                return held
-            return held.move(machine, span) if operands[0].moved else held.copy(machine, span)
+            return held.passed(machine, operands[0], span)
         if isinstance(held, Sequence):
             made.allocate(machine, held.storage.length, span)
             made.fill_from(machine, ElementPointer(held.storage, 0), span)
@@ -90,13 +76,10 @@ class DeviceVector(LibraryObject):
             run(machine, cls.class_name, [made.memory.value], 0, True, span)
         return made
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A vector from unseen code."""
-        made = cls(type)
-        made.memory.value = machine.objects.unknown(made.memory.type, name, origin)
-        made.count = machine.fresh(f"{name}.size()", origin)
-        return made
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Hold what unseen code put there."""
+        self.memory.value = machine.objects.unknown(self.memory.type, name, origin)
+        self.count = machine.fresh(f"{name}.size()", origin)
 
     def allocate(self, machine: Machine, count: Value, span: Span) -> None:
         """Get memory for a number of elements; the old memory is freed."""
@@ -135,12 +118,6 @@ class DeviceVector(LibraryObject):
         made = type(self)(self.type)
         made.allocate(machine, self.count, span)
         made.fill_from(machine, self.memory.value, span)
-        return made
-
-    def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Hand the memory over."""
-        made = type(self)(self.type)
-        self.exchange(made)
         return made
 
     def exchange(self, other: DeviceVector) -> None:
@@ -210,7 +187,7 @@ class Policy(LibraryObject):
 
     class_name = "thrust::execution_policy"
 
-    def __init__(self, stream: Value, waits: bool) -> None:
+    def __init__(self, stream: Value = 0, waits: bool = True) -> None:
         super().__init__()
         self.stream = stream
         self.waits = waits
@@ -226,11 +203,6 @@ class Policy(LibraryObject):
         return self
 
 
-constants({"par": Policy(0, waits=True), "par_nosync": Policy(0, waits=False), "par_unseq": Policy(0, waits=True)})
-
-
-@function("thrust::raw_pointer_cast", "raw_pointer_cast", "thrust::device_pointer_cast", "thrust::device_ptr",
-          "thrust::device_pointer", "thrust::get_raw_pointer")  # fmt: skip
 def same_pointer(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The same address."""
     if not operands:
@@ -239,39 +211,47 @@ def same_pointer(machine: Machine, operands: list[Operand], call: CallSite) -> A
     return value.memory.value if isinstance(value, DeviceVector) else value
 
 
-_ALGORITHM = re.compile(r"(thrust|cub)::(?!cuda|host|raw|make_|get|tuple|pair|zip|counting|device_|host_)(\w+::)*\w+$")
-_ITERATORS = re.compile(r"thrust::make_\w+_iterator$")
-
-
-def _algorithm(name: str, machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+def algorithm(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """An algorithm of Thrust: on its policy's stream, which it awaits unless the policy says not to."""
     held = [held_by(operand) for operand in operands]
-    policy = next((value for value in held if isinstance(value, Policy)), None)
+    policy = next((value for value in held if isinstance(value, Policy)), Policy())
     operands = [operand for operand, value in zip(operands, held, strict=True) if not isinstance(value, Policy)]
     values = [machine.expressions.load(operand, call.span) for operand in operands]
     if name == "thrust::copy" and len(operands) == 3 and all(isinstance(v, ElementPointer) for v in values):
         return copy_range(machine, Range(machine, operands, call), call, moved=False)
-    stream: Value = policy.stream if policy is not None else 0
-    cub = name.startswith("cub::")
-    if cub:
-        stream = next((value for value in values if isinstance(value, Handle) and value.type == "stream"), 0)
-        if values and machine.objects.is_null(values[0]):  # the call that asks how much memory is needed
-            if len(operands) > 1 and operands[1].cell is not None:
-                operands[1].cell.value = machine.fresh(operands[1].cell.name, "opaque")
-            return 0
-    for value in values:
-        if isinstance(value, ElementPointer | CellPointer):
-            touch(machine, value, AccessMode.READ_WRITE, call.span)
-    reached = [*values, *(part for value in held for part in _inside(value))]
-    if not any(isinstance(value, DevicePointer | SymbolPointer) for value in reached):
-        return 0 if cub else machine.fresh(name, "input")
-    waits = not cub and not name.startswith("thrust::async") and (policy is None or policy.waits)
-    run(machine, name, reached, stream, waits, call.span)
-    if cub:
-        return 0
+    waits = policy.waits and not name.startswith("thrust::async")
+    if not _issue(machine, name, held, values, policy.stream, waits, call.span):
+        return machine.fresh(name, "input")
     returned = [value for value in values if isinstance(value, DevicePointer)]
     if name.rpartition("::")[2] in ("copy", "transform", "unique", "remove", "remove_if", "copy_if") and returned:
         return machine.expressions.operators.arithmetic("+", returned[-1], machine.fresh("count", "opaque"))
     return machine.fresh(name, "input")
+
+
+def cub_algorithm(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """An algorithm of CUB: on the stream among its arguments; without temporary memory it says how much it needs."""
+    held = [held_by(operand) for operand in operands]
+    values = [machine.expressions.load(operand, call.span) for operand in operands]
+    stream = next((value for value in values if isinstance(value, Handle) and value.type == "stream"), 0)
+    if not values or not machine.objects.is_null(values[0]):
+        _issue(machine, name, held, values, stream, False, call.span)
+    elif len(operands) > 1 and operands[1].cell is not None:
+        operands[1].cell.value = machine.fresh(operands[1].cell.name, "opaque")
+    return 0
+
+
+def _issue(
+    machine: Machine, name: str, held: list[Value], values: list[Value], stream: Value, waits: bool, span: Span
+) -> bool:
+    """Issue an algorithm on the device memory behind its arguments; False if there is none."""
+    for value in values:
+        if isinstance(value, ElementPointer | CellPointer):
+            touch(machine, value, AccessMode.READ_WRITE, span)
+    reached = [*values, *(part for value in held for part in _inside(value))]
+    if not any(isinstance(value, DevicePointer | SymbolPointer) for value in reached):
+        return False
+    run(machine, name, reached, stream, waits, span)
+    return True
 
 
 def _inside(value: Value) -> list[Value]:
@@ -280,7 +260,8 @@ def _inside(value: Value) -> list[Value]:
     return []
 
 
-def _iterator(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+def iterator(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """An iterator over other iterators: the first of them that points to device memory."""
     for operand in operands:
         value = machine.expressions.load(operand, call.span)
         if isinstance(value, DevicePointer | SymbolPointer):
@@ -289,16 +270,3 @@ def _iterator(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
             if isinstance(part, DevicePointer | SymbolPointer):
                 return part
     return machine.fresh("iterator", "opaque")
-
-
-@family
-def find_algorithm(name: str) -> FunctionModel | None:
-    """Return the model of an algorithm of Thrust or CUB."""
-    if is_class(name):
-        return None
-    if _ITERATORS.match(name):
-        return _iterator
-    return partial(_algorithm, name) if _ALGORITHM.match(name) else None
-
-
-__all__ = ["DeviceVector", "Policy", "find_algorithm", "run"]

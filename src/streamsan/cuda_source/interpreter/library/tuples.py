@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, function
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
-from streamsan.cuda_source.interpreter.library.operands import cell_from, default_cell
+from streamsan.cuda_source.interpreter.library.host_data import cell_from, default_cell
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Operand, Value, held_by
@@ -17,16 +17,15 @@ from streamsan.vocabulary import MemoryKind
 _PAIR_MEMBERS = {"first": 0, "second": 1}
 
 
-@class_("std::pair", "std::tuple", "thrust::pair", "thrust::tuple", "cuda::std::pair", "cuda::std::tuple")
-class Tuple(LibraryObject):
+class Tuple(Modelled):
     """A few objects in a row, each of its own type; a part made by `std::tie` is another name of a variable."""
 
     class_name = "std::tuple"
+    contents = ("cells",)
 
-    def __init__(self, type: CType, cells: list[Cell]) -> None:
-        super().__init__()
-        self.type = type
-        self.cells = cells
+    def __init__(self, type: CType, cells: list[Cell] | None = None) -> None:
+        super().__init__(type)
+        self.cells = cells or []
 
     @classmethod
     def construct(
@@ -39,7 +38,7 @@ class Tuple(LibraryObject):
         if len(operands) == 1:
             held = held_by(operands[0])
             if isinstance(held, Tuple):
-                return held._passed(machine, operands[0], span)
+                return held.passed(machine, operands[0], span)
             if isinstance(held, Sequence) and len(wanted) > 1 and isinstance(held.storage.length, int):
                 operands = held.elements(machine, span)  # a braced list
         if not operands:
@@ -54,22 +53,15 @@ class Tuple(LibraryObject):
                 cells.append(cell_from(machine, part, operand, f"{name}.{position}", span, kind))
         return cls(type, cells)
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A tuple from unseen code."""
-        wanted = [argument for argument in type.arguments if isinstance(argument, CType)]
-        cells = [
-            Cell(machine.objects.unknown(part.bare(), f"{name}.{i}", origin), part) for i, part in enumerate(wanted)
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Hold what unseen code put there."""
+        wanted = [argument for argument in self.type.arguments if isinstance(argument, CType)]
+        self.cells = [
+            Cell(machine.objects.unknown(part.bare(), f"{name}.{position}", origin), part)
+            for position, part in enumerate(wanted)
         ]
-        for cell in cells:
+        for cell in self.cells:
             machine.objects.adopt(cell)
-        return cls(type, cells)
-
-    def _passed(self, machine: Machine, operand: Operand, span: Span) -> LibraryObject:
-        if operand.cell is None:
-            machine.statements.keep(self)
-            return self
-        return self.move(machine, span) if operand.moved else self.copy(machine, span)
 
     def parts(self) -> list[Any]:
         """The objects."""
@@ -121,7 +113,7 @@ class Tuple(LibraryObject):
     def assign(self, machine: Machine, operand: Operand, span: Span) -> bool:
         """Assign part by part; False if the operand is no tuple."""
         other = held_by(operand)
-        moved = operand.cell is None or operand.moved
+        moved = operand.temporary
         sources: list[Operand] = []
         if isinstance(other, Tuple):
             sources = [Operand(cell=part, moved=moved) for part in other.cells]
@@ -149,13 +141,11 @@ class Tuple(LibraryObject):
         return NOT_MODELLED
 
 
-@function("std::make_pair", "std::make_tuple", "thrust::make_pair", "thrust::make_tuple", "cuda::std::make_pair")
 def make_tuple(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A tuple of copies."""
     return machine.statements.temporary(Tuple.construct(machine, CType("std::tuple"), operands, call.span, None, False))
 
 
-@function("std::tie", "tie", "std::forward_as_tuple")
 def tie(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A tuple of names of the variables themselves."""
     cells = [Cell(0, UNKNOWN) if operand.cell is None else operand.cell for operand in operands]
@@ -169,7 +159,6 @@ class Tied(Tuple):
         """The variables live on."""
 
 
-@function("std::tuple_cat", "tuple_cat")
 def tuple_cat(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The parts of all tuples in a row."""
     parts = [Operand(cell=part) for given in operands for part in getattr(held_by(given), "cells", [])]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import function
 from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
-from streamsan.cuda_source.interpreter.library.memory import value_of
-from streamsan.cuda_source.interpreter.library.operands import LARGEST_RANGE, elements_between, range_size, touch
+from streamsan.cuda_source.interpreter.library.host_data import (
+    LARGEST_RANGE,
+    elements_between,
+    range_size,
+    touch,
+    value_of,
+)
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -21,35 +25,17 @@ from streamsan.cuda_source.interpreter.values import (
 from streamsan.vocabulary import AccessMode
 
 
-def _ends(names: tuple[str, ...], method: str) -> None:
-    @function(*names)
-    def end_of(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-        if not operands:
-            return machine.fresh(method, "opaque")
-        held = held_by(operands[0])
-        if isinstance(held, ArrayObject):
-            return ElementPointer(held, held.length if method == "end" else 0)
-        found = machine.calls.call_method(operands[0], method, [], call.span)
-        return found if found is not None else machine.fresh(method, "opaque")
-
-
-_ends(("std::begin", "begin", "std::cbegin", "std::data", "std::ranges::begin"), "begin")
-_ends(("std::end", "end", "std::cend", "std::ranges::end"), "end")
-_ends(("std::rbegin", "std::crbegin"), "rbegin")
-_ends(("std::rend", "std::crend"), "rend")
-
-
-@function("std::size", "std::ssize", "std::ranges::size")
-def size(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The number of elements."""
+def ask(machine: Machine, operands: list[Operand], call: CallSite, *, method: str) -> Any:
+    """What a method of a range or container answers: `begin`, `end`, `rbegin`, `rend`, `size`."""
     held = held_by(operands[0]) if operands else None
-    if isinstance(held, ArrayObject):
+    if isinstance(held, ArrayObject) and method == "size":
         return held.length if held.length is not None else machine.fresh("size", "opaque")
-    found = machine.calls.call_method(operands[0], "size", [], call.span) if operands else None
-    return found if found is not None else machine.fresh("size", "opaque")
+    if isinstance(held, ArrayObject):
+        return ElementPointer(held, held.length if method == "end" else 0)
+    found = machine.calls.call_method(operands[0], method, [], call.span) if operands else None
+    return found if found is not None else machine.fresh(method, "opaque")
 
 
-@function("std::distance", "distance", "thrust::distance")
 def distance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """The number of steps between two iterators."""
     if len(operands) != 2:
@@ -58,14 +44,12 @@ def distance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return machine.expressions.operators.arithmetic("-", last, first)
 
 
-@function("std::next", "next", "std::prev", "prev")
 def next_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """An iterator some steps on."""
     steps = value_of(machine, operands, 1, call) if len(operands) > 1 else 1
     return machine.expressions.operators.arithmetic("+", value_of(machine, operands, 0, call), steps)
 
 
-@function("std::advance", "advance")
 def advance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Moves an iterator."""
     if len(operands) == 2 and operands[0].cell is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import class_, function, is_class
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
+from streamsan.cuda_source.interpreter.library.tables import class_row
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -30,12 +31,13 @@ class Owner:
         self.count = 1
 
 
-class SmartPointer(LibraryObject):
+class SmartPointer(Modelled):
     """A pointer that deletes."""
 
+    contents = ("owner",)
+
     def __init__(self, type: CType, owner: Owner) -> None:
-        super().__init__()
-        self.type = type
+        super().__init__(type)
         self.owner = owner
         self.deleter_cell = Cell(owner.deleter, UNKNOWN, "deleter")
 
@@ -53,7 +55,7 @@ class SmartPointer(LibraryObject):
         deleter = type.arguments[1] if len(type.arguments) > 1 else None
         if not isinstance(deleter, CType) or deleter.function or deleter.pointers or span is None:
             return None
-        if is_class(deleter.name) or not machine.objects.is_class(deleter):
+        if class_row(deleter.name) is not None or not machine.objects.is_class(deleter):
             return None
         cell = Cell(None, deleter, "deleter")
         machine.objects.construct(cell, deleter, [], span)
@@ -65,7 +67,7 @@ class SmartPointer(LibraryObject):
     ) -> LibraryObject:
         """Make from nothing, a pointer, a pointer and a deleter, or another smart pointer."""
         if operands:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            held = operands[0].held
             if isinstance(held, SmartPointer):
                 return cls._from(machine, type, held, operands[0], span)
         pointer: Value = machine.expressions.load(operands[0], span) if operands else 0
@@ -171,11 +173,11 @@ class SmartPointer(LibraryObject):
         return NOT_MODELLED
 
     def _assign(self, machine: Machine, operand: Operand, span: Span) -> Any:
-        held = operand.cell.value if operand.cell is not None else operand.value
+        held = operand.held
         if held is self:
             return Operand(self, self.cell)
         if isinstance(held, SmartPointer):
-            taken = held.move(machine, span) if operand.cell is None or operand.moved else held.copy(machine, span)
+            taken = held.move(machine, span) if operand.temporary else held.copy(machine, span)
             assert isinstance(taken, SmartPointer)
             self.drop(machine, span)
             self.owner = taken.owner
@@ -184,14 +186,12 @@ class SmartPointer(LibraryObject):
         return Operand(self, self.cell)
 
 
-@class_("std::unique_ptr")
 class UniquePtr(SmartPointer):
     """One owner."""
 
     class_name = "std::unique_ptr"
 
 
-@class_("std::shared_ptr")
 class SharedPtr(SmartPointer):
     """Counted owners."""
 
@@ -203,42 +203,32 @@ class SharedPtr(SmartPointer):
         return SharedPtr(self.type, self.owner)
 
 
-@class_("std::weak_ptr")
-class WeakPtr(LibraryObject):
+class WeakPtr(Modelled):
     """A pointer that owns nothing and can be asked for an owner."""
 
     class_name = "std::weak_ptr"
+    contents = ("owner",)
+    copy = Modelled.another
 
-    def __init__(self, type: CType, owner: Owner | None) -> None:
-        super().__init__()
-        self.type = type
+    def __init__(self, type: CType, owner: Owner | None = None) -> None:
+        super().__init__(type)
         self.owner = owner
 
-    @classmethod
-    def construct(
-        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
-    ) -> LibraryObject:
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
         """Watch what a shared pointer owns."""
-        made = cls(type, None)
         if operands:
-            made.watch(operands[0])
-        return made
+            self.watch(operands[0])
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """One from unseen code."""
-        shared = SharedPtr.unknown(machine, type, name, origin)
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Watch something of unseen code."""
+        shared = SharedPtr.unknown(machine, self.type, name, origin)
         assert isinstance(shared, SharedPtr)
-        return cls(type, shared.owner)
+        self.owner = shared.owner
 
     def watch(self, operand: Operand) -> None:
         """Watch another owner."""
-        held = operand.cell.value if operand.cell is not None else operand.value
+        held = operand.held
         self.owner = held.owner if isinstance(held, SmartPointer | WeakPtr) else None
-
-    def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Watch the same."""
-        return WeakPtr(self.type, self.owner)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         """Call a method."""
@@ -259,29 +249,24 @@ class WeakPtr(LibraryObject):
         return NOT_MODELLED
 
 
-def _make(model: type[SmartPointer], name: str) -> Any:
-    def make(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-        type = call.template_arguments[0] if call.template_arguments else UNKNOWN
-        if not isinstance(type, CType):
-            type = UNKNOWN
-        pointer: Value
-        if type.array:
-            length = machine.known(machine.expressions.load(operands[0], call.span)) if operands else None
-            array = ArrayObject(type.element(), length, MemoryKind.HOST_HEAP, span=call.span)
-            array.origin = "zero"
-            if isinstance(length, int) and machine.objects.is_class(type.element()):
-                for index in range(min(length, 256)):
-                    machine.objects.construct(machine.objects.element(array, index), type.element(), [], call.span)
-            pointer = ElementPointer(array, 0)
-        else:
-            cell = Cell(None, type, kind=MemoryKind.HOST_HEAP, span=call.span)
-            machine.objects.construct(cell, type, operands, call.span)
-            pointer = CellPointer(cell)
-        made = model(CType(name, (type,)), Owner(pointer, None))
-        return machine.statements.temporary(made)
-
-    return make
-
-
-function("std::make_unique", "make_unique")(_make(UniquePtr, "std::unique_ptr"))
-function("std::make_shared", "make_shared")(_make(SharedPtr, "std::shared_ptr"))
+def make_owner(machine: Machine, operands: list[Operand], call: CallSite, *, owner: str) -> Any:
+    """Construct an object and a smart pointer, `owner`, that owns it."""
+    type = call.template_arguments[0] if call.template_arguments else UNKNOWN
+    if not isinstance(type, CType):
+        type = UNKNOWN
+    pointer: Value
+    if type.array:
+        length = machine.known(machine.expressions.load(operands[0], call.span)) if operands else None
+        array = ArrayObject(type.element(), length, MemoryKind.HOST_HEAP, span=call.span)
+        array.origin = "zero"
+        if isinstance(length, int) and machine.objects.is_class(type.element()):
+            for index in range(min(length, 256)):
+                machine.objects.construct(machine.objects.element(array, index), type.element(), [], call.span)
+        pointer = ElementPointer(array, 0)
+    else:
+        cell = Cell(None, type, kind=MemoryKind.HOST_HEAP, span=call.span)
+        machine.objects.construct(cell, type, operands, call.span)
+        pointer = CellPointer(cell)
+    model = UniquePtr if owner == "unique_ptr" else SharedPtr
+    made = model(CType(model.class_name, (type,)), Owner(pointer, None))
+    return machine.statements.temporary(made)

@@ -1,13 +1,12 @@
-"""The C heap and memory functions; moves and forwards."""
+"""The C heap, and the functions that copy and fill memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library import function
 from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
+from streamsan.cuda_source.interpreter.library.host_data import value_of
 from streamsan.cuda_source.interpreter.terms import combine
-from streamsan.cuda_source.interpreter.types import CHAR
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
     CellPointer,
@@ -15,31 +14,21 @@ from streamsan.cuda_source.interpreter.values import (
     ElementPointer,
     LibraryObject,
     Operand,
-    Reference,
     StructObject,
     Value,
 )
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 
-def value_of(machine: Machine, operands: list[Operand], position: int, call: CallSite) -> Value:
-    """Return an argument's value; None if it was not given."""
-    if position >= len(operands):
-        return None
-    return machine.expressions.load(operands[position], call.span)
-
-
 def _block(call: CallSite, size: Any) -> ElementPointer:
     return ElementPointer(ArrayObject(None, size, MemoryKind.HOST_HEAP, span=call.span), 0)
 
 
-@function("std::malloc", "malloc", "alloca", "valloc")
-def malloc(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
-    """A block of the heap."""
-    return _block(call, machine.known(value_of(machine, operands, 0, call)))
+def allocate(machine: Machine, operands: list[Operand], call: CallSite, *, size: int = 0) -> Value:
+    """A block of the heap; `size` is the position of the argument that holds its bytes."""
+    return _block(call, machine.known(value_of(machine, operands, size, call)))
 
 
-@function("std::calloc", "calloc")
 def calloc(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """A cleared block of the heap."""
     count, size = value_of(machine, operands, 0, call), value_of(machine, operands, 1, call)
@@ -48,13 +37,6 @@ def calloc(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     return made
 
 
-@function("std::aligned_alloc", "aligned_alloc", "memalign", "_aligned_malloc")
-def aligned_alloc(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
-    """An aligned block of the heap."""
-    return _block(call, machine.known(value_of(machine, operands, 1, call)))
-
-
-@function("posix_memalign")
 def posix_memalign(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """An aligned block of the heap, through an out-argument."""
     target = machine.expressions.dereference(value_of(machine, operands, 0, call), call.span).cell
@@ -64,7 +46,6 @@ def posix_memalign(machine: Machine, operands: list[Operand], call: CallSite) ->
     return 0
 
 
-@function("std::realloc", "realloc")
 def realloc(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """A new block; the old one ends."""
     old = value_of(machine, operands, 0, call)
@@ -83,7 +64,6 @@ def realloc(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     return _block(call, size)
 
 
-@function("std::free", "free", "_aligned_free")
 def free(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """The block ends; no destructors run."""
     value = value_of(machine, operands, 0, call)
@@ -99,7 +79,6 @@ def free(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     return None
 
 
-@function("std::memcpy", "memcpy", "std::memmove", "memmove")
 def memcpy(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """Host code reads one block and writes another."""
     target, source = value_of(machine, operands, 0, call), value_of(machine, operands, 1, call)
@@ -130,7 +109,6 @@ def _copy_cells(machine: Machine, target: Value, source: Value, call: CallSite) 
                 machine.objects.element(target.array, key + shift).value = cell.value
 
 
-@function("std::memset", "memset", "bzero")
 def memset(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     """Host code writes a block."""
     target = value_of(machine, operands, 0, call)
@@ -150,82 +128,3 @@ def memset(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
         if not target.array.cells:
             target.array.origin = "zero"
     return target
-
-
-@function("std::move", "move")
-def move(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The operand as an xvalue."""
-    if len(operands) != 1:
-        from streamsan.cuda_source.interpreter.library.algorithms import copy_range
-        from streamsan.cuda_source.interpreter.library.ranges import Range
-
-        return copy_range(machine, Range(machine, operands, call), call, moved=True)
-    operand = operands[0]
-    operand.moved = True
-    return operand
-
-
-@function("std::forward", "forward")
-def forward(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The operand as it came: an lvalue stays one."""
-    return operands[0] if operands else None
-
-
-@function("std::ref", "ref", "std::cref", "cref")
-def ref(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """A reference that survives copying."""
-    return Reference(machine.expressions.cell_of(operands[0])) if operands else None
-
-
-@function("std::as_const", "as_const", "std::launder", "launder")
-def same(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The operand itself."""
-    return operands[0] if operands else None
-
-
-@function("std::addressof", "addressof")
-def addressof(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """`&x`, whatever `operator&` says."""
-    return machine.expressions.operators.address_of(operands[0]) if operands else None
-
-
-@function("std::swap", "swap")
-def swap(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Two cells exchange their values."""
-    if len(operands) == 2 and operands[0].cell is not None and operands[1].cell is not None:
-        first, second = operands[0].cell, operands[1].cell
-        first.value, second.value = second.value, first.value
-        machine.objects.adopt(first)
-        machine.objects.adopt(second)
-    return None
-
-
-@function("std::exchange", "exchange")
-def exchange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The old value; the cell holds the new one."""
-    if len(operands) != 2 or operands[0].cell is None:
-        return None
-    cell = operands[0].cell
-    old = cell.value
-    cell.value = machine.objects.convert(machine.expressions.load(operands[1], call.span), cell.type)
-    machine.objects.adopt(cell)
-    return old
-
-
-def _extreme(operator: str) -> Any:
-    def choose(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
-        values = [machine.known(machine.expressions.load(operand, call.span)) for operand in operands[:2]]
-        if len(values) == 2:
-            first, second = values
-            if isinstance(first, int | float) and isinstance(second, int | float):
-                return min(first, second) if operator == "<" else max(first, second)
-            return combine("min" if operator == "<" else "max", first, second)  # type: ignore[no-any-return]
-        return machine.fresh("extreme", "opaque")
-
-    return choose
-
-
-function("std::min", "min")(_extreme("<"))
-function("std::max", "max")(_extreme(">"))
-
-__all__ = ["CHAR", "malloc", "value_of"]

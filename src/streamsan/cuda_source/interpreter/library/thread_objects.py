@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.interpreter.frame import Thrown
-from streamsan.cuda_source.interpreter.library import class_, function
 from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
-from streamsan.cuda_source.interpreter.library.memory import value_of
+from streamsan.cuda_source.interpreter.library.host_data import value_of
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
     Cell,
@@ -86,7 +86,7 @@ def start(
 
 def _decayed(machine: Machine, operand: Operand, span: Span) -> Operand:
     """A thread gets copies of its arguments, but for `std::ref`."""
-    value = operand.cell.value if operand.cell is not None else operand.value
+    value = operand.held
     if isinstance(value, Reference):
         return Operand(cell=value.cell)
     if isinstance(value, StructObject | LibraryObject):
@@ -106,15 +106,16 @@ def _variable(cell: Cell | None) -> str:
     return cell_name(cell)
 
 
-@class_("std::thread", "std::jthread")
-class Thread(LibraryObject):
+class Thread(Modelled):
     """A host thread, or none."""
 
     class_name = "std::thread"
+    contents = ("worker", "rest")
+    own_parts = ("rest",)
+    move = Modelled.handed_over
 
-    def __init__(self, type: CType, worker: HostThread | None) -> None:
-        super().__init__()
-        self.type = type
+    def __init__(self, type: CType, worker: HostThread | None = None) -> None:
+        super().__init__(type)
         self.worker = worker
         self.rest: Value = None
         """`Parked` if the thread waits for another."""
@@ -125,8 +126,8 @@ class Thread(LibraryObject):
     ) -> LibraryObject:
         """Start a thread, or take one over."""
         if not operands:
-            return cls(type, None)
-        held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            return cls(type)
+        held = operands[0].held
         if isinstance(held, Thread):
             machine.statements.keep(held)
             return held.move(machine, span)
@@ -136,22 +137,6 @@ class Thread(LibraryObject):
         made = cls(type, worker)
         made.rest = result if isinstance(result, Parked) else None
         return made
-
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A thread that unseen code started."""
-        return cls(type, None)
-
-    def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Hand the thread over."""
-        made = Thread(self.type, self.worker)
-        made.rest = self.rest
-        self.worker = self.rest = None
-        return made
-
-    def parts(self) -> list[Any]:
-        """What a thread that waits was given."""
-        return [self.rest]
 
     def join(self, machine: Machine, span: Span) -> None:
         """Wait for the thread."""
@@ -178,7 +163,7 @@ class Thread(LibraryObject):
         if method == "joinable":
             return int(self.worker is not None)
         if method in ("operator=", "swap") and operands:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            held = operands[0].held
             if isinstance(held, Thread):
                 self.worker, held.worker = held.worker, self.worker if method == "swap" else None
                 self.rest, held.rest = held.rest, self.rest if method == "swap" else None
@@ -188,15 +173,14 @@ class Thread(LibraryObject):
         return NOT_MODELLED
 
 
-@class_("std::future", "std::shared_future")
-class Future(LibraryObject):
+class Future(Modelled):
     """The result of an asynchronous function."""
 
     class_name = "std::future"
+    own_parts = ("result",)
 
-    def __init__(self, type: CType, worker: HostThread | None, result: Value, key: int = 0) -> None:
-        super().__init__()
-        self.type = type
+    def __init__(self, type: CType, worker: HostThread | None = None, result: Value = None, key: int = 0) -> None:
+        super().__init__(type)
         self.worker = worker
         self.result = result
         self.key = key
@@ -209,20 +193,15 @@ class Future(LibraryObject):
     ) -> LibraryObject:
         """Nothing, or another future's."""
         if operands:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            held = operands[0].held
             if isinstance(held, Future):
                 machine.statements.keep(held)
                 return held.move(machine, span)
-        return cls(type, None, None)
+        return cls(type)
 
-    @classmethod
-    def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A future from unseen code."""
-        return cls(type, None, machine.fresh(name, origin))
-
-    def parts(self) -> list[Any]:
-        """The result."""
-        return [self.result]
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Wait for what unseen code computes."""
+        self.result = machine.fresh(name, origin)
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
         """Hand the result over."""
@@ -257,7 +236,7 @@ class Future(LibraryObject):
         if method in ("wait_for", "wait_until", "valid", "share"):
             return machine.fresh(method, "opaque") if method != "share" else Operand(self, self.cell)
         if method == "operator=" and operands:
-            held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+            held = operands[0].held
             if isinstance(held, Future):
                 self.worker, self.result, self.key = held.worker, held.result, held.key
                 self.promised = held.promised
@@ -266,19 +245,17 @@ class Future(LibraryObject):
         return NOT_MODELLED
 
 
-@function("std::async", "async")
 def async_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Start a function whose result a future gives."""
     if operands and operands[0].cell is None and isinstance(operands[0].value, int | Symbol):
         operands = operands[1:]  # the launch policy
     if not operands:
         return machine.fresh("future", "opaque")
-    held = operands[0].cell.value if operands[0].cell is not None else operands[0].value
+    held = operands[0].held
     worker, result = start(machine, held, operands[1:], call.span)
     return machine.statements.temporary(Future(CType("std::future"), worker, result))
 
 
-@function("pthread_create", "thrd_create")
 def pthread_create(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Start a POSIX thread."""
     if len(operands) < 4:
@@ -291,7 +268,6 @@ def pthread_create(machine: Machine, operands: list[Operand], call: CallSite) ->
     return 0
 
 
-@function("pthread_join", "pthread_detach")
 def pthread_join(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Wait for a POSIX thread."""
     held = value_of(machine, operands, 0, call)

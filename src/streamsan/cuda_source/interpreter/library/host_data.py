@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.face import Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -26,6 +26,13 @@ LARGEST_RANGE = 64
 FIRST_VISITED, LAST_VISITED = 6, 2
 
 
+def value_of(machine: Machine, operands: list[Operand], position: int, call: CallSite) -> Value:
+    """Return an argument's value; None if it was not given."""
+    if position >= len(operands):
+        return None
+    return machine.expressions.load(operands[position], call.span)
+
+
 def cell_from(
     machine: Machine,
     type: CType,
@@ -35,7 +42,7 @@ def cell_from(
     kind: MemoryKind = MemoryKind.HOST_STACK,
 ) -> Cell:
     """Return a new cell initialised from an operand; an unknown type is the operand's own."""
-    value = operand.cell.value if operand.cell is not None else operand.value
+    value = operand.held
     if isinstance(value, Reference) and type.name in ("", "auto", "std::reference_wrapper"):
         return value.cell  # std::ref: the part is another name of the variable
     if type.name in ("", "auto") and not type.pointers:
