@@ -64,6 +64,10 @@ class ClassInfo:
                 return found, cls
         return None
 
+    def constructors(self) -> list[tree.Function]:
+        """Return the constructors that may be called."""
+        return [constructor for constructor in self.methods.get("", []) if not constructor.deleted]
+
     def own_fields(self) -> list[tree.Variable]:
         """Non-static data members."""
         return [variable for variable in self.node.fields if not variable.static]

@@ -24,7 +24,7 @@ class Constructors:
             machine.not_understood(span, f"objects of {cls.name} nested too deeply to follow")
             cell.value = StructObject(cls, machine.fresh(cls.name, "opaque"))
             return
-        constructors = [c for c in cls.methods.get("", []) if not c.deleted]
+        constructors = cls.constructors()
         first = operands[0] if len(operands) == 1 else None
         if first is not None:
             source = first.held
@@ -42,22 +42,19 @@ class Constructors:
                     cell.value = machine.statements.keep(converted)
                     return
             for base in cls.bases:
-                if machine.overloads.choose(
-                    [c for c in base.methods.get("", []) if not c.deleted], operands, base.context()
-                ):
+                if machine.overloads.choose(base.constructors(), operands, base.context()):
                     self._construct_inherited(cell, cls, base, operands, span)
                     return
             machine.not_understood(span, f"no constructor of {cls.name} takes these arguments")
             machine.reach.unfollowed([operand.cell or operand.value for operand in operands], span)
-        if chosen is None or chosen.defaulted or chosen.body is None:
-            if chosen is not None and not chosen.defaulted and chosen.body is None:
-                object = StructObject(cls, machine.fresh(cell.name or cls.name, "opaque"))
-                object.cell, object.constructed, cell.value = cell, True, object
-                machine.unseen.call(cls.name, operands, span)
-                return
+        if chosen is None or chosen.defaulted:
             self._construct_default(cell, cls, span)
-            return
-        self.run(cell, cls, chosen, operands, span)
+        elif chosen.body is None:
+            object = StructObject(cls, machine.fresh(cell.name or cls.name, "opaque"), cell)
+            object.constructed = True
+            machine.unseen.call(cls.name, operands, span)
+        else:
+            self.run(cell, cls, chosen, operands, span)
 
     def _construct_copy(self, cell: Cell, cls: ClassInfo, operand: Operand, source: StructObject, span: Span) -> None:
         machine = self.machine
@@ -77,11 +74,14 @@ class Constructors:
     ) -> None:
         object = StructObject(cls, None, cell)
         self._construct_base(cell, base, operands, span)
+        self._initialise_own(object, cls)
+        object.constructed = True
+
+    def _initialise_own(self, object: StructObject, cls: ClassInfo) -> None:
+        """Initialise the members that a class adds to its bases', as their declarations say."""
         object.cls = cls
         for field in cls.own_fields():
-            type = self.machine.objects.field_type(field, cls)
-            self.machine.objects.initialise_member(object, field, type, None)
-        object.constructed = True
+            self.machine.objects.initialise_member(object, field, self.machine.objects.field_type(field, cls), None)
 
     def _aggregate(self, cell: Cell, cls: ClassInfo, operands: list[Operand], span: Span) -> None:
         """`T(a, b)` of an aggregate (C++20), or a class whose constructors could not be read."""
@@ -116,9 +116,7 @@ class Constructors:
         with machine.entered(frame):
             for base in cls.bases:
                 self._construct_base(cell, base, [], span)
-            object.cls = cls
-            for field in cls.own_fields():
-                machine.objects.initialise_member(object, field, machine.objects.field_type(field, cls), None)
+            self._initialise_own(object, cls)
             machine.statements.end_full_expression(span)
         object.constructed = True
 
@@ -153,7 +151,7 @@ class Constructors:
         own = cls.name.rpartition("::")[2]
         if own in given:  # a delegating constructor
             chosen = machine.overloads.choose(
-                [c for c in cls.methods.get("", []) if c is not constructor and not c.deleted],
+                [c for c in cls.constructors() if c is not constructor],
                 machine.calls.operands(given[own]),
                 cls.context(),
             )

@@ -6,7 +6,7 @@ from streamsan.cuda_source.interpreter.frame import Completion
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import ArrayObject, Cell, LibraryObject, Scope, StructObject
-from streamsan.cuda_syntax.tree import Expression, Variable
+from streamsan.cuda_syntax.tree import Expression, InitList, Variable
 from streamsan.vocabulary import MemoryKind
 
 
@@ -36,9 +36,7 @@ class Declarations:
         else:
             self._automatic(node)
             machine.failures.stored(node)
-        completion, machine.pending_completion = machine.pending_completion, None
-        machine.statements.end_full_expression(node.span)
-        return completion
+        return machine.statements.settle(node.span)
 
     def _automatic(self, node: Variable) -> None:
         machine = self.machine
@@ -57,8 +55,7 @@ class Declarations:
                 cell.value = held
             else:
                 machine.objects.initialise(cell, cell.type, operand, node.span)
-            frame.scope.names[node.name] = cell
-            frame.scope.owned.append(cell)
+            frame.scope.own(node.name, cell)
             return
         cell = Cell(None, type, node.name, span=node.span)
         if type.name in ("auto", "") and node.arguments is None and node.initializer is not None:
@@ -66,12 +63,9 @@ class Declarations:
         else:
             machine.objects.declare(cell, type, node)
         machine.objects.adopt(cell)
-        frame.scope.names[node.name] = cell
-        frame.scope.owned.append(cell)
+        frame.scope.own(node.name, cell)
 
     def _declare_auto(self, cell: Cell, node: Variable, type: CType) -> None:
-        from streamsan.cuda_syntax.tree import InitList
-
         machine = self.machine
         assert node.initializer is not None
         if isinstance(node.initializer, InitList):

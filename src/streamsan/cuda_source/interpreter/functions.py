@@ -140,8 +140,7 @@ class Functions:
                 return
         cell = Cell(None, type.bare() if type.reference else type, parameter.name, span=span)
         machine.objects.initialise(cell, type.plain(), operand, span)
-        frame.scope.names[parameter.name] = cell
-        frame.scope.owned.append(cell)
+        frame.scope.own(parameter.name, cell)
 
     def call_closure(self, closure: Closure, operands: list[Operand], span: Span) -> Operand:
         """Call a lambda."""

@@ -161,8 +161,7 @@ class Loops:
         while True:
             if condition is not None and not endless:
                 value = machine.expressions.condition(machine.expressions.operand(condition), condition.span)
-                machine.statements.end_full_expression(condition.span)
-                pending, machine.pending_completion = machine.pending_completion, None
+                pending = machine.statements.settle(condition.span)
                 if pending is not None:
                     return pending
                 truth = machine.truth(value)
@@ -289,8 +288,7 @@ class Loops:
             type = CType(deduced.name, deduced.arguments, max(deduced.pointers, type.pointers))
         cell = Cell(None, type.bare(), variable.name, span=variable.span)
         machine.objects.initialise(cell, type.bare(), element, span)
-        scope.names[variable.name] = cell
-        scope.owned.append(cell)
+        scope.own(variable.name, cell)
 
 
 def _is_empty(body: tree.Statement) -> bool:

@@ -107,7 +107,7 @@ class Overloads:
         count = len(listed.operands)
         if machine.objects.is_aggregate(cls):
             return 6 if count <= len(machine.objects.all_fields(cls)) else 0
-        constructors = [c for c in cls.methods.get("", []) if not c.deleted]
+        constructors = cls.constructors()
         return 6 if any(self._arity_fits(c, count) for c in constructors) else 0
 
     def bindings_of(

@@ -16,7 +16,7 @@ from streamsan.cuda_source.interpreter.values import (
     StructObject,
     Value,
 )
-from streamsan.cuda_syntax.tree import Expression, Name, Return, Span, Type
+from streamsan.cuda_syntax.tree import Expression, InitList, Name, Return, Span, Type
 
 
 class Returns:
@@ -33,7 +33,6 @@ class Returns:
             caller = self.machine.frames[-2] if len(self.machine.frames) > 1 else frame
             if not any(kept is value for kept in caller.temporaries):
                 caller.temporaries.append(value)
-            return Operand(value)
         return Operand(value)
 
     def completion(self, node: Return) -> Completion:
@@ -43,27 +42,22 @@ class Returns:
         if node.value is None:
             return Completion("return", None, span=node.span)
         declared = frame.declaration
-        returns = declared.returns if declared is not None else Type("auto")
-        type = machine.resolve_in(returns, frame) if declared is not None else CType("auto")
+        type = machine.resolve_in(declared.returns, frame) if declared is not None else CType("auto")
         if type.reference == "&":
             cell = machine.expressions.cell(node.value)
             machine.statements.end_full_expression(node.span)
             return Completion("return", ReturnedCell(cell), span=node.span)
         value = self._returned(node.value, type, node.span)
-        machine.statements.end_full_expression(node.span)
-        pending, machine.pending_completion = machine.pending_completion, None
+        pending = machine.statements.settle(node.span)
         return pending or Completion("return", value, span=node.span)
 
     def _returned(self, expression: Expression, type: CType, span: Span) -> Value:
         machine = self.machine
-        from streamsan.cuda_syntax.tree import InitList
-
         if isinstance(expression, InitList):
             cell = Cell(None, type)
             target = machine.resolve(expression.type) if expression.type else type
             machine.objects.initialise_list(cell, target, expression)
-            machine.statements.keep(cell.value)
-            return cell.value
+            return machine.statements.keep(cell.value)
         operand = machine.expressions.operand(expression)
         if machine.pending_completion is not None:
             return None
@@ -73,28 +67,26 @@ class Returns:
             if isinstance(value, ArrayObject):
                 return value
             if machine.objects.is_class(type):
-                made = Cell(None, type)
-                machine.objects.initialise(made, type, Operand(value), span)
-                machine.statements.keep(made.value)
-                return made.value
+                return self._made(type, Operand(value), span)
             return machine.objects.convert(value, type)
         local = self._local_owner(operand.cell, expression)
         if local is not None:
             local.owned.remove(operand.cell)  # type: ignore[arg-type]
-            if isinstance(held, StructObject) and machine.objects.is_class(type) and self._differs(held, type):
+            differs = isinstance(held, StructObject) and held.cls is not None and not held.cls.is_a(type.name)
+            if differs and machine.objects.is_class(type):
                 made = Cell(None, type)
                 machine.objects.initialise(made, type, Operand(cell=operand.cell, moved=True), span)
                 return made.value
             return held
-        made = Cell(None, type)
-        moved = operand.moved or (operand.cell is not None and self._is_parameter(operand.cell))
-        wanted = type if type.name not in ("auto", "") else CType("auto")
-        machine.objects.initialise(made, wanted, Operand(operand.value, operand.cell, moved), span)
-        machine.statements.keep(made.value)
-        return made.value
+        moved = operand.moved or any(owned is operand.cell for owned in machine.frame.outermost.owned)
+        return self._made(type, Operand(operand.value, operand.cell, moved), span)
 
-    def _differs(self, held: StructObject, type: CType) -> bool:
-        return held.cls is not None and not held.cls.is_a(type.name)
+    def _made(self, type: CType, operand: Operand, span: Span) -> Value:
+        """Return an object that is initialised from an operand, and lives on in the caller."""
+        made = Cell(None, type)
+        wanted = type if type.name not in ("auto", "") else CType("auto")
+        self.machine.objects.initialise(made, wanted, operand, span)
+        return self.machine.statements.keep(made.value)
 
     def _local_owner(self, cell: Cell | None, expression: Expression) -> Scope | None:
         """The scope of a local whose return by name elides the copy; parameters are moved instead."""
@@ -106,9 +98,6 @@ class Returns:
                 return scope
             scope = scope.parent
         return None
-
-    def _is_parameter(self, cell: Cell) -> bool:
-        return any(owned is cell for owned in self.machine.frame.outermost.owned)
 
 
 class ReturnedCell(LibraryObject):

@@ -88,13 +88,17 @@ class Statements:
         while temporaries:
             self.machine.objects.destroy_value(temporaries.pop(), span)
 
+    def settle(self, span: tree.Span) -> Completion | None:
+        """End the full-expression; returns the `return` or `break` that a macro's statements in it came to."""
+        completion, self.machine.pending_completion = self.machine.pending_completion, None
+        self.end_full_expression(span)
+        return completion
+
     def _expression(self, node: tree.ExpressionStatement) -> Completion | None:
         machine = self.machine
         machine.failures.discarded(machine.expressions.operand(node.expression).value)
         machine.failures.stored(node)
-        completion, machine.pending_completion = machine.pending_completion, None
-        self.end_full_expression(node.span)
-        return completion
+        return self.settle(node.span)
 
     def end_scope(self, scope: Scope, span: tree.Span) -> None:
         """End the lifetime of a scope's variables, last first."""
@@ -215,8 +219,7 @@ class Statements:
                 if completion is not None:
                     return completion
             condition = machine.expressions.condition(machine.expressions.operand(node.condition), node.condition.span)
-            self.end_full_expression(node.span)
-            pending, machine.pending_completion = machine.pending_completion, None
+            pending = self.settle(node.span)
             if pending is not None:
                 return pending
             return self._branch(node, condition)

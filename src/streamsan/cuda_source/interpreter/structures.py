@@ -110,9 +110,8 @@ class Structures:
 
     def _attributes(self, held: StructObject, prefix: str, value: Value, span: Span) -> Fields:
         """Return a launch's attributes, where it is known how many there are."""
-        count = held.fields.get("numAttrs")
-        known = self.machine.known(count.value) if count is not None else None
-        if not isinstance(known, int) or not is_pointer(value):
+        known = self._number(held.fields.get("numAttrs"))
+        if known is None or not is_pointer(value):
             return {}
         items = self.items(value, min(known, LONGEST_INNER_LIST), span)
         return {f"{prefix}{_ATTRIBUTES}.{index}": item for index, item in items.items()}
@@ -158,9 +157,12 @@ class Structures:
         """Return what stands in for an out-argument: 1, or the room that the program says its list has."""
         if not parameter.name.lower().lstrip("p").startswith("num"):
             return 1
-        held = value.cell.value if isinstance(value, CellPointer) else None
-        known = self.machine.known(held) if held is not None else None
-        return known if isinstance(known, int) and 0 < known < 1 << 31 else 1
+        known = self._number(value.cell if isinstance(value, CellPointer) else None)
+        return known if known is not None and 0 < known < 1 << 31 else 1
+
+    def _number(self, cell: Cell | None) -> int | None:
+        known = self.machine.known(cell.value) if cell is not None else None
+        return known if isinstance(known, int) else None
 
     def member(self, held: StructObject, *names: str) -> Value:
         """Return the first member of these names, also of the part that holds a kernel's or host function's."""

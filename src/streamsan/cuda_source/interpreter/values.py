@@ -102,6 +102,11 @@ class Scope:
         self.names: dict[str, Cell | MacroArgument] = {}
         self.owned: list[Cell] = []
 
+    def own(self, name: str, cell: Cell) -> None:
+        """Add a variable whose life ends with the scope's."""
+        self.names[name] = cell
+        self.owned.append(cell)
+
     def find(self, name: str) -> Cell | MacroArgument | None:
         """Look a name up, from the innermost scope outwards."""
         scope: Scope | None = self
