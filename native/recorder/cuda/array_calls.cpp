@@ -18,7 +18,7 @@ abi::ArrayDescriptor description_of(const Call& call, const void* given) {
     return {flat.width, flat.height, 0, flat.format, flat.channels, 0};
 }
 
-void exit_create(ThreadState& state, Call& call) {
+void exit_array_create(ThreadState& state, Call& call) {
     const auto* const given = reinterpret_cast<const void*>(call.value(call.find(Role::STRUCTURE)));
     const abi::Word handle = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
     if (handle == 0 || given == nullptr) {
@@ -35,7 +35,7 @@ void exit_create(ThreadState& state, Call& call) {
     commit_prepared(state);
 }
 
-void enter_destroy(ThreadState& state, Call& call) {
+void enter_array_destroy(ThreadState& state, Call& call) {
     const abi::Word handle = call.value(call.find(Role::FREED));
     if (handle == 0) return;
     const auto place = arrays().find(handle);
@@ -45,7 +45,7 @@ void enter_destroy(ThreadState& state, Call& call) {
     commit_prepared(state);
 }
 
-void exit_destroy(ThreadState& state, Call& call) {
+void exit_array_destroy(ThreadState& state, Call& call) {
     complete(state, call, false);
     if (call.status != abi::success) arrays().restore(call.value(call.find(Role::FREED)));
 }
@@ -61,9 +61,9 @@ void exit_part(ThreadState&, Call& call) {
 
 void register_array_calls(HandlerTable& table) {
     for (const std::string_view name : {"cuArrayCreate", "cuArray3DCreate", "cuMipmappedArrayCreate"})
-        table.on(name, {nullptr, exit_create});
+        table.on(name, {nullptr, exit_array_create});
     for (const std::string_view name : {"cuArrayDestroy", "cuMipmappedArrayDestroy"})
-        table.on(name, {enter_destroy, exit_destroy});
+        table.on(name, {enter_array_destroy, exit_array_destroy});
     for (const std::string_view name : {"cuMipmappedArrayGetLevel", "cuArrayGetPlane"})
         table.on(name, {nullptr, exit_part});
 }

@@ -10,14 +10,14 @@ namespace streamsan::recorder::cuda {
 namespace {
 
 constexpr std::uint64_t gap = 1U << 21;
-constexpr std::uint64_t largest = std::uint64_t{1} << 44;
+constexpr std::uint64_t largest_array = std::uint64_t{1} << 44;
 
 std::uint64_t at_least_one(std::size_t extent) { return std::max<std::uint64_t>(extent, 1); }
 
 /// The bytes of one level, 0 if they make no sense.
 std::uint64_t bytes(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t element) {
     const std::uint64_t all = product(product(product(width, height), depth), element);
-    return all > largest ? 0 : all;
+    return all > largest_array ? 0 : all;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ ArrayPlace Arrays::add(abi::Word handle, const abi::ArrayDescriptor& description
     constexpr unsigned most_levels = 64;
     for (unsigned level = 0; level < std::min(levels, most_levels); ++level) {
         const std::uint64_t more = bytes(width, height, depth, place.element);
-        if (more == 0 || place.size > largest) {
+        if (more == 0 || place.size > largest_array) {
             place = {};
             break;
         }

@@ -91,11 +91,11 @@ struct alignas(64) ThreadState {
     std::uint32_t runtime_correlation = 0;
     const void* runtime_frame = nullptr;
     std::uint64_t written_before = 0;  ///< `written` when `call` began
-    bool told_early = false;           ///< `runtime_call.slot` tells of the driver calls inside, too
+    bool covers_driver_calls = false;  ///< `runtime_call.slot` tells of the driver calls inside, too
     bool resetting = false;            ///< a reset of a device is under way: the ends of its contexts are part of it
 
     // For work.
-    std::vector<Slot*> several;  ///< what this call wrote before `call.slot`, when it is several operations
+    std::vector<Slot*> batch;  ///< what this call wrote before `call.slot`, when it is several operations
 };
 
 /// The calling thread's, null before its first call. The initial-exec model costs one load; the library is loaded late,
@@ -134,6 +134,12 @@ struct Reference {
     std::uint64_t size;       ///< 0: not known
     std::uint8_t mode_flags;  ///< AccessMode and SlotFlag bits of this reference
 };
+
+/// Of a reference that may be a leftover, or may not be made.
+constexpr auto conditional_flag = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
+
+/// An operation has room for one reference in its slot and two in each of at most 255 continuation slots.
+constexpr std::size_t most_further_references = 510;
 
 /// Fills the continuation slots that follow `slot`, two references in each: (count + 1) / 2 slots, reserved with it.
 inline void put_further_references(Slot* slot, const Reference* references, std::size_t count) {

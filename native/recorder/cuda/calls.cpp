@@ -28,8 +28,6 @@ pthread_key_t at_thread_end() {
     return key;
 }
 
-constexpr std::size_t most_references = 1 + 2 * 255;
-
 std::int16_t narrow(std::int32_t status) {
     constexpr std::int32_t least = status_unknown + 1;
     return static_cast<std::int16_t>(std::clamp<std::int32_t>(status, least, std::numeric_limits<std::int16_t>::max()));
@@ -49,7 +47,7 @@ STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKin
     // Sites and names lie in the file before what refers to them.
     if (call.site == 0 && all.settings.sites) call.site = all.sites->here(0);
     const std::uint16_t api = api_of(state, call);
-    count = std::min(count, most_references);
+    count = std::min(count, 1 + most_further_references);
     Slot* const slot = lane->reserve(static_cast<unsigned>(count / 2));
     if (slot == nullptr) [[unlikely]]
         return nullptr;

@@ -119,7 +119,9 @@ void exit_begin(ThreadState& state, Call& call) {
     write_returned(state, call, OperationKind::CAPTURE_BEGIN, detail, stream, id, nullptr, 0);
 }
 
-enum EndScratch : std::size_t { capture_id, origin, graph_is_new };
+struct EndScratch {
+    enum : std::size_t { capture_id, origin, graph_is_new };
+};
 
 void enter_end(ThreadState& state, Call& call) {
     const abi::Word stream = call.stream();
@@ -128,23 +130,24 @@ void enter_end(ThreadState& state, Call& call) {
         // Not where it began (903), or it began before recording.
         if (const std::uint64_t id = id_of(state, stream); id != 0) capture = captures().of_id(id);
     }
-    call.scratch[capture_id] = capture ? capture->id : 0;
-    call.scratch[origin] = capture ? capture->stream : stream;
-    call.scratch[graph_is_new] = !capture || !capture->into_graph;
+    call.scratch[EndScratch::capture_id] = capture ? capture->id : 0;
+    call.scratch[EndScratch::origin] = capture ? capture->stream : stream;
+    call.scratch[EndScratch::graph_is_new] = !capture || !capture->into_graph;
 }
 
 void exit_end(ThreadState& state, Call& call) {
-    const abi::Word stream = call.scratch[origin];
+    const abi::Word stream = call.scratch[EndScratch::origin];
     const bool ended = call.status == abi::success;
     const abi::Word graph = ended ? call.output(call.find(Role::OUT_HANDLE)) : 0;
-    write_addressed(state, call, OperationKind::CAPTURE_END, 0, stream, call.scratch[capture_id], graph, 0);
-    if (graph != 0 && call.scratch[graph_is_new] != 0) {
+    write_addressed(state, call, OperationKind::CAPTURE_END, 0, stream, call.scratch[EndScratch::capture_id], graph, 0);
+    if (graph != 0 && call.scratch[EndScratch::graph_is_new] != 0) {
         // Handles come back: the graph is not one of that handle that was destroyed.
         write_returned(state, call, OperationKind::HANDLE_CREATE, static_cast<std::uint8_t>(HandleKind::GRAPH), 0,
                        graph, nullptr, 0);
     }
     // A call that failed may have ended it (901, 904) or not (903, 908).
-    if (call.scratch[capture_id] != 0 && (ended || !is_capturing(state, stream))) count_down(captures().end(stream));
+    if (call.scratch[EndScratch::capture_id] != 0 && (ended || !is_capturing(state, stream)))
+        count_down(captures().end(stream));
 }
 
 }  // namespace

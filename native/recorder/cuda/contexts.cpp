@@ -90,12 +90,10 @@ void exit_set_or_push(ThreadState& state, Call& call) {
     }
 }
 
-void enter_synchronize(ThreadState& state, Call& call) {
+void enter_context_synchronize(ThreadState& state, Call& call) {
     const abi::Word named = call.value(call.find_handle(Handle::CONTEXT));
     write_entered(state, call, OperationKind::CONTEXT_SYNCHRONIZE, 0, 0, named != 0 ? named : call.context, nullptr, 0);
 }
-
-void exit_wait(ThreadState& state, Call& call) { complete(state, call, true); }
 
 void exit_peer_enable(ThreadState& state, Call& call) {
     const abi::Word peer = call.value(call.find_handle(Handle::CONTEXT));
@@ -188,7 +186,7 @@ void register_contexts(HandlerTable& table) {
     table.on(Effect::CONTEXT_DESTROY, {nullptr, exit_context_destroy});
     table.on(Effect::CONTEXT_SET, {nullptr, exit_set_or_push});
     table.on(Effect::CONTEXT_PUSH, {nullptr, exit_set_or_push});
-    table.on(Effect::CONTEXT_SYNCHRONIZE, {enter_synchronize, exit_wait});
+    table.on(Effect::CONTEXT_SYNCHRONIZE, {enter_context_synchronize, exit_wait});
     table.on(Effect::PEER_ENABLE, {nullptr, exit_peer_enable});
     for (const std::string_view name : opaque_calls) table.on(name, {enter_opaque, exit_opaque});
 }

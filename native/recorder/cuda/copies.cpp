@@ -3,7 +3,7 @@
 
 #include "recorder/cuda/abi_memory.hpp"
 #include "recorder/cuda/handlers.hpp"
-#include "recorder/cuda/several.hpp"
+#include "recorder/cuda/batches.hpp"
 #include "recorder/cuda/transfers.hpp"
 #include "recorder/cuda/work.hpp"
 
@@ -15,7 +15,9 @@ using effects::Effect;
 using effects::Endpoint;
 using effects::Role;
 
-enum CopyScratch : std::size_t { waits, by_host };
+struct CopyScratch {
+    enum : std::size_t { waits, by_host };
+};
 
 /// cuMemcpyAtoH and its relatives: which sides are arrays is in the name, source first.
 bool is_array(std::string_view name, std::size_t position) {
@@ -88,16 +90,16 @@ void enter_copy(ThreadState& state, Call& call) {
     const WaitClass wait = wait_of(call, transfer);
     Reference references[2];
     std::size_t count = copy_references(transfer, references);
-    call.scratch[waits] = waits_for_work(wait);
-    call.scratch[by_host] = is_access(wait, transfer.source.end, transfer.destination.end);
-    if (call.scratch[by_host] != 0) count = 0;
+    call.scratch[CopyScratch::waits] = waits_for_work(wait);
+    call.scratch[CopyScratch::by_host] = is_access(wait, transfer.source.end, transfer.destination.end);
+    if (call.scratch[CopyScratch::by_host] != 0) count = 0;
     write_entered(state, call, OperationKind::COPY, static_cast<std::uint8_t>(wait), call.stream(), 0, references,
                   count);
 }
 
 void exit_copy(ThreadState& state, Call& call) {
-    complete(state, call, call.scratch[waits] != 0);
-    if (call.scratch[by_host] == 0 || call.status != abi::success) return;
+    complete(state, call, call.scratch[CopyScratch::waits] != 0);
+    if (call.scratch[CopyScratch::by_host] == 0 || call.status != abi::success) return;
     Reference references[2];
     const std::size_t count = copy_references(transfer_of_call(call), references);
     if (count != 0) write_returned(state, call, OperationKind::HOST_ACCESS, 0, 0, 0, references, count);
@@ -114,12 +116,12 @@ void write_copy(ThreadState& state, Call& call, Transfer transfer, abi::SourceOr
     if (order == abi::SourceOrder::during_call) transfer.source.address = 0;
     Reference references[2];
     const std::size_t count = copy_references(transfer, references);
-    write_one_of_several(state, call, OperationKind::COPY, static_cast<std::uint8_t>(wait), call.stream(), 0,
-                         references, count);
+    write_batch_member(state, call, OperationKind::COPY, static_cast<std::uint8_t>(wait), call.stream(), 0, references,
+                       count);
 }
 
 void enter_linear_batch(ThreadState& state, Call& call) {
-    begin_several(state, call);
+    begin_batch(state, call);
     const auto* const to = reinterpret_cast<const abi::Word*>(call.word(0));
     const auto* const from = reinterpret_cast<const abi::Word*>(call.word(1));
     const auto* const sizes = reinterpret_cast<const std::size_t*>(call.word(2));
@@ -142,13 +144,13 @@ void enter_linear_batch(ThreadState& state, Call& call) {
     }
 }
 
-void enter_batch(ThreadState& state, Call& call) {
+void enter_copy_batch(ThreadState& state, Call& call) {
     const std::string_view name = call.callback->name;
     if (name.find("3D") == std::string_view::npos) {
         enter_linear_batch(state, call);
         return;
     }
-    begin_several(state, call);
+    begin_batch(state, call);
     const CallbackParameter* const list = call.find(Role::LIST);
     const bool one = list == nullptr;  // cuMemcpy3DWithAttributesAsync
     const auto* const copies =
@@ -163,7 +165,7 @@ void enter_batch(ThreadState& state, Call& call) {
 
 void register_copies(HandlerTable& table) {
     table.on(Effect::COPY, {enter_copy, exit_copy});
-    table.on(Effect::COPY_BATCH, {enter_batch, complete_several});
+    table.on(Effect::COPY_BATCH, {enter_copy_batch, complete_batch});
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -87,7 +87,7 @@ STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data,
     }
     if (state.runtime != nullptr) [[unlikely]] {
         if (runtime_call_is_over(state, frame)) state.runtime = nullptr;
-        else if (state.told_early) return;
+        else if (state.covers_driver_calls) return;
     }
     call.callback = row.callback;
     call.api = &row.api;

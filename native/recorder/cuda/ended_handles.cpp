@@ -73,20 +73,20 @@ void tell_use_of_ended(ThreadState& state, Call& call) {
     const bool captures = recorder()->captures.load(std::memory_order_relaxed) != 0;
     if (const Handler& own = handlers[static_cast<std::size_t>(effect)]; own.enter != nullptr && !captures) {
         own.enter(state, call);
-        state.told_early = true;
+        state.covers_driver_calls = true;
         return;
     }
     write_entered(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(ended->kind), 0, ended->handle,
                   nullptr, 0);
-    state.told_early = is_among(plain_uses, effect);
+    state.covers_driver_calls = is_among(plain_uses, effect);
 }
 
 void complete_use_of_ended(ThreadState& state, Call& call) {
     if (call.slot == nullptr) return;
     const Handler& own = handlers[static_cast<std::size_t>(call.callback->effect)];
-    if (state.told_early && own.exit != nullptr) own.exit(state, call);
+    if (state.covers_driver_calls && own.exit != nullptr) own.exit(state, call);
     else complete(state, call, false);
-    state.told_early = false;
+    state.covers_driver_calls = false;
 }
 
 }  // namespace streamsan::recorder::cuda

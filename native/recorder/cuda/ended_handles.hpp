@@ -11,7 +11,7 @@ namespace streamsan::recorder::cuda {
 void prepare_ended_handles(const HandlerTable& table);
 
 /// At the entry of a runtime call: writes the operation where a handle is known to have ended, into `call.slot`. Sets
-/// `state.told_early` where this stands for the driver calls inside, too: then their callbacks pass.
+/// `state.covers_driver_calls` where this stands for the driver calls inside, too: then their callbacks pass.
 void tell_use_of_ended(ThreadState& state, Call& call);
 
 /// At the exit of that call.

@@ -25,12 +25,12 @@ void write_created(ThreadState& state, Call& call, SlotFlag flag) {
     commit_prepared(state);
 }
 
-void exit_create(ThreadState& state, Call& call) { write_created(state, call, SlotFlag{}); }
+void exit_event_create(ThreadState& state, Call& call) { write_created(state, call, SlotFlag{}); }
 
 /// Whether and when the process that made it records it is not known here.
-void exit_open(ThreadState& state, Call& call) { write_created(state, call, SlotFlag::ASSUMED); }
+void exit_event_open(ThreadState& state, Call& call) { write_created(state, call, SlotFlag::ASSUMED); }
 
-void enter_destroy(ThreadState& state, Call& call) {
+void enter_event_destroy(ThreadState& state, Call& call) {
     const abi::Word event = event_of(call);
     Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_DESTROY, 0, 0, event, nullptr, 0);
     if (slot == nullptr) return;
@@ -38,11 +38,6 @@ void enter_destroy(ThreadState& state, Call& call) {
     event_records().remove(event);
     commit_prepared(state);
 }
-
-void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
-void exit_wait(ThreadState& state, Call& call) { complete(state, call, true); }
-
-bool rotates() { return recorder()->settings.max_bytes != 0; }
 
 /// What the event stood for before, in case that the record fails.
 thread_local std::optional<LiveHandle> record_before;
@@ -90,11 +85,11 @@ void exit_stream_wait(ThreadState& state, Call& call) {
     complete(state, call, false);
 }
 
-void enter_synchronize(ThreadState& state, Call& call) {
+void enter_event_synchronize(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::EVENT_SYNCHRONIZE, 0, 0, event_of(call), nullptr, 0);
 }
 
-void exit_query(ThreadState& state, Call& call) {
+void exit_event_query(ThreadState& state, Call& call) {
     write_returned(state, call, OperationKind::EVENT_QUERY, 0, 0, event_of(call), nullptr, 0);
 }
 
@@ -103,7 +98,7 @@ void exit_elapsed(ThreadState& state, Call& call) {
     write_returned(state, call, OperationKind::EVENT_ELAPSED, 0, 0, event_of(call), &end, 1);
 }
 
-void enter_use(ThreadState& state, Call& call) {
+void enter_event_use(ThreadState& state, Call& call) {
     const auto kind = static_cast<std::uint8_t>(HandleKind::EVENT);
     write_entered(state, call, OperationKind::HANDLE_USE, kind, 0, event_of(call), nullptr, 0);
 }
@@ -111,14 +106,14 @@ void enter_use(ThreadState& state, Call& call) {
 }  // namespace
 
 void register_events(HandlerTable& table) {
-    table.on(Effect::EVENT_CREATE, {nullptr, exit_create});
-    table.on("cuIpcOpenEventHandle", {nullptr, exit_open});
-    table.on("cuIpcGetEventHandle", {enter_use, exit_plain});
-    table.on(Effect::EVENT_DESTROY, {enter_destroy, exit_plain});
+    table.on(Effect::EVENT_CREATE, {nullptr, exit_event_create});
+    table.on("cuIpcOpenEventHandle", {nullptr, exit_event_open});
+    table.on("cuIpcGetEventHandle", {enter_event_use, exit_plain});
+    table.on(Effect::EVENT_DESTROY, {enter_event_destroy, exit_plain});
     table.on(Effect::EVENT_RECORD, {enter_record, exit_record});
     table.on(Effect::STREAM_WAIT_EVENT, {enter_stream_wait, exit_stream_wait});
-    table.on(Effect::EVENT_SYNCHRONIZE, {enter_synchronize, exit_wait});
-    table.on(Effect::EVENT_QUERY, {nullptr, exit_query});
+    table.on(Effect::EVENT_SYNCHRONIZE, {enter_event_synchronize, exit_wait});
+    table.on(Effect::EVENT_QUERY, {nullptr, exit_event_query});
     table.on(Effect::EVENT_ELAPSED, {nullptr, exit_elapsed});
 }
 

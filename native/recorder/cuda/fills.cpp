@@ -11,7 +11,9 @@ using effects::Effect;
 using effects::Endpoint;
 using effects::Role;
 
-enum FillScratch : std::size_t { waits, by_host };
+struct FillScratch {
+    enum : std::size_t { waits, by_host };
+};
 
 /// Bytes of an element, from the end of the name: cuMemsetD2D16Async.
 std::uint64_t element_of(std::string_view name) {
@@ -42,16 +44,16 @@ void enter_fill(ThreadState& state, Call& call) {
     Endpoint end{};
     const Reference target = target_of(call, end);
     const WaitClass wait = fill_wait(call.callback->wait, end);
-    call.scratch[waits] = wait == WaitClass::COMPLETE;
-    call.scratch[by_host] = wait == WaitClass::COMPLETE && end == Endpoint::PINNED;
-    const std::size_t count = target.address != 0 && call.scratch[by_host] == 0 ? 1 : 0;
+    call.scratch[FillScratch::waits] = wait == WaitClass::COMPLETE;
+    call.scratch[FillScratch::by_host] = wait == WaitClass::COMPLETE && end == Endpoint::PINNED;
+    const std::size_t count = target.address != 0 && call.scratch[FillScratch::by_host] == 0 ? 1 : 0;
     write_entered(state, call, OperationKind::MEMSET, static_cast<std::uint8_t>(wait), call.stream(), 0, &target,
                   count);
 }
 
 void exit_fill(ThreadState& state, Call& call) {
-    complete(state, call, call.scratch[waits] != 0);
-    if (call.scratch[by_host] == 0 || call.status != abi::success) return;
+    complete(state, call, call.scratch[FillScratch::waits] != 0);
+    if (call.scratch[FillScratch::by_host] == 0 || call.status != abi::success) return;
     Endpoint end{};
     const Reference target = target_of(call, end);
     if (target.address != 0) write_returned(state, call, OperationKind::HOST_ACCESS, 0, 0, 0, &target, 1);

@@ -14,9 +14,9 @@ namespace {
 using Edge = std::pair<std::uint32_t, std::uint32_t>;
 
 // What a checker takes of one body.
-constexpr std::size_t most_nodes = 1'000'000;
+constexpr std::size_t most_body_nodes = 1'000'000;
 constexpr std::size_t most_edges = 8'000'000;
-constexpr std::size_t most_references = 4'000'000;
+constexpr std::size_t most_body_references = 4'000'000;
 /// Children in children: programs have a few; a cycle is impossible.
 constexpr unsigned most_levels = 64;
 
@@ -30,7 +30,7 @@ bool list_nodes(const Driver& driver, abi::Word graph, std::vector<abi::Word>& n
     std::size_t count = 0;
     if (driver.cuGraphGetNodes == nullptr || driver.cuGraphGetNodes(graph, nullptr, &count) != abi::success)
         return false;
-    if (count > most_nodes) return false;
+    if (count > most_body_nodes) return false;
     nodes.resize(count);
     if (count != 0 && driver.cuGraphGetNodes(graph, nodes.data(), &count) != abi::success) return false;
     nodes.resize(std::min(count, nodes.size()));
@@ -175,7 +175,7 @@ bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned
     if (ordered.empty() && !listed.nodes.empty()) return false;
     std::vector<std::uint32_t> last(listed.nodes.size());
     for (const std::uint32_t position : ordered) {
-        if (body_.nodes.size() >= most_nodes || body_.references.size() >= most_references) return false;
+        if (body_.nodes.size() >= most_body_nodes || body_.references.size() >= most_body_references) return false;
         const abi::Word node = listed.nodes[position];
         abi::NodeType type{};
         if (driver_.cuGraphNodeGetType == nullptr || driver_.cuGraphNodeGetType(node, &type) != abi::success)
@@ -216,7 +216,7 @@ bool Reader::add_inner(abi::Word node, abi::NodeType type, std::uint32_t number,
     if (branches && !ends.empty()) ends.push_back(number);  // perhaps none of its bodies runs
     if (ends.size() == 1) last = ends.front();
     if (ends.size() > 1) {
-        if (body_.nodes.size() >= most_nodes) return false;
+        if (body_.nodes.size() >= most_body_nodes) return false;
         BodyNode join;
         join.kind = NodeKind::EMPTY;
         join.conditional = conditional;

@@ -63,17 +63,17 @@ void exit_add(ThreadState& state, Call& call) {
     }
 }
 
-void exit_set(ThreadState& state, Call& call) {
+void exit_node_set(ThreadState& state, Call& call) {
     const abi::Word node = call.value(call.find_handle(Handle::NODE));
     if (call.status == abi::success) node_sites().described(node, {call.site, api_of(state, call)});
     else write_refused(state, call, node_sites().graph_of(node));
 }
 
-void enter_destroy(ThreadState&, Call& call) {
+void enter_node_destroy(ThreadState&, Call& call) {
     call.scratch[0] = node_sites().graph_of(call.value(call.find_handle(Handle::NODE)));
 }
 
-void exit_destroy(ThreadState& state, Call& call) {
+void exit_node_destroy(ThreadState& state, Call& call) {
     if (call.status == abi::success) node_sites().destroyed(call.value(call.find_handle(Handle::NODE)));
     else write_refused(state, call, call.scratch[0]);
 }
@@ -137,8 +137,8 @@ void graph_resource(ThreadState& state, abi::Resource resource, const abi::Graph
 
 void register_graph_building(HandlerTable& table) {
     table.on(Effect::GRAPH_ADD_NODE, {enter_node, exit_add});
-    table.on(Effect::GRAPH_NODE_SET, {enter_node, exit_set});
-    table.on(Effect::GRAPH_NODE_DESTROY, {enter_destroy, exit_destroy});
+    table.on(Effect::GRAPH_NODE_SET, {enter_node, exit_node_set});
+    table.on(Effect::GRAPH_NODE_DESTROY, {enter_node_destroy, exit_node_destroy});
     table.on(Effect::GRAPH_EDGES, {nullptr, exit_use});
     table.on(Effect::GRAPH_USE, {nullptr, exit_use});
     table.on(Effect::GRAPH_CONDITION, {nullptr, exit_use});

@@ -22,7 +22,9 @@ using effects::Effect;
 using effects::Handle;
 using effects::Role;
 
-enum Scratch : std::size_t { body_read, flags };
+struct InstantiationScratch {
+    enum : std::size_t { body_read, flags };
+};
 
 Gap unreadable{"the nodes of a graph could not be read from the driver: what its launches use is not checked"};
 Gap launched_by_device{"a graph was made for launches from the device: such launches are not seen"};
@@ -33,18 +35,19 @@ thread_local Body* pending = nullptr;
 void keep(Call& call, Body&& body) {
     delete pending;
     pending = new Body(std::move(body));
-    call.scratch[body_read] = reinterpret_cast<std::uint64_t>(pending);
+    call.scratch[InstantiationScratch::body_read] = reinterpret_cast<std::uint64_t>(pending);
 }
 
 std::unique_ptr<Body> take(Call& call) {
-    if (call.scratch[body_read] == 0 || call.scratch[body_read] != reinterpret_cast<std::uint64_t>(pending))
+    if (call.scratch[InstantiationScratch::body_read] == 0 ||
+        call.scratch[InstantiationScratch::body_read] != reinterpret_cast<std::uint64_t>(pending))
         return nullptr;
-    call.scratch[body_read] = 0;
+    call.scratch[InstantiationScratch::body_read] = 0;
     return std::unique_ptr<Body>(std::exchange(pending, nullptr));
 }
 
 void read(ThreadState& state, Call& call) {
-    call.scratch[body_read] = 0;
+    call.scratch[InstantiationScratch::body_read] = 0;
     const Driver* const driver = recorder()->driver;
     const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
     if (driver == nullptr || graph == 0) return;
@@ -82,14 +85,15 @@ void say_unknown(ThreadState& state, Call& call, const Body& body) {
 }
 
 void enter_instantiate(ThreadState& state, Call& call) {
-    call.scratch[flags] = instantiate_flags(call);
+    call.scratch[InstantiationScratch::flags] = instantiate_flags(call);
     read(state, call);
 }
 
 void exit_instantiate(ThreadState& state, Call& call) {
     const std::unique_ptr<Body> read = take(call);
     const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
-    const auto detail = static_cast<std::uint8_t>(call.scratch[flags] & abi::known_instantiate_flags);
+    const auto detail =
+        static_cast<std::uint8_t>(call.scratch[InstantiationScratch::flags] & abi::known_instantiate_flags);
     const abi::Word exec = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
     ended_graph_execs().begin(exec);
     // Where nothing is written here, dispatch writes a call with its status.
@@ -102,12 +106,12 @@ void exit_instantiate(ThreadState& state, Call& call) {
     write_with_body(state, call, OperationKind::GRAPH_INSTANTIATE, detail, exec, graph, *body,
                     [&](const Slot& header) { graph_execs().made(exec, header, body); });
     say_unknown(state, call, *body);
-    if ((call.scratch[flags] & abi::instantiate_for_device) != 0) {
+    if ((call.scratch[InstantiationScratch::flags] & abi::instantiate_for_device) != 0) {
         say_not_understood(state, call, launched_by_device);
     }
 }
 
-void enter_destroy(ThreadState& state, Call& call) {
+void enter_exec_destroy(ThreadState& state, Call& call) {
     const abi::Word exec = call.value(call.find_handle(Handle::GRAPH_EXEC));
     constexpr auto detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
     const Slot* const slot = prepare_entered(state, call, OperationKind::HANDLE_DESTROY, detail, 0, exec, nullptr, 0);
@@ -115,8 +119,6 @@ void enter_destroy(ThreadState& state, Call& call) {
     ended_graph_execs().end(exec);
     if (slot != nullptr) commit_prepared(state);
 }
-
-void exit_destroy(ThreadState& state, Call& call) { complete(state, call, false); }
 
 void exit_update(ThreadState& state, Call& call) {
     std::unique_ptr<Body> read = take(call);
@@ -163,7 +165,7 @@ void graphs_after_fork() {
 
 void register_graph_instantiation(HandlerTable& table) {
     table.on(Effect::GRAPH_INSTANTIATE, {enter_instantiate, exit_instantiate});
-    table.on(Effect::GRAPH_EXEC_DESTROY, {enter_destroy, exit_destroy});
+    table.on(Effect::GRAPH_EXEC_DESTROY, {enter_exec_destroy, exit_plain});
     table.on(Effect::GRAPH_EXEC_UPDATE, {read, exit_update});
 }
 

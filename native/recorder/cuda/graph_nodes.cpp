@@ -11,8 +11,8 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-constexpr auto reads = static_cast<std::uint8_t>(AccessMode::READ);
-constexpr auto writes = static_cast<std::uint8_t>(AccessMode::WRITE);
+constexpr auto read_only = static_cast<std::uint8_t>(AccessMode::READ);
+constexpr auto write_only = static_cast<std::uint8_t>(AccessMode::WRITE);
 
 bool is_memory(abi::Word address) { return recorder()->memory.maybe(address); }
 
@@ -96,7 +96,7 @@ void describe_memory_operations(const abi::BatchMemoryNode& node, NodeContent& c
         const bool sets = each.operation == write_value_32 || each.operation == write_value_64;
         // Barriers and flushes touch no memory.
         if ((waits || sets) && each.address != 0)
-            content.references.push_back({each.address, 0, waits ? reads : writes});
+            content.references.push_back({each.address, 0, waits ? read_only : write_only});
     }
 }
 
@@ -142,14 +142,14 @@ bool read_node(const Driver& driver, abi::Word node, abi::NodeType type, NodeCon
             abi::MemoryAllocNode found{};
             if (!ask(driver.cuGraphMemAllocNodeGetParams, node, found)) return false;
             content.kind = NodeKind::ALLOC;
-            content.references.push_back({found.address, found.bytes, writes});
+            content.references.push_back({found.address, found.bytes, write_only});
             return true;
         }
         case mem_free: {
             abi::Word address = 0;
             if (!ask(driver.cuGraphMemFreeNodeGetParams, node, address)) return false;
             content.kind = NodeKind::FREE;
-            content.references.push_back({address, 0, writes});
+            content.references.push_back({address, 0, write_only});
             return true;
         }
         case batch_mem_op: {

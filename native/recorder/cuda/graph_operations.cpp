@@ -11,10 +11,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-constexpr auto conditional_flag = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
-/// Two in each of at most 255 continuation slots.
-constexpr std::size_t most_references = 510;
-
 std::uint8_t flags_of(bool conditional) { return conditional ? conditional_flag : std::uint8_t{0}; }
 
 /// Appends the slots of a body; `prepare` is given each one before it is committed and says whether to go on.
@@ -23,7 +19,7 @@ void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare)
     const std::uint64_t exec = header.object;
     for (std::size_t index = 0; index < body.nodes.size(); ++index) {
         const BodyNode& node = body.nodes[index];
-        const std::size_t count = node.enabled ? std::min<std::size_t>(node.references, most_references) : 0;
+        const std::size_t count = node.enabled ? std::min<std::size_t>(node.references, most_further_references) : 0;
         Slot* const slot = lane.reserve(static_cast<unsigned>((count + 1) / 2));
         if (slot == nullptr) return;
         slot->time = header.time;
@@ -73,7 +69,7 @@ void write_graph_free(ThreadState& state, Call& call, std::uint64_t address) {
 
 void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind,
                        bool conditional, const Reference* references, std::size_t count) {
-    count = std::min(count, most_references);
+    count = std::min(count, most_further_references);
     std::vector<Reference> fields{{number, 0, flags_of(conditional)}};
     fields.insert(fields.end(), references, references + count);
     write_returned(state, call, OperationKind::GRAPH_NODE_UPDATE, static_cast<std::uint8_t>(kind), 0, exec,

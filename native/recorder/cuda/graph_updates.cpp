@@ -82,7 +82,7 @@ void enter_set(ThreadState& state, Call& call) {
     site_with(call, label_of(given_node(call)));
 }
 
-void exit_set(ThreadState& state, Call& call) {
+void exit_update_set(ThreadState& state, Call& call) {
     const Place place = place_of(call);
     if (call.status != abi::success) {
         write_refused_exec(state, call, place.exec);
@@ -131,7 +131,7 @@ void exit_enable(ThreadState& state, Call& call) {
 }  // namespace
 
 void register_graph_updates(HandlerTable& table) {
-    table.on(Effect::GRAPH_EXEC_NODE_SET, {enter_set, exit_set});
+    table.on(Effect::GRAPH_EXEC_NODE_SET, {enter_set, exit_update_set});
     table.on(Effect::GRAPH_EXEC_NODE_ENABLE, {nullptr, exit_enable});
 }
 

@@ -16,19 +16,17 @@ using effects::Role;
 
 constexpr auto graph_detail = static_cast<std::uint8_t>(HandleKind::GRAPH);
 
-void exit_create(ThreadState& state, Call& call) {
+void exit_graph_create(ThreadState& state, Call& call) {
     const abi::Word graph = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
     if (graph != 0) ended_graphs().begin(graph);
     write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, graph, nullptr, 0);
 }
 
-void enter_destroy(ThreadState& state, Call& call) {
+void enter_graph_destroy(ThreadState& state, Call& call) {
     const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
     write_entered(state, call, OperationKind::HANDLE_DESTROY, graph_detail, 0, graph, nullptr, 0);
     ended_graphs().end(graph);
 }
-
-[[gnu::hot]] void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
 
 void exit_clone(ThreadState& state, Call& call) {
     const abi::Word made = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
@@ -40,7 +38,7 @@ void exit_clone(ThreadState& state, Call& call) {
 }
 
 /// The hot path of programs that replay: one slot, and nothing is looked up but the place.
-[[gnu::hot]] void enter_launch(ThreadState& state, Call& call) {
+[[gnu::hot]] void enter_graph_launch(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::GRAPH_LAUNCH, 0, call.stream(),
                   call.value(call.find_handle(Handle::GRAPH_EXEC)), nullptr, 0);
 }
@@ -61,10 +59,10 @@ void register_graphs(HandlerTable& table) {
     register_graph_instantiation(table);
     register_graph_updates(table);
     register_host_functions(table);
-    table.on(Effect::GRAPH_CREATE, {nullptr, exit_create});
-    table.on(Effect::GRAPH_DESTROY, {enter_destroy, exit_plain});
+    table.on(Effect::GRAPH_CREATE, {nullptr, exit_graph_create});
+    table.on(Effect::GRAPH_DESTROY, {enter_graph_destroy, exit_plain});
     table.on(Effect::GRAPH_CLONE, {nullptr, exit_clone});
-    table.on(Effect::GRAPH_LAUNCH, {enter_launch, exit_plain});
+    table.on(Effect::GRAPH_LAUNCH, {enter_graph_launch, exit_plain});
     table.on(Effect::GRAPH_UPLOAD, {nullptr, exit_upload});
     table.on(Effect::GRAPH_TRIM, {nullptr, exit_trim});
 }

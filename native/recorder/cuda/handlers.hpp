@@ -30,6 +30,11 @@ struct Registered {
     bool sees_captures = false;
 };
 
+/// The exit of a call that was written at its entry and did its work there.
+[[gnu::hot]] inline void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
+/// The exit of a call that waited: what it waited for is behind it.
+inline void exit_wait(ThreadState& state, Call& call) { complete(state, call, true); }
+
 class HandlerTable {
 public:
     /// For every API of this effect that has no handler of its own name.

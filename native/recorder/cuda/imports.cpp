@@ -41,7 +41,7 @@ Opened& opened() {
     return *all;
 }
 
-void exit_open(ThreadState& state, Call& call) {
+void exit_import_open(ThreadState& state, Call& call) {
     if (call.status != abi::success) {
         write_returned(state, call, OperationKind::ALLOC, static_cast<std::uint8_t>(MemoryKind::IPC), 0, 0, nullptr, 0);
         return;
@@ -51,10 +51,12 @@ void exit_open(ThreadState& state, Call& call) {
         write_allocation(state, call, MemoryKind::IPC, 0, address, size_by_driver(address));
 }
 
-enum CloseScratch : std::size_t { base, size, kind, sequence };
+struct CloseScratch {
+    enum : std::size_t { base, size, kind, sequence };
+};
 
 void enter_close(ThreadState& state, Call& call) {
-    call.scratch[base] = 0;
+    call.scratch[CloseScratch::base] = 0;
     const Reference freed{call.value(call.find(Role::FREED)), 0, 0};
     if (freed.address == 0 || !opened().close(freed.address)) return;
     if (prepare_entered(state, call, OperationKind::FREE, call.callback->free, 0, 0, &freed, 1) == nullptr) return;
@@ -66,10 +68,10 @@ void enter_close(ThreadState& state, Call& call) {
 
 void exit_close(ThreadState& state, Call& call) {
     complete(state, call, false);
-    if (call.status == abi::success || call.scratch[base] == 0) return;
-    memory_goes_on(
-        {call.scratch[base], call.scratch[size], static_cast<MemoryKind>(call.scratch[kind]), call.scratch[sequence]});
-    opened().open(call.scratch[base]);
+    if (call.status == abi::success || call.scratch[CloseScratch::base] == 0) return;
+    memory_goes_on({call.scratch[CloseScratch::base], call.scratch[CloseScratch::size],
+                    static_cast<MemoryKind>(call.scratch[CloseScratch::kind]), call.scratch[CloseScratch::sequence]});
+    opened().open(call.scratch[CloseScratch::base]);
 }
 
 /// A buffer of external memory: released by the usual free, or with the external memory; who else uses it nobody here
@@ -86,7 +88,7 @@ void exit_external_buffer(ThreadState& state, Call& call) {
 }  // namespace
 
 void register_imports(HandlerTable& table) {
-    table.on("cuIpcOpenMemHandle", {nullptr, exit_open});
+    table.on("cuIpcOpenMemHandle", {nullptr, exit_import_open});
     table.on("cuIpcCloseMemHandle", {enter_close, exit_close});
     table.on("cuExternalMemoryGetMappedBuffer", {nullptr, exit_external_buffer});
     // Importing and giving up orders nothing; the semaphores do, and stay unseen code.

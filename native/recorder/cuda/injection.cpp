@@ -10,7 +10,7 @@
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
-#include "recorder/cuda/said.hpp"
+#include "recorder/cuda/omissions.hpp"
 #include "recorder/cuda/settings.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -46,10 +46,10 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
         const char* const text = std::getenv(settings_variable);
         if (text == nullptr || recorder() != nullptr) return 1;
         settings() = parse_settings(text);
-        say_in(settings().said);
-        if (const std::string reason = begin(); !reason.empty()) say_once("nothing is recorded: " + reason);
+        note_omissions_in(settings().omissions);
+        if (const std::string reason = begin(); !reason.empty()) note_omission("nothing is recorded: " + reason);
     } catch (const std::exception& error) {
-        say_once(error.what());
+        note_omission(error.what());
     } catch (...) {
     }
     return 1;

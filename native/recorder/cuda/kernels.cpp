@@ -17,7 +17,6 @@ constexpr std::size_t first_table = 1024;
 constexpr std::size_t largest_sure_structure = 128;
 constexpr std::size_t most_parameters = 4096;
 constexpr std::size_t largest_buffer = 1U << 16;  // the largest argument buffer of any device is 32 KiB
-constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
 constexpr std::uint8_t mode_bits = 3;
 /// Of user space on all systems of CUDA.
 constexpr std::uint64_t lowest_address = 1U << 16;
@@ -87,13 +86,13 @@ std::vector<ArgumentWords> argument_words(const std::vector<ParameterPlace>& pla
         if (place.size < first + word_size || place.size > largest_buffer || place.offset > largest_buffer) continue;
         const bool pointer = typed && place.size == word_size && signature.parameters[index].pointer;
         auto flags = static_cast<std::uint8_t>(pointer ? signature.parameters[index].mode : AccessMode::OPAQUE);
-        if (place.size > largest_sure_structure) flags |= conditional;
+        if (place.size > largest_sure_structure) flags |= conditional_flag;
         found.push_back({static_cast<std::uint32_t>(place.offset + first), static_cast<std::uint16_t>(index),
                          static_cast<std::uint16_t>(first),
                          static_cast<std::uint16_t>((place.size - first) / word_size), flags});
     }
     std::stable_partition(found.begin(), found.end(),
-                          [](const ArgumentWords& words) { return (words.mode_flags & conditional) == 0; });
+                          [](const ArgumentWords& words) { return (words.mode_flags & conditional_flag) == 0; });
     return found;
 }
 
@@ -226,7 +225,7 @@ STREAMSAN_LAUNCH_PATH std::uint32_t label_id(const Kernel& kernel, Writer& write
 
 void KernelReferences::meet_again(Reference& known, std::uint8_t mode_flags) {
     // What is sure to be an argument comes first; a leftover on the stack adds nothing to it.
-    const bool less_sure = (mode_flags & conditional) != 0 && (known.mode_flags & conditional) == 0;
+    const bool less_sure = (mode_flags & conditional_flag) != 0 && (known.mode_flags & conditional_flag) == 0;
     if (less_sure || (known.mode_flags & mode_bits) == (mode_flags & mode_bits)) return;
     known.mode_flags =
         static_cast<std::uint8_t>((known.mode_flags & ~mode_bits) | static_cast<std::uint8_t>(AccessMode::OPAQUE));
@@ -254,7 +253,7 @@ inline void KernelReferences::add(std::uint64_t address, std::uint8_t mode_flags
             if (known.address == address) return meet_again(known, mode_flags);
         }
     }
-    if (count_ >= most_references) {
+    if (count_ >= most_further_references) {
         ++left_out_;
         return;
     }
@@ -307,7 +306,7 @@ STREAMSAN_LAUNCH_PATH void KernelReferences::collect(const Kernel& kernel, void*
     }
     if (buffer == nullptr) return;
     if (!kernel.layout_known) {
-        scan(buffer, size, conditional);
+        scan(buffer, size, conditional_flag);
         return;
     }
     for (const ArgumentWords& each : kernel.argument_words()) {

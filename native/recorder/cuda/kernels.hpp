@@ -116,9 +116,6 @@ std::uint32_t label_id(const Kernel& kernel, Writer& writer);
 /// Site id of a place that is not known, with the kernel's label.
 std::uint32_t bare_site(const Kernel& kernel, Writer& writer);
 
-/// An operation has room for one reference in its slot and two in each of at most 255 continuation slots.
-constexpr std::size_t most_references = 510;
-
 /// The addresses among the arguments of one launch or kernel node, each once: those that lie in memory that is or was
 /// allocated. `arguments` is `kernelParams`, `extra` the other way to pass them; either may be null.
 class KernelReferences {
@@ -146,7 +143,7 @@ private:
     std::size_t count_ = 0;
     std::size_t left_out_ = 0;
     std::size_t mask_ = 0;  // buckets in use, less one; 0: only a few
-    Reference found_[1 + most_references]{};
+    Reference found_[1 + most_further_references]{};
     std::uint16_t index_[buckets_at_most];  // position in `found_`, 0: none
 };
 

@@ -9,7 +9,7 @@
 #include "recorder/cuda/not_understood.hpp"
 #include "recorder/cuda/parameter_calls.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/several.hpp"
+#include "recorder/cuda/batches.hpp"
 #include "recorder/cuda/work.hpp"
 #include "recorder/launch_path.hpp"
 
@@ -59,8 +59,8 @@ STREAMSAN_LAUNCH_PATH const Kernel& prepare_launch(ThreadState& state, Call& cal
 
 /// What is sure comes first; if nothing is, the slot's own reference stays empty: its flags are the launch's, too.
 STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait,
-                                        const KernelReferences& found, bool several) {
-    const auto write = several ? write_one_of_several : write_entered;
+                                        const KernelReferences& found, bool batched) {
+    const auto write = batched ? write_batch_member : write_entered;
     const auto detail = static_cast<std::uint8_t>(wait);
     const Reference* const first = found.data();
     const bool nothing_sure =
@@ -111,7 +111,7 @@ Attributes attributes_of(const abi::LaunchConfig& configuration) {
 
 STREAMSAN_LAUNCH_PATH void enter_configured(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelExCall*>(call.parameters);
-    begin_several(state, call);
+    begin_batch(state, call);
     if (given.configuration == nullptr) return;
     const std::uint64_t stream = stream_named(call, given.configuration->stream);
     const Attributes attributes = attributes_of(*given.configuration);
@@ -119,14 +119,14 @@ STREAMSAN_LAUNCH_PATH void enter_configured(ThreadState& state, Call& call) {
     prepare_launch(state, call, given.function, call.symbol, given.arguments, given.extra, found);
     // Such an event says nothing of the kernel's completion, but all before the kernel is behind it.
     for (const std::uint64_t event : attributes.events) {
-        if (event != 0) write_one_of_several(state, call, OperationKind::EVENT_RECORD, 0, stream, event, nullptr, 0);
+        if (event != 0) write_batch_member(state, call, OperationKind::EVENT_RECORD, 0, stream, event, nullptr, 0);
     }
     write_launch(state, call, stream, attributes.programmatic ? WaitClass::PROGRAMMATIC : WaitClass::NONE, found, true);
 }
 
 void enter_multi_device(ThreadState& state, Call& call) {
     constexpr std::uint64_t most_devices = 1024;
-    begin_several(state, call);
+    begin_batch(state, call);
     const auto* const list = reinterpret_cast<const abi::LaunchParameters*>(call.word(0));
     const std::uint64_t count = std::min(call.word(1), most_devices);
     if (list == nullptr) return;
@@ -148,15 +148,13 @@ void enter_old(ThreadState& state, Call& call) {
     write_launch(state, call, call.stream(), WaitClass::NONE, found, false);
 }
 
-STREAMSAN_LAUNCH_PATH void exit_several(ThreadState& state, Call& call) { complete_several(state, call); }
-
 }  // namespace
 
 void register_launches(HandlerTable& table) {
     table.on("cuLaunchKernel", {enter_launch, exit_launch});
     table.on("cuLaunchCooperativeKernel", {enter_cooperative, exit_launch});
-    table.on("cuLaunchKernelEx", {enter_configured, exit_several});
-    table.on("cuLaunchCooperativeKernelMultiDevice", {enter_multi_device, exit_several});
+    table.on("cuLaunchKernelEx", {enter_configured, complete_batch});
+    table.on("cuLaunchCooperativeKernelMultiDevice", {enter_multi_device, complete_batch});
     table.on("cuLaunch", {enter_old, exit_launch});
     table.on("cuLaunchGrid", {enter_old, exit_launch});
     table.on("cuLaunchGridAsync", {enter_old, exit_launch});

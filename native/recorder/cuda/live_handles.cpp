@@ -7,7 +7,7 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-EndedHandles* graphs = new EndedHandles;
+EndedHandles* graphs_ended = new EndedHandles;
 EndedHandles* graph_execs_ended = new EndedHandles;
 
 void write_again(Lane& lane, const Slot& slot) {
@@ -40,7 +40,7 @@ LiveHandles& event_records() {
     return records;
 }
 
-EndedHandles& ended_graphs() { return *graphs; }
+EndedHandles& ended_graphs() { return *graphs_ended; }
 EndedHandles& ended_graph_execs() { return *graph_execs_ended; }
 
 LiveHandles& current_contexts() {
@@ -68,7 +68,7 @@ void handles_after_fork() {
     live_events().forget_after_fork();
     event_records().forget_after_fork();
     current_contexts().forget_after_fork();
-    graphs = new EndedHandles;
+    graphs_ended = new EndedHandles;
     graph_execs_ended = new EndedHandles;
 }
 

@@ -18,8 +18,6 @@ LiveHandles& made() {
     return memory;
 }
 
-bool rotates() { return recorder()->settings.max_bytes != 0; }
-
 /// what comes from a pool outlives the context, mappings and what other processes own have none.
 bool dies_with_context(std::uint8_t kind) {
     switch (static_cast<MemoryKind>(kind)) {

@@ -54,10 +54,12 @@ void exit_register(ThreadState& state, Call& call) {
         write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(call.find(Role::SIZE)));
 }
 
-enum FreeScratch : std::size_t { base, size, kind, sequence };
+struct FreeScratch {
+    enum : std::size_t { base, size, kind, sequence };
+};
 
 [[gnu::hot]] void enter_free(ThreadState& state, Call& call) {
-    call.scratch[base] = 0;
+    call.scratch[FreeScratch::base] = 0;
     const Reference freed{call.value(call.find(Role::FREED)), 0, 0};
     if (freed.address == 0) return;  // NULL is a no-op (F-02)
     const auto family = static_cast<FreeClass>(call.callback->free);
@@ -71,9 +73,9 @@ enum FreeScratch : std::size_t { base, size, kind, sequence };
 
 [[gnu::hot]] void exit_free(ThreadState& state, Call& call) {
     complete(state, call, false);
-    if (call.status == abi::success || call.scratch[base] == 0) return;
-    memory_goes_on(
-        {call.scratch[base], call.scratch[size], static_cast<MemoryKind>(call.scratch[kind]), call.scratch[sequence]});
+    if (call.status == abi::success || call.scratch[FreeScratch::base] == 0) return;
+    memory_goes_on({call.scratch[FreeScratch::base], call.scratch[FreeScratch::size],
+                    static_cast<MemoryKind>(call.scratch[FreeScratch::kind]), call.scratch[FreeScratch::sequence]});
 }
 
 }  // namespace

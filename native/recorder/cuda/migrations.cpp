@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "recorder/cuda/handlers.hpp"
-#include "recorder/cuda/several.hpp"
+#include "recorder/cuda/batches.hpp"
 #include "recorder/cuda/work.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -20,11 +20,9 @@ void enter_prefetch(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::PREFETCH, no_wait, call.stream(), 0, &range, range.address != 0 ? 1 : 0);
 }
 
-void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
-
-void enter_batch(ThreadState& state, Call& call) {
+void enter_migration_batch(ThreadState& state, Call& call) {
     constexpr std::uint64_t most = 1U << 16;
-    begin_several(state, call);
+    begin_batch(state, call);
     const auto* const addresses = reinterpret_cast<const abi::Word*>(call.word(0));
     const auto* const sizes = reinterpret_cast<const std::size_t*>(call.word(1));
     const std::uint64_t count = std::min(call.word(2), most);
@@ -35,7 +33,7 @@ void enter_batch(ThreadState& state, Call& call) {
     for (std::uint64_t index = 0; index < count; ++index) {
         const Reference range{addresses[index], sizes[index], mode};
         if (range.address == 0 || range.size == 0) continue;
-        write_one_of_several(state, call, OperationKind::PREFETCH, no_wait, call.stream(), 0, &range, 1);
+        write_batch_member(state, call, OperationKind::PREFETCH, no_wait, call.stream(), 0, &range, 1);
     }
 }
 
@@ -49,7 +47,7 @@ void enter_advice(ThreadState& state, Call& call) {
 
 void register_migrations(HandlerTable& table) {
     table.on(Effect::PREFETCH, {enter_prefetch, exit_plain});
-    table.on(Effect::PREFETCH_BATCH, {enter_batch, complete_several});
+    table.on(Effect::PREFETCH_BATCH, {enter_migration_batch, complete_batch});
     // Other calls that only look at a pointer are asked of any pointer, to learn what it is: their failure is an
     // answer.
     table.on("cuMemAdvise", {enter_advice, exit_plain});

@@ -4,7 +4,7 @@ namespace streamsan::recorder::cuda {
 namespace {
 
 /// A program that makes graphs and never destroys them must not fill the memory with places: then all are forgotten.
-constexpr std::size_t most_nodes = 4'000'000;
+constexpr std::size_t most_known_nodes = 4'000'000;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ void NodeSites::drop(abi::Word node) {
 
 void NodeSites::made(abi::Word graph, abi::Word node, NodeOrigin origin) {
     const std::lock_guard lock(mutex_);
-    if (nodes_.size() >= most_nodes) {
+    if (nodes_.size() >= most_known_nodes) {
         nodes_.clear();
         by_graph_.clear();
         bodies_.clear();

@@ -8,7 +8,7 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-constexpr std::uint64_t largest = 4096;  // of such an argument buffer
+constexpr std::uint64_t largest_arguments = 4096;  // of such an argument buffer
 
 void exit_set_value(ThreadState&, Call& call) {
     if (call.status != abi::success) return;
@@ -24,7 +24,7 @@ void exit_set_number(ThreadState&, Call& call) {
 }  // namespace
 
 void ParameterBuffers::set(std::uint64_t function, std::uint64_t offset, const void* value, std::uint64_t size) {
-    if (value == nullptr || size > largest || offset > largest - size) return;
+    if (value == nullptr || size > largest_arguments || offset > largest_arguments - size) return;
     const std::lock_guard lock(mutex_);
     std::vector<unsigned char>& buffer = buffers_[function];
     if (buffer.size() < offset + size) buffer.resize(offset + size);

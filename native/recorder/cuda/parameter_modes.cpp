@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t longest_label = 160;
 constexpr std::size_t longest_whole_label = 72;  // up to here template arguments stay as they are
 constexpr std::size_t longest_argument = 24;     // of a template whose list is shortened
-constexpr std::size_t most_parameters = 4096;    // as many as fit in the argument buffer, no more
+constexpr std::size_t most_modes = 4096;         // as many as fit in the argument buffer, no more
 
 constexpr std::array<std::string_view, 5> qualifiers{"const", "volatile", "restrict", "__restrict", "__restrict__"};
 
@@ -168,7 +168,7 @@ KernelSignature demangled_signature(std::string_view text) {
             found.typed = true;
             if (!list.empty() && list != "void") {
                 for (const std::string_view type : split(list)) {
-                    if (found.parameters.size() >= most_parameters) break;
+                    if (found.parameters.size() >= most_modes) break;
                     found.parameters.push_back(parameter_type(type));
                 }
             }

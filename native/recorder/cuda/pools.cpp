@@ -10,33 +10,31 @@ using effects::Role;
 
 constexpr auto pool_kind = static_cast<std::uint8_t>(HandleKind::POOL);
 
-void exit_create(ThreadState& state, Call& call) {
+void exit_pool_create(ThreadState& state, Call& call) {
     const abi::Word pool = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
     write_returned(state, call, OperationKind::HANDLE_CREATE, pool_kind, 0, pool, nullptr, 0);
 }
 
-void enter_destroy(ThreadState& state, Call& call) {
+void enter_pool_destroy(ThreadState& state, Call& call) {
     const abi::Word pool = call.value(call.find_handle(Handle::POOL));
     if (pool != 0) write_entered(state, call, OperationKind::HANDLE_DESTROY, pool_kind, 0, pool, nullptr, 0);
 }
 
-void enter_use(ThreadState& state, Call& call) {
+void enter_pool_use(ThreadState& state, Call& call) {
     const abi::Word pool = call.value(call.find_handle(Handle::POOL));
     if (pool != 0) write_entered(state, call, OperationKind::HANDLE_USE, pool_kind, 0, pool, nullptr, 0);
 }
-
-void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
 
 }  // namespace
 
 void register_pools(HandlerTable& table) {
     for (const std::string_view name : {"cuMemPoolCreate", "cuMemPoolImportFromShareableHandle"})
-        table.on(name, {nullptr, exit_create});
-    table.on("cuMemPoolDestroy", {enter_destroy, exit_plain});
+        table.on(name, {nullptr, exit_pool_create});
+    table.on("cuMemPoolDestroy", {enter_pool_destroy, exit_plain});
     for (const std::string_view name :
          {"cuDeviceSetMemPool", "cuMemSetMemPool", "cuMemPoolTrimTo", "cuMemPoolSetAccess", "cuMemPoolSetAttribute",
           "cuMemPoolGetAttribute", "cuMemPoolGetAccess", "cuMemPoolExportToShareableHandle"}) {
-        table.on(name, {enter_use, exit_plain});
+        table.on(name, {enter_pool_use, exit_plain});
     }
 }
 

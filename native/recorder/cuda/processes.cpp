@@ -13,7 +13,7 @@
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
-#include "recorder/cuda/said.hpp"
+#include "recorder/cuda/omissions.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -46,7 +46,7 @@ std::atomic<Phase> phase_of_child{Phase::main};
         write_event(OperationKind::THREAD_START, 0, 0);
         if (now == Phase::main) write_event(OperationKind::MAIN_BEGIN, 0, 0);
     } else {
-        say_once("the forked process " + std::to_string(getpid()) + " is not recorded: " + error);
+        note_omission("the forked process " + std::to_string(getpid()) + " is not recorded: " + error);
     }
     phase.store(now, std::memory_order_release);
 }

@@ -4,7 +4,7 @@
 #include "recorder/cuda/failures.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/recording_start.hpp"
-#include "recorder/cuda/said.hpp"
+#include "recorder/cuda/omissions.hpp"
 #include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -21,7 +21,7 @@ bool start_recorder(const Settings& settings, std::string& reason) {
     made->settings = settings;
     made->writer = Writer::open(options_of_process(settings), reason);
     if (made->writer == nullptr) return false;
-    made->writer->on_stop([](std::string_view why) { say_once("recording stopped: " + std::string(why)); });
+    made->writer->on_stop([](std::string_view why) { note_omission("recording stopped: " + std::string(why)); });
     made->writer->on_rotation([](Lane& lane) {
         restate_handles(lane);
         restate_memory(lane);

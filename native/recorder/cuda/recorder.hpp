@@ -22,8 +22,8 @@ struct Settings {
     std::string run;      ///< random id that the files of a run share
     std::string cupti;    ///< folders and files to look for libcupti in, ':' separated, before the usual ones
     std::uint64_t max_bytes = 0;
-    int root_pid = 0;  ///< of the first process (the one that `streamsan run` started)
-    std::string said;  ///< file to which what cannot be recorded is appended, one line each
+    int root_pid = 0;       ///< of the first process (the one that `streamsan run` started)
+    std::string omissions;  ///< file to which what cannot be recorded is appended, one line each (key `said`)
 };
 
 /// What every call looks at comes first, in two cache lines.
@@ -40,6 +40,9 @@ struct alignas(64) Recorder {
 /// Null until injection has succeeded, and in a process that does not record. Lives until the process ends: never
 /// destroyed.
 Recorder* recorder();
+
+/// Whether the older part of the file is rotated away: then what is alive has to be restated, so it is remembered.
+inline bool rotates() { return recorder()->settings.max_bytes != 0; }
 
 /// Opens the process's file and makes the recorder. False with the reason, one line, where that is impossible.
 bool start_recorder(const Settings& settings, std::string& reason);

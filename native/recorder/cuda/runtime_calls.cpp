@@ -25,7 +25,7 @@ void write_failure(ThreadState& state, Call& call) {
 }  // namespace
 
 void runtime_call_enter(ThreadState& state, Call& call) {
-    state.told_early = false;
+    state.covers_driver_calls = false;
     if (call.callback->effect == effects::Effect::DEVICE_RESET) device_reset_begins(state, call, call.context);
     else tell_use_of_ended(state, call);
 }

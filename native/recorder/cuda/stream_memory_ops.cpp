@@ -4,7 +4,7 @@
 
 #include "recorder/cuda/abi_memory.hpp"
 #include "recorder/cuda/handlers.hpp"
-#include "recorder/cuda/several.hpp"
+#include "recorder/cuda/batches.hpp"
 #include "recorder/cuda/transfers.hpp"
 #include "recorder/cuda/work.hpp"
 
@@ -45,11 +45,9 @@ void enter_memory_operation(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::STREAM_MEMORY_OP, 0, call.stream(), 0, references, count);
 }
 
-void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
-
 /// Decompression by the copy engine: what is read and what is written is known, as of a copy.
 void enter_decompression(ThreadState& state, Call& call) {
-    begin_several(state, call);
+    begin_batch(state, call);
     const auto* const list = reinterpret_cast<const abi::Decompression*>(call.word(0));
     const std::uint64_t count = std::min<std::uint64_t>(call.word(1), 1U << 16);
     if (list == nullptr) return;
@@ -60,8 +58,8 @@ void enter_decompression(ThreadState& state, Call& call) {
              static_cast<std::uint8_t>(static_cast<unsigned>(AccessMode::WRITE) |
                                        static_cast<unsigned>(SlotFlag::STRIDED))},
             {list[index].source, list[index].source_bytes, static_cast<std::uint8_t>(AccessMode::READ)}};
-        write_one_of_several(state, call, OperationKind::COPY, static_cast<std::uint8_t>(WaitClass::NONE),
-                             call.stream(), 0, references, 2);
+        write_batch_member(state, call, OperationKind::COPY, static_cast<std::uint8_t>(WaitClass::NONE), call.stream(),
+                           0, references, 2);
     }
 }
 
@@ -69,7 +67,7 @@ void enter_decompression(ThreadState& state, Call& call) {
 
 void register_memory_operations(HandlerTable& table) {
     table.on(Effect::STREAM_MEMORY_OP, {enter_memory_operation, exit_plain});
-    table.on("cuMemBatchDecompressAsync", {enter_decompression, complete_several});
+    table.on("cuMemBatchDecompressAsync", {enter_decompression, complete_batch});
 }
 
 }  // namespace streamsan::recorder::cuda

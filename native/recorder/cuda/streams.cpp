@@ -21,7 +21,7 @@ StreamKind kind_of(const Call& call) {
     return apart ? StreamKind::NON_BLOCKING : StreamKind::BLOCKING;
 }
 
-void exit_create(ThreadState& state, Call& call) {
+void exit_stream_create(ThreadState& state, Call& call) {
     const abi::Word stream = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
     const auto kind = static_cast<std::uint8_t>(kind_of(call));
     Slot* const slot = prepare_returned(state, call, OperationKind::STREAM_CREATE, kind, 0, stream, nullptr, 0);
@@ -30,7 +30,7 @@ void exit_create(ThreadState& state, Call& call) {
     commit_prepared(state);
 }
 
-void enter_destroy(ThreadState& state, Call& call) {
+void enter_stream_destroy(ThreadState& state, Call& call) {
     const abi::Word stream = call.value(call.find_handle(Handle::STREAM));
     Slot* const slot = prepare_entered(state, call, OperationKind::STREAM_DESTROY, 0, 0, stream, nullptr, 0);
     if (slot == nullptr) return;
@@ -38,20 +38,16 @@ void enter_destroy(ThreadState& state, Call& call) {
     commit_prepared(state);
 }
 
-void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
-
-void enter_synchronize(ThreadState& state, Call& call) {
+void enter_stream_synchronize(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::STREAM_SYNCHRONIZE, 0, call.stream(), 0, nullptr, 0);
 }
 
-void exit_wait(ThreadState& state, Call& call) { complete(state, call, true); }
-
-void exit_query(ThreadState& state, Call& call) {
+void exit_stream_query(ThreadState& state, Call& call) {
     write_returned(state, call, OperationKind::STREAM_QUERY, 0, call.stream(), 0, nullptr, 0);
 }
 
 /// Attributes of streams, green contexts, ...: the handle must be alive.
-void enter_use(ThreadState& state, Call& call) {
+void enter_stream_use(ThreadState& state, Call& call) {
     const CallbackParameter* const stream = call.find_handle(Handle::STREAM);
     if (stream == nullptr || call.value(stream) <= abi::per_thread_stream) return;
     const auto kind = static_cast<std::uint8_t>(HandleKind::STREAM);
@@ -61,12 +57,12 @@ void enter_use(ThreadState& state, Call& call) {
 }  // namespace
 
 void register_streams(HandlerTable& table) {
-    table.on(Effect::STREAM_CREATE, {nullptr, exit_create});
-    table.on(Effect::STREAM_DESTROY, {enter_destroy, exit_plain});
-    table.on(Effect::STREAM_SYNCHRONIZE, {enter_synchronize, exit_wait});
-    table.on(Effect::STREAM_QUERY, {nullptr, exit_query});
-    table.on("cuStreamCopyAttributes", {enter_use, exit_plain});
-    table.on("cuStreamSetAttribute", {enter_use, exit_plain});
+    table.on(Effect::STREAM_CREATE, {nullptr, exit_stream_create});
+    table.on(Effect::STREAM_DESTROY, {enter_stream_destroy, exit_plain});
+    table.on(Effect::STREAM_SYNCHRONIZE, {enter_stream_synchronize, exit_wait});
+    table.on(Effect::STREAM_QUERY, {nullptr, exit_stream_query});
+    table.on("cuStreamCopyAttributes", {enter_stream_use, exit_plain});
+    table.on("cuStreamSetAttribute", {enter_stream_use, exit_plain});
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -3,7 +3,7 @@
 #include "recorder/cuda/live_memory.hpp"
 #include "recorder/cuda/memory_parts.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/several.hpp"
+#include "recorder/cuda/batches.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -33,21 +33,21 @@ void each_mapping(std::uint64_t begin, std::uint64_t size, Visit&& visit) {
 }
 
 void enter_unmap(ThreadState& state, Call& call) {
-    begin_several(state, call);
+    begin_batch(state, call);
     const std::uint64_t begin = call.value(call.find(Role::FREED));
     const std::uint64_t size = call.value(call.find(Role::SIZE));
     if (begin == 0) return;
     each_mapping(begin, size, [&](const Range& range) {
         const Reference freed{range.base, range.size, 0};
-        write_one_of_several(state, call, OperationKind::FREE, call.callback->free, 0, 0, &freed, 1);
+        write_batch_member(state, call, OperationKind::FREE, call.callback->free, 0, 0, &freed, 1);
     });
     if (call.slot != nullptr) return;
     const Reference freed{begin, size, 0};  // nothing is known to be mapped there
-    write_one_of_several(state, call, OperationKind::FREE, call.callback->free, 0, 0, &freed, 1);
+    write_batch_member(state, call, OperationKind::FREE, call.callback->free, 0, 0, &freed, 1);
 }
 
 void exit_unmap(ThreadState& state, Call& call) {
-    complete_several(state, call);
+    complete_batch(state, call);
     if (call.status != abi::success) return;
     // What was mapped there since is another mapping, and numbered later.
     each_mapping(call.value(call.find(Role::FREED)), call.value(call.find(Role::SIZE)), [&](const Range& range) {

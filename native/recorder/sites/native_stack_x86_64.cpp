@@ -21,13 +21,6 @@
 #define STREAMSAN_READS_STACK __attribute__((no_sanitize("address", "thread")))
 
 namespace streamsan::recorder::call_sites {
-namespace {
-
-constexpr unsigned frames_at_most = 256;          // of all kinds, in one walk
-constexpr std::uint64_t scanned_at_most = 65536;  // bytes of stack looked through for a return address
-constexpr unsigned failed_scans_at_most = 64;     // in one thread: a scan can cost a millisecond
-constexpr std::size_t page = 4096;
-constexpr std::size_t copied_at_most = 16 * page;  // of a stack that is not the thread's own
 
 /// Rules by return address: open addressing, two places for each address. An address that is pushed out is looked up
 /// again.
@@ -60,6 +53,14 @@ private:
     static constexpr std::size_t count = std::size_t{1} << bits;
     ZeroedArray<Entry> entries_{count};
 };
+
+namespace {
+
+constexpr unsigned frames_at_most = 256;          // of all kinds, in one walk
+constexpr std::uint64_t scanned_at_most = 65536;  // bytes of stack looked through for a return address
+constexpr unsigned failed_scans_at_most = 64;     // in one thread: a scan can cost a millisecond
+constexpr std::size_t page = 4096;
+constexpr std::size_t copied_at_most = 16 * page;  // of a stack that is not the thread's own
 
 /// A piece of stack: addresses [low, high) may be read, at `shift` bytes from where they are (a copy) or at 0.
 struct StackMemory {

@@ -5,6 +5,9 @@
 
 namespace streamsan::recorder::call_sites {
 
+/// Offset of every object's type, after the reference count.
+constexpr std::uint64_t object_type = 8;
+
 /// How a code object maps instructions to lines.
 enum class LineTable : std::uint8_t {
     increments,  ///< 3.9: pairs of an address increment and a signed line increment (CPython's

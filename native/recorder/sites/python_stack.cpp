@@ -3,7 +3,6 @@
 namespace streamsan::recorder::call_sites {
 namespace {
 
-constexpr std::uint64_t object_type = 8;  // of every object, after the reference count
 constexpr std::uint8_t owned_by_generator = 1;
 
 /// The code object of a frame that runs a Python function, 0 for others. Sets the offset of the instruction.

@@ -6,7 +6,6 @@ namespace streamsan::recorder::call_sites {
 namespace {
 
 constexpr std::uint64_t longest_text = 8192;
-constexpr std::uint64_t object_type = 8;  // of every object, after the reference count
 
 void append_utf8(std::string& text, std::uint32_t character) {
     const auto byte = [&](std::uint32_t value) { text += static_cast<char>(static_cast<unsigned char>(value)); };

@@ -16,7 +16,7 @@
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/said.hpp"
+#include "recorder/cuda/omissions.hpp"
 #include "recorder/cuda/settings.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -335,9 +335,9 @@ void ends() {
 }
 
 void spoken() {
-    say_once("first");
-    say_once("first");
-    say_once("second\nline");
+    note_omission("first");
+    note_omission("first");
+    note_omission("second\nline");
 }
 
 struct Scenario {
@@ -372,7 +372,7 @@ int main(int count, char** arguments) {
         static CallsWhenDestroyed object;
         late = &object;
     }
-    say_in(settings.said);
+    note_omissions_in(settings.omissions);
     std::string reason;
     if (!start_recorder(settings, reason)) {
         std::fprintf(stderr, "%s\n", reason.c_str());

@@ -7,7 +7,7 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t words_bytes = 4096;
 
 // Where the kernel cannot wipe (before 4.14, some sandboxes): all pages of the process, cleared by a handler of fork.
 constexpr std::size_t most_unwiped = 16;
@@ -34,11 +34,11 @@ bool clear_on_fork(LiveWords* words) {
 }  // namespace
 
 LiveWords* make_live_words() {
-    void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* page = mmap(nullptr, words_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return nullptr;
     auto* words = new (page) LiveWords{};
-    if (madvise(page, page_bytes, MADV_WIPEONFORK) != 0 && !clear_on_fork(words)) {
-        munmap(page, page_bytes);
+    if (madvise(page, words_bytes, MADV_WIPEONFORK) != 0 && !clear_on_fork(words)) {
+        munmap(page, words_bytes);
         return nullptr;
     }
     return words;
@@ -49,7 +49,7 @@ void unmake_live_words(LiveWords* words) {
         LiveWords* found = words;
         entry.compare_exchange_strong(found, nullptr);
     }
-    munmap(words, page_bytes);
+    munmap(words, words_bytes);
 }
 
 }  // namespace streamsan::recorder

@@ -11,7 +11,7 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr std::ptrdiff_t portion_bytes = 64 << 10;
+constexpr std::ptrdiff_t fetched_portion = 64 << 10;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void PageFetcher::serve(const Request& request) {
     if (request.ready == nullptr)
         madvise(request.begin, static_cast<std::size_t>(request.end - request.begin), MADV_DONTNEED);
     for (std::byte* at = request.begin; request.ready != nullptr && at < request.end;) {
-        const std::ptrdiff_t size = std::min(portion_bytes, request.end - at);
+        const std::ptrdiff_t size = std::min(fetched_portion, request.end - at);
         // The file may be closed or full by now: who appends finds out.
         if (!populate(at, static_cast<std::uint64_t>(size))) break;
         at += size;

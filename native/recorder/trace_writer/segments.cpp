@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;
 /// Pages are got in such portions where the page fetcher has not been: a short stop.
-constexpr std::uint64_t portion_bytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t segment_portion = std::uint64_t{64} << 10;
 /// Of a segment that is made ahead, so many are got with it.
 constexpr std::uint64_t portion_ahead = std::uint64_t{1} << 20;
 
@@ -53,7 +53,7 @@ bool Recording::more_pages(Lane& lane, unsigned need) {
     if (!lane.asked_for_next_ && lane.used_ + need > lane.capacity_ / 2) ask_for_next(lane);
     lane.set_limit();
     while (!take_fetched(lane, need) && lane.limit_ - lane.used_ < need) {
-        const std::uint64_t portion = std::min(portion_bytes, whole - lane.populated_);
+        const std::uint64_t portion = std::min(segment_portion, whole - lane.populated_);
         if (!populate(header + lane.populated_, portion)) {
             stop(path_ + ": no space for more pages of the file");
             return false;
@@ -209,7 +209,7 @@ bool Recording::new_segment(State& state, Lane& lane, unsigned need) {
                 return false;
             case TraceFile::Added::yes: break;
         }
-        const std::uint64_t populated = std::min(portion_bytes, whole_size(segment));
+        const std::uint64_t populated = std::min(segment_portion, whole_size(segment));
         adopt(state, lane, segment, populated);
         if (populate(reinterpret_cast<std::byte*>(segment.header), populated)) return more_pages(lane, need);
         stop(path_ + ": no space for more pages of the file");

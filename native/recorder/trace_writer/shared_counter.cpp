@@ -10,7 +10,7 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t counter_bytes = 4096;
 
 std::uint64_t nanoseconds(clockid_t clock) {
     timespec time{};
@@ -27,7 +27,7 @@ std::uint64_t settled(std::atomic<std::uint64_t>& word, std::uint64_t proposal) 
 }  // namespace
 
 SharedCounter::~SharedCounter() {
-    if (page_ != nullptr) munmap(page_, page_bytes);
+    if (page_ != nullptr) munmap(page_, counter_bytes);
 }
 
 std::string SharedCounter::open(const std::string& path) {
@@ -36,17 +36,17 @@ std::string SharedCounter::open(const std::string& path) {
     if (!path.empty()) {
         descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (descriptor < 0) return failed(errno);
-        int error = fallocate(descriptor, 0, 0, page_bytes) == 0 ? 0 : errno;
+        int error = fallocate(descriptor, 0, 0, counter_bytes) == 0 ? 0 : errno;
         // Without reservation: a byte that nobody counts in takes the block. Another process may count already.
         const char zero = 0;
         if (error == EOPNOTSUPP || error == ENOSYS)
-            error = pwrite(descriptor, &zero, 1, page_bytes - 1) == 1 ? 0 : errno;
+            error = pwrite(descriptor, &zero, 1, counter_bytes - 1) == 1 ? 0 : errno;
         if (error != 0) {
             ::close(descriptor);
             return failed(error);
         }
     }
-    void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (descriptor < 0 ? MAP_ANONYMOUS : 0),
+    void* page = mmap(nullptr, counter_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (descriptor < 0 ? MAP_ANONYMOUS : 0),
                       descriptor, 0);
     const int error = errno;
     if (descriptor >= 0) ::close(descriptor);

@@ -1,4 +1,4 @@
-#include "recorder/cuda/said.hpp"
+#include "recorder/cuda/omissions.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,15 +11,15 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-struct Said {
+struct Omissions {
     std::mutex mutex;
     std::string path;
     std::vector<std::string> lines;
 };
 
-Said& all() {
-    static Said& said = *new Said;
-    return said;
+Omissions& all() {
+    static Omissions& omissions = *new Omissions;
+    return omissions;
 }
 
 constexpr std::size_t most_lines = 256;
@@ -36,7 +36,7 @@ void append(const std::string& path, std::string line) {
 
 }  // namespace
 
-void say_in(std::string_view path) noexcept {
+void note_omissions_in(std::string_view path) noexcept {
     try {
         const std::lock_guard lock(all().mutex);
         all().path = path;
@@ -44,7 +44,7 @@ void say_in(std::string_view path) noexcept {
     }
 }
 
-void say_once(std::string_view line) noexcept {
+void note_omission(std::string_view line) noexcept {
     const int before = errno;
     try {
         const std::lock_guard lock(all().mutex);

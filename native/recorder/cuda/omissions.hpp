@@ -5,9 +5,9 @@
 namespace streamsan::recorder::cuda {
 
 /// The file, named once when recording begins.
-void say_in(std::string_view path) noexcept;
+void note_omissions_in(std::string_view path) noexcept;
 
 /// Appends a line, the first time that this process says it.
-void say_once(std::string_view line) noexcept;
+void note_omission(std::string_view line) noexcept;
 
 }  // namespace streamsan::recorder::cuda
