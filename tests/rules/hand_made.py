@@ -14,6 +14,7 @@ class HandMade:
     """Names of a trace, grown line by line."""
 
     path: str = "pipeline.cu"
+    platform: str = "cuda"
     origin: str = "source"
     apis: list[str] = field(default_factory=lambda: [""])
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])

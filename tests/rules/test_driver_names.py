@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from expectations import check_text
-from streamsan.rules.catalogue.lifetime import ASYNC_FREE_CONTRACT, FREE_WAITS_CONTRACT
-from streamsan.rules.catalogue.reset import EXIT_CONTRACT
-from streamsan.rules.driver_names import in_driver_names, of_driver
+import pytest
 
+from expectations import check_text
+from streamsan.findings.finding import Contract
+from streamsan.platforms import CUDA
+from streamsan.rules.catalogue import RULES
+from streamsan.rules.catalogue.reset import EXIT_CONTRACT
+from streamsan.rules.interfaces import of_low_level
+
+RULES_FOLDER = Path(__file__).resolve().parents[2] / "src" / "streamsan" / "rules"
 DRIVER = """\
 #include <cuda.h>
 int main() {
@@ -53,10 +58,19 @@ def test_a_program_that_calls_the_runtime_is_told_of_the_runtime_s(tmp_path: Pat
 
 
 def test_names_without_a_counterpart_stay() -> None:
-    assert in_driver_names("cudaFree(x); cudaGetLastError();") == "cuMemFree(x); cudaGetLastError();"
-    assert of_driver(ASYNC_FREE_CONTRACT).source == "CUDA Driver API, cuMemFreeAsync"
-    assert "cuMemFree may wait" in of_driver(FREE_WAITS_CONTRACT).text
-    assert of_driver(EXIT_CONTRACT) == EXIT_CONTRACT
+    assert CUDA.in_low_level_names("cudaFree(x); cudaGetLastError();") == "cuMemFree(x); cudaGetLastError();"
+    contracts = CUDA.rule_texts["SS102"]["contract"]
+    assert of_low_level(Contract(*contracts["asynchronous"]), CUDA).source == "CUDA Driver API, cuMemFreeAsync"
+    assert "cuMemFree may wait" in of_low_level(Contract(*contracts["waits"]), CUDA).text
+    assert of_low_level(EXIT_CONTRACT, CUDA) == EXIT_CONTRACT
+
+
+@pytest.mark.parametrize("rule", [rule for rule in CUDA.rule_texts if rule not in ("release", "call")])
+def test_no_text_of_a_platform_is_left_over(rule: str) -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in RULES_FOLDER.rglob("*.py"))
+    parts = CUDA.rule_texts[rule]
+    keys = {key for part in parts.values() for key in part} if rule in RULES else set(parts)
+    assert [key for key in keys if f'"{key}"' not in code and f"'{key}'" not in code] == []
 
 
 HOST_FUNCTION = """\

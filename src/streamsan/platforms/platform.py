@@ -153,6 +153,16 @@ class Platform:
             for each in self.interfaces
         }
 
+    @cached_property
+    def rule_texts(self) -> Mapping[str, Any]:
+        """What its documentation and hardware say on the rules, and its calls in fixes (rules.toml)."""
+        return self._read("rules.toml") if (self.folder / "rules.toml").is_file() else {}
+
+    def release(self, kind: MemoryKind) -> str:
+        """Return the function that gives memory of a kind back; "" where that is not known."""
+        name: str = self.rule_texts.get("release", {}).get(kind.name, "")
+        return name
+
     # -- files ------------------------------------------------------------------------------------
     @cached_property
     def _facts(self) -> dict[str, Any]:

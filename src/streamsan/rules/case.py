@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Protocol
 
-from streamsan.findings.finding import Basis, Finding, Location, Place, Related
+from streamsan.findings.finding import Basis, Contract, Finding, Location, Observed, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
-from streamsan.platforms import CUDA
+from streamsan.platforms import CUDA, Platform, platform_of
 from streamsan.trace.function_names import short_name
 from streamsan.trace.host_threads import thread_name
 from streamsan.trace.site import Site
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
 
-LEGACY_STREAM = 1
-PER_THREAD_STREAM = 2
+LEGACY_STREAM = CUDA.legacy_stream
+PER_THREAD_STREAM = CUDA.per_thread_stream
 PER_THREAD = "the per-thread default stream"
 ANONYMOUS = "the memory"
 RECORDING = "recording"
@@ -32,6 +32,10 @@ class Names(Protocol):
     @property
     def path(self) -> str:
         """File the trace was read from, or the source it came from."""
+
+    @property
+    def platform(self) -> str:
+        """Name of the platform: "cuda"."""
 
     @property
     def origin(self) -> str:
@@ -55,6 +59,35 @@ class Case:
     def __init__(self, names: Names, fact: Fact) -> None:
         self.names = names
         self.fact = fact
+
+    # -- the platform ---------------------------------------------------------------------------
+    @property
+    def platform(self) -> Platform:
+        """The platform of the trace."""
+        return platform_of(self.names.platform)
+
+    def contract(self, key: str) -> Contract | None:
+        """Return what the platform's documentation says on the rule in this case; None where it says nothing."""
+        row = self._text("contract", key)
+        return Contract(*row) if row else None
+
+    def observed(self, key: str) -> Observed | None:
+        """Return what the platform's hardware did in this case; None where that was not measured."""
+        row = self._text("observed", key)
+        return Observed(*row) if row else None
+
+    def _text(self, part: str, key: str) -> tuple[str, str] | None:
+        row = self.platform.rule_texts.get(f"SS{int(self.fact.code)}", {}).get(part, {}).get(key)
+        return (row[0], row[1]) if row else None
+
+    def phrase(self, key: str, **names: str) -> str:
+        """Return what to write into a program of the platform."""
+        text: str = self.platform.rule_texts["phrase"][key]
+        return text.format(**names)
+
+    def error_name(self, operation: Operation) -> str:
+        """Return what the status of a call is called (cudaErrorInvalidValue)."""
+        return self.platform.error_name(operation.status, self.api(operation))
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -163,17 +196,17 @@ class Case:
         fixed = {
             "the host": "stream",
             "its stream": "stream",
-            "the default stream": "0",
+            "the default stream": self.phrase("default_stream"),
             "the graph": "stream",
         }
-        return "cudaStreamPerThread" if name.startswith(PER_THREAD) else fixed.get(name, name)
+        return self.phrase("per_thread_stream") if name.startswith(PER_THREAD) else fixed.get(name, name)
 
     def api(self, operation: Operation) -> str:
         """Return what the program called: the API's name, or the runtime's function that called the driver's; or ""."""
         apis = self.names.apis
         name = apis[operation.api] if 0 < operation.api < len(apis) else ""
         # A recorder sees the hot calls in the driver only, and finds who called it in the stack.
-        return (self.names.site(operation.site).runtime if CUDA.is_low_level(name) else "") or name
+        return (self.names.site(operation.site).runtime if self.platform.is_low_level(name) else "") or name
 
     def call(self, operation: Operation) -> str:
         """Return the operation's call in backticks, or a plain description of it; a launch by its kernel's name."""

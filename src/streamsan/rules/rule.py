@@ -12,8 +12,8 @@ from streamsan.findings.finding import Confidence, Contract, Finding, Fix, Locat
 from streamsan.order.facts import Fact
 from streamsan.rules.callers import callers
 from streamsan.rules.case import RECORDING, Case, CaseBasis
-from streamsan.rules.driver_names import calls_the_driver, in_driver_names, of_driver
 from streamsan.rules.fix_steps import FixStep
+from streamsan.rules.interfaces import calls_low_level, of_low_level
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.vocabulary import EdgeClass, FactVariant, OperationKind, RelatedRole, RuleCode, SlotFlag
 
@@ -173,12 +173,12 @@ class Rule(ABC):
         )
 
     def _worded(self, case: Case) -> Wording:
-        """Return the wording, with the driver's functions where the program calls no others."""
+        """Return the wording, with the low-level interface's functions where the program calls no others."""
         wording = self.wording(case)
-        if not calls_the_driver(case):
+        if not calls_low_level(case):
             return wording
-        contract = wording.contract and of_driver(wording.contract)
-        return replace(wording, contract=contract, fix=in_driver_names(wording.fix))
+        contract = wording.contract and of_low_level(wording.contract, case.platform)
+        return replace(wording, contract=contract, fix=case.platform.in_low_level_names(wording.fix))
 
     def _doubt(self, case: Case) -> str:
         """Return what has to be known to be sure, "" where the finding stands on its own."""

@@ -198,6 +198,11 @@ class EditedTrace:
         return self._trace.path
 
     @property
+    def platform(self) -> str:
+        """The original's."""
+        return self._trace.platform
+
+    @property
     def origin(self) -> str:
         """The original's."""
         return self._trace.origin

@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 
 from streamsan.evidence.fix.edited_trace import Edits
 from streamsan.order.removal import Slots
+from streamsan.platforms import platform_of
 from streamsan.vocabulary import OperationKind
 
 ELSEWHERE = 1 << 62
 """Addresses from here on are nobody's."""
-INVALID_VALUE = 1
 LAUNCHES_AND_WAITS = (
     OperationKind.GRAPH_LAUNCH,
     OperationKind.STREAM_SYNCHRONIZE,
     OperationKind.EVENT_SYNCHRONIZE,
     OperationKind.CONTEXT_SYNCHRONIZE,
 )
-STICKY = (700, 710, 714, 715, 716, 717, 718, 719)
-"""Errors of a device that a wrong access leaves behind, and that all later calls return."""
 _FIRST, _SECOND = ("sequence", 0), ("stream", 32)
 """Of a continuation: the slot's field that is an address, and the shift of its generation in the field `address`."""
 
@@ -35,6 +33,7 @@ def later_freed(edits: Edits, free: int, behind: int, extent: int) -> bool:
     A graph's launch has its old address in its body: whatever follows the new owner's allocation is the new owner's.
     """
     slots, starts = edits.trace.slots, edits.trace.starts
+    status = platform_of(edits.trace.trace.platform).status
     address = int(slots["address"][free])
     if int(slots["kind"][free]) == OperationKind.FREE and address:
         end = address + max(1, extent)
@@ -47,9 +46,11 @@ def later_freed(edits: Edits, free: int, behind: int, extent: int) -> bool:
             if not (launches or int(slots["object"][owner])):
                 return False
             _move_away(edits, owner, ELSEWHERE + (free << 32) + (number << 28))
-        refused = between & (part["status"] == INVALID_VALUE) & (begins >= address) & (begins < end)
+        refused = between & (part["status"] == status.invalid_value) & (begins >= address) & (begins < end)
         _succeed(edits, np.flatnonzero(refused) + free + 1)
-    _succeed(edits, np.flatnonzero(starts[free:] & np.isin(slots["status"][free:], STICKY)) + free)
+    # What a wrong access leaves behind is gone with it.
+    sticky = np.isin(slots["status"][free:], list(status.sticky))
+    _succeed(edits, np.flatnonzero(starts[free:] & sticky) + free)
     return True
 
 

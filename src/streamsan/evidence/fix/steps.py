@@ -15,7 +15,7 @@ import numpy as np
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
 from streamsan.order.removal import Slots
-from streamsan.platforms import CUDA
+from streamsan.platforms import CUDA, Platform
 from streamsan.rules.case import Case
 from streamsan.vocabulary import OperationKind
 
@@ -43,44 +43,51 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Calls:
-    """The names of the calls that a fix puts in: of the runtime, or of the driver where the program calls that."""
+    """The names of the calls that a fix puts in, as the platform's `rules.toml` has them."""
 
     driver: bool
+    """the program calls the platform's low-level interface, as CUDA's driver"""
+    platform: Platform = CUDA
 
     @classmethod
     def of(cls, case: Case, *operations: Operation) -> Calls:
         """Return the names for a program that issued these operations."""
-        return cls(any(CUDA.is_low_level(case.api(operation)) for operation in operations))
+        low_level = any(case.platform.is_low_level(case.api(operation)) for operation in operations)
+        return cls(low_level, case.platform)
+
+    def _name(self, call: str) -> str:
+        name: str = self.platform.rule_texts["call"][call]
+        return self.platform.low_level_name(name) or name if self.driver else name
 
     @property
     def record(self) -> str:
         """Record an event."""
-        return "cuEventRecord" if self.driver else "cudaEventRecord"
+        return self._name("record")
 
     @property
     def stream_wait(self) -> str:
         """Let a stream wait for an event."""
-        return "cuStreamWaitEvent" if self.driver else "cudaStreamWaitEvent"
+        return self._name("stream_wait")
 
     @property
     def event_wait(self) -> str:
         """Let the host wait for an event."""
-        return "cuEventSynchronize" if self.driver else "cudaEventSynchronize"
+        return self._name("event_wait")
 
     @property
     def stream_sync(self) -> str:
         """Let the host wait for a stream."""
-        return "cuStreamSynchronize" if self.driver else "cudaStreamSynchronize"
+        return self._name("stream_sync")
 
     @property
     def device_sync(self) -> str:
         """Let the host wait for all work."""
-        return "cuCtxSynchronize" if self.driver else "cudaDeviceSynchronize"
+        return self._name("device_sync")
 
     @property
     def free_async(self) -> str:
         """Free in the order of a stream."""
-        return "cuMemFreeAsync" if self.driver else "cudaFreeAsync"
+        return self._name("free_async")
 
 
 def pairs(trace: EditableTrace, earlier: Operation, later: Operation) -> list[tuple[int, int]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Confidence, Contract, Finding, Location, Related, Severity
+from streamsan.findings.finding import Confidence, Finding, Location, Related, Severity
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import RelatedRole, RuleCode
 
 NOT_KNOWN = "what follows from this is not known"
-ARGUMENTS = Contract("the call takes the arguments of its declaration", "CUDA Runtime and Driver API headers")
 
 
 class MalformedCall(Rule):
@@ -30,7 +29,7 @@ class MalformedCall(Rule):
         return Wording(
             message=message,
             related=(case.related(RelatedRole.OTHER, call, "called here"),),
-            contract=ARGUMENTS,
+            contract=case.contract("arguments"),
             fix=f"give {case.call(call)} the arguments of its declaration",
         )
 

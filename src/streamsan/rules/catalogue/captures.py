@@ -5,7 +5,6 @@ from __future__ import annotations
 from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.platforms import CUDA
 from streamsan.rules.case import Case
-from streamsan.rules.errors import NO_SUCH_HANDLE, error_name, is_capture_error
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
@@ -40,14 +39,15 @@ class IllegalDuringCapture(Rule):
 
     def breaks(self, status: int) -> bool:
         """After a capture broke, calls return its own errors, or there is no graph that they could be given."""
-        return is_capture_error(status) or status in NO_SUCH_HANDLE
+        known = CUDA.status
+        return status in known.of_capture or status in (known.invalid_value, known.invalid_handle)
 
     def wording(self, case: Case) -> Wording:
         """Return what to say: the capture, and the call that breaks it."""
         call, begin = case.operation, case.first(RelatedRole.CREATE, RelatedRole.RECORD)
         variant = case.fact.variant
         name = case.call(call)
-        failed = f", and fails: {error_name(call.status, case.api(call))}" if call.status else ""
+        failed = f", and fails: {case.error_name(call)}" if call.status else ""
         message, here, fix = _says(case, variant, name)
         related = []
         if begin is not None:

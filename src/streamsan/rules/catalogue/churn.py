@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Location, Observed
+from streamsan.findings.finding import Location
 from streamsan.rules.case import Case
 from streamsan.rules.rule import CostRule, Wording
 from streamsan.vocabulary import MemoryKind, RelatedRole, RuleCode
-
-PLAIN = Contract(
-    "cudaMalloc and cudaFree may synchronize implicitly; stream-ordered allocation need not",
-    "CUDA Programming Guide, Stream Ordered Memory Allocator",
-)
-POOL = Contract(
-    "a pool gives memory that is not in use back to the system at a synchronization, unless its release threshold "
-    "says otherwise",
-    "CUDA Runtime API, cudaMemPoolAttrReleaseThreshold",
-)
-PINNED = Contract(
-    "page-locking memory is expensive: allocate it once", "CUDA Programming Guide, Page-Locked Host Memory"
-)
 
 
 class AllocationChurn(CostRule):
@@ -42,30 +29,24 @@ class AllocationChurn(CostRule):
         related.extend(case.others(RelatedRole.SYNC))
         if free is not None:
             related.append(case.freed(free, "for the next turn to allocate it again"))
-        host = kind in (MemoryKind.PINNED, MemoryKind.REGISTERED)
-        stream_ordered = kind is MemoryKind.STREAM_ORDERED
-        observed = Observed(
-            "4 streams with 50 steps each took 216.2 ms with plain allocations, 50.3 ms with stream-ordered ones",
-            "F-17",
-        )
-        if stream_ordered:
-            fix = "allocate once before the loop; or keep the pool's memory with cudaMemPoolAttrReleaseThreshold"
-        elif host:
-            fix = "allocate once before the loop, and free after it"
-        else:
-            fix = "allocate once before the loop; or cudaMallocAsync and cudaFreeAsync in the stream that uses it"
-        if stream_ordered:
+        sort = "plain"
+        if kind is MemoryKind.STREAM_ORDERED:
+            sort = "pool"
+            fix = f"allocate once before the loop; or {case.phrase('keep_pool')}"
             turn = "the host waits: the pool, which keeps nothing by default, gives the memory back to the system"
-        elif host:
+        elif kind in (MemoryKind.PINNED, MemoryKind.REGISTERED):
+            sort = "host"
+            fix = "allocate once before the loop, and free after it"
             turn = "it frees the memory again"
         else:
+            fix = f"allocate once before the loop; or {case.phrase('stream_ordered')} in the stream that uses it"
             turn = "the free waits for all work of the context"
-        waits = ", with a wait in each turn" if stream_ordered else ""
+        waits = ", with a wait in each turn" if sort == "pool" else ""
         return Wording(
             message=f"{memory} is allocated and freed{times} in a loop{waits}",
             related=tuple(related),
-            contract=POOL if stream_ordered else PINNED if host else PLAIN,
-            observed=None if stream_ordered or host else observed,
+            contract=case.contract(sort),
+            observed=case.observed(sort),
             witness=(
                 f"a turn of the loop allocates {memory}",
                 turn,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Observed, Severity
+from streamsan.findings.finding import Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import event_between, host_wait, short
@@ -11,23 +11,6 @@ from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import NODES as NODE_KINDS
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
 from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, SlotFlag
-
-STREAMS = Contract(
-    "work of different streams runs in any order, or at the same time, unless an event or a wait orders it",
-    "CUDA Programming Guide, Streams",
-)
-NODES = Contract(
-    "nodes of a graph that no path of edges connects run in any order, or at the same time",
-    "CUDA Programming Guide, CUDA Graphs",
-)
-PROGRAMMATIC = Contract(
-    "a kernel launched with programmatic stream serialization may begin before the kernel before it has ended, and "
-    "before what that writes is visible: it must wait for it (cudaGridDependencySynchronize)",
-    "CUDA Programming Guide, Programmatic Dependent Launch",
-)
-HOST = Contract(
-    "work that was issued is complete only once the host has waited for it", "CUDA Programming Guide, Streams"
-)
 
 _EARLIER = (RelatedRole.USE, RelatedRole.OTHER)
 
@@ -107,7 +90,9 @@ class UnorderedConflict(Rule):
                 *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
                 case.related(RelatedRole.USE, later, f"used here{where}: {reason}"),
             ),
-            contract=PROGRAMMATIC if overtakes else NODES if nodes else STREAMS if later.stream else HOST,
+            contract=case.contract(
+                "programmatic" if overtakes else "nodes" if nodes else "streams" if later.stream else "host"
+            ),
             observed=_observed(case),
             fix=fix,
         )
@@ -134,9 +119,9 @@ def _access(case: Case, operation: Operation | None) -> str:
 
 def _observed(case: Case) -> Observed | None:
     if case.fact.variant is FactVariant.CONFLICT_OVERTAKES:
-        return Observed("a kernel that begins at once read what was there before the kernel before it wrote it", "D-01")
+        return case.observed("programmatic")
     if case.allocation is None or case.allocation.kind is not MemoryKind.GRAPH:
         return None
     if case.fact.variant is not FactVariant.CONFLICT_READ_WRITE:
         return None
-    return Observed("memory of a graph, read without an order after the launch: every word was stale", "G-14")
+    return case.observed("graph")

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Observed
 from streamsan.rules.case import Case
 from streamsan.rules.rule import CostRule, Wording
 from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode
 
-FREE_CONTRACT = Contract("cudaFree may perform implicit synchronization", "CUDA Runtime API, cudaFree")
-HOST_CONTRACT = Contract("nothing says whether the call waits", "CUDA Runtime API, cudaFreeHost")
-
-_HOST_OBSERVED = {
-    FactVariant.FREE_PINNED: Observed("cudaFreeHost waits for the whole context, also for unrelated work", "L-18"),
-    FactVariant.FREE_UNREGISTER: Observed(
-        "cudaHostUnregister waits for the whole context, also for unrelated work", "L-17"
-    ),
-}
+_HOST_FREES = {FactVariant.FREE_PINNED: "pinned", FactVariant.FREE_UNREGISTER: "unregister"}
 
 
 class BlockingFree(CostRule):
@@ -32,7 +23,7 @@ class BlockingFree(CostRule):
         call = case.call(free)
         waits = f"waits for {case.does(uses[0])}" if uses else "waits for pending work"
         cost = f", {_time(case.fact.cost_ns)} in all" if case.fact.cost_ns > 0 else ""
-        host = case.fact.variant in _HOST_OBSERVED
+        kind = _HOST_FREES.get(case.fact.variant, "")
         return Wording(
             message=f"{call} of {case.memory()} {waits} and all other work of the context{cost}",
             related=(
@@ -40,17 +31,11 @@ class BlockingFree(CostRule):
                 *(case.related(RelatedRole.USE, operation, "this work is pending") for operation in uses),
                 case.related(RelatedRole.FREE, free, "the host waits here"),
             ),
-            contract=HOST_CONTRACT if host else FREE_CONTRACT,
-            observed=_HOST_OBSERVED[case.fact.variant]
-            if host
-            else Observed(
-                "cudaFree waits for the whole context: with one in each step 4 streams took 4.3 times as long "
-                "as with stream-ordered frees",
-                "F-17",
-            ),
+            contract=case.contract("host" if kind else "free"),
+            observed=case.observed(kind or "free"),
             fix="keep the buffer, and free it when the stream is idle"
-            if host
-            else "cudaMallocAsync and cudaFreeAsync in the stream of the last use; or keep the buffer and free it once",
+            if kind
+            else f"{case.phrase('stream_ordered')} in the stream of the last use; or keep the buffer and free it once",
         )
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Severity
+from streamsan.findings.finding import Severity
 from streamsan.rules.case import Case
-from streamsan.rules.errors import error_name
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import RelatedRole, RuleCode
-
-STATUS = Contract("every call returns a status; one that failed has had no effect", "CUDA Runtime API, Error Handling")
 
 
 class UncheckedFailure(Rule):
@@ -31,7 +28,7 @@ class UncheckedFailure(Rule):
         """Return what to say: the call, its status, and what came next."""
         call, following = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
         name = case.call(call)
-        error = f" with {error_name(call.status, case.api(call))}" if call.status > 0 else ""
+        error = f" with {case.error_name(call)}" if call.status > 0 else ""
         related = [*case.allocated(), case.related(RelatedRole.OTHER, call, f"fails here{error}")]
         if following is not None and case.place(following) != case.place(call):
             related.append(case.related(RelatedRole.USE, following, "(the program goes on here)"))
@@ -39,7 +36,7 @@ class UncheckedFailure(Rule):
         return Wording(
             message=f"{name} fails{error}, and the program goes on",
             related=tuple(related),
-            contract=STATUS,
+            contract=case.contract("status"),
             witness=(
                 f"{name} fails",
                 "nobody looks at its status" if case.names.origin == "source" else "the program goes on",

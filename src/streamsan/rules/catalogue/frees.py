@@ -6,16 +6,8 @@ from streamsan.findings.finding import Contract, Observed, Related, Severity
 from streamsan.rules.case import ANONYMOUS, Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
-DOUBLE_FREE = Contract("a pointer that was freed must not be freed again", "CUDA Runtime API, cudaFree")
-FREE_POINTER = Contract(
-    "the pointer must be one that an allocation of the same family returned", "CUDA Runtime API, cudaFree"
-)
-CLOSE_CONTRACT = Contract(
-    "memory opened from another process is closed with cudaIpcCloseMemHandle, never freed",
-    "CUDA Runtime API, cudaIpcOpenMemHandle",
-)
 CONTEXT_CONTRACT = Contract(
     "the documentation does not say what a free does while another context is current",
     "CUDA Driver API, cuMemFree",
@@ -24,20 +16,6 @@ POOL_FREE = Contract(
     "cudaFree of stream-ordered memory is allowed, and performs no implicit synchronization",
     "CUDA Runtime API, cudaFree",
 )
-
-_FREE_FOR = {
-    MemoryKind.PLAIN: "cudaFree",
-    MemoryKind.ARRAY: "cudaFreeArray",
-    MemoryKind.MANAGED: "cudaFree",
-    MemoryKind.STREAM_ORDERED: "cudaFreeAsync",
-    MemoryKind.PINNED: "cudaFreeHost",
-    MemoryKind.REGISTERED: "cudaHostUnregister",
-    MemoryKind.HOST_HEAP: "the host's own free",
-    MemoryKind.MAPPED: "cuMemUnmap",
-    MemoryKind.IPC: "cudaIpcCloseMemHandle",
-    MemoryKind.POOL_IMPORT: "cudaFreeAsync",
-    MemoryKind.GRAPH: "cudaFreeAsync",
-}
 
 
 class DoubleFree(Rule):
@@ -75,8 +53,8 @@ class DoubleFree(Rule):
             return Wording(
                 message=f"{case.memory()} is freed twice",
                 related=tuple(related),
-                contract=DOUBLE_FREE,
-                observed=Observed("the second free returns cudaErrorInvalidValue", "W-02"),
+                contract=case.contract("twice"),
+                observed=case.observed("twice"),
                 witness=(
                     f"{case.memory()} is freed",
                     "it is freed again",
@@ -93,8 +71,8 @@ class DoubleFree(Rule):
         return Wording(
             message=f"{memory} was freed before: this frees {victim}, which has the address now",
             related=tuple(related),
-            contract=DOUBLE_FREE,
-            observed=Observed("the free succeeds and silently frees the new owner's memory", "W-03"),
+            contract=case.contract("twice"),
+            observed=case.observed("recycled"),
             witness=(f"{memory} is freed", f"{victim} gets the same address", f"the second free takes {victim}"),
             fix=fix,
         )
@@ -122,7 +100,7 @@ class InvalidFree(Rule):
         call, memory = case.call(free), case.memory()
         variant = case.fact.variant
         message, here = self._says(case, call, memory)
-        proper = _FREE_FOR.get(case.allocation.kind, "") if case.allocation is not None else ""
+        proper = case.platform.release(case.allocation.kind) if case.allocation is not None else ""
         if variant is FactVariant.INTERIOR:
             fix = f"free {memory} itself, with the address its allocation returned"
         elif proper and variant is not FactVariant.UNKNOWN_ADDRESS:
@@ -135,12 +113,8 @@ class InvalidFree(Rule):
         return Wording(
             message=message,
             related=(*case.allocated(), case.related(RelatedRole.FREE, free, here)),
-            contract=CLOSE_CONTRACT if imported else FREE_POINTER,
-            observed=Observed("the free of an imported pointer returns cudaErrorInvalidValue", "W-08")
-            if imported
-            else None
-            if family
-            else Observed("the free returns cudaErrorInvalidValue, and the memory stays allocated", "W-01"),
+            contract=case.contract("imported") if imported else case.contract("pointer"),
+            observed=case.observed("imported") if imported else None if family else case.observed("pointer"),
             witness=(f"{call} gets a pointer it cannot free", "what it does with it is not defined")
             if family
             else (f"{call} gets a pointer it cannot free", "it fails, and the memory is never released"),
@@ -224,5 +198,5 @@ class OrderDroppingFree(Rule):
             ),
             contract=POOL_FREE,
             observed=Observed("cudaFree of pool memory returns at once, without any wait", "F-03"),
-            fix=f"{at}cudaFreeAsync({case.bare_memory()}, {stream});",
+            fix=at + case.phrase("free_async", memory=case.bare_memory(), stream=stream),
         )

@@ -8,7 +8,6 @@ from streamsan.findings.finding import Contract, Location, Observed, Related, Se
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.graphs import memory_of_graph
 from streamsan.rules.catalogue.lifetime import event_between, host_wait
-from streamsan.rules.errors import error_name
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
@@ -200,7 +199,7 @@ class GraphMemoryRestriction(Rule):
         """Return what to say: the memory node, and the call that may not be."""
         call, variant = case.operation, case.fact.variant
         name, memory = case.call(call), memory_of_graph(case)
-        failed = f", and fails: {error_name(call.status, case.api(call))}" if call.status else ""
+        failed = f", and fails: {case.error_name(call)}" if call.status else ""
         message, here, contract, fix = _restriction(variant, name, memory)
         related: list[Related] = [*case.allocated()]
         related.extend(

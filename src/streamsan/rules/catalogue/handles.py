@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Severity
+from streamsan.findings.finding import Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
-
-DESTROYED = Contract(
-    "a handle must not be used after it was destroyed", "CUDA Runtime API, Stream Management and Event Management"
-)
-RESET = Contract(
-    "the reset destroys all streams, events and allocations of the device; using them afterwards is undefined",
-    "CUDA Runtime API, cudaDeviceReset",
-)
-CONTEXT = Contract("what belongs to a context dies with it", "CUDA Driver API, cuCtxDestroy")
 
 _TYPE = {
     FactVariant.STALE_STREAM: "stream",
@@ -73,7 +64,7 @@ class StaleHandle(Rule):
         return Wording(
             message=f"{case.call(use)} uses {name} after {how}",
             related=tuple(related),
-            contract=RESET if reset else CONTEXT if with_context else DESTROYED,
+            contract=case.contract("reset" if reset else "context" if with_context else "destroyed"),
             witness=(
                 f"{case.call(death)} destroys {name}" if death is not None else f"{name} is destroyed",
                 f"{case.call(use)} is given a handle that names nothing, or a newer object with the same value",

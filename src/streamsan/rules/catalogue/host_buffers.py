@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Severity
+from streamsan.findings.finding import Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
@@ -11,14 +11,6 @@ from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
-COPY_CONTRACT = Contract(
-    "an asynchronous copy may still access host memory after the call returned",
-    "CUDA Runtime API, API synchronization behavior",
-)
-HOST_FUNCTION_CONTRACT = Contract(
-    "the function runs later, when the stream reaches it, and gets the pointer as it was given",
-    "CUDA Runtime API, cudaLaunchHostFunc",
-)
 PAGEABLE = (MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC)
 
 _EVENT = {
@@ -81,6 +73,6 @@ class HostBufferInFlight(Rule):
         return Wording(
             message=message,
             related=tuple(related),
-            contract=HOST_FUNCTION_CONTRACT if function else COPY_CONTRACT,
+            contract=case.contract("host_function") if function else case.contract("copy"),
             fix=host_wait(case, use, case.line(last)),
         )

@@ -14,18 +14,11 @@ from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
-FREE = Contract("cudaFree may perform implicit synchronization: it need not", "CUDA Runtime API, cudaFree")
-FREE_HOST = Contract("nothing says that the call waits for work that uses the memory", "CUDA Runtime API, cudaFreeHost")
-UNREGISTER = Contract(
-    "nothing says that the call waits for work that uses the memory", "CUDA Runtime API, cudaHostUnregister"
-)
-COPY = Contract(
-    "whether this form of copy waits for the device is not promised", "CUDA Runtime API, API synchronization behavior"
-)
-IMPLICIT = Contract(
-    "calls that may perform implicit synchronization need not", "CUDA Runtime API, API synchronization behavior"
-)
-RESET = Contract("the reset takes place immediately", "CUDA Runtime API, cudaDeviceReset")
+_CALLS = {
+    FactVariant.FREE_PINNED: "pinned",
+    FactVariant.FREE_UNREGISTER: "unregister",
+    FactVariant.IMPLICIT_COPY: "copy",
+}
 
 
 class ReliesOnImplicitSync(Rule):
@@ -94,22 +87,15 @@ class ReliesOnImplicitSync(Rule):
                 *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
                 case.related(RelatedRole.OTHER, last, "used here: only an observed wait orders it behind"),
             ),
-            contract=IMPLICIT,
-            observed=Observed("frees of plain memory wait for all work of their context", "F-01"),
+            contract=case.contract("access"),
+            observed=case.observed("access"),
             fix=host_wait(case, first, case.line(last)),
         )
 
     @staticmethod
-    def _sources(case: Case) -> tuple[Contract, Observed | None]:
-        variant = case.fact.variant
-        if variant is FactVariant.FREE_PINNED:
-            return FREE_HOST, Observed("cudaFreeHost waits for the copy that reads the memory", "F-11")
-        if variant is FactVariant.FREE_UNREGISTER:
-            return UNREGISTER, Observed("cudaHostUnregister waits for the copy that reads the memory", "F-12")
-        if variant is FactVariant.IMPLICIT_COPY:
-            return COPY, None
-        if case.operation.kind is OperationKind.DEVICE_RESET:
-            return RESET, Observed("the reset waits for pending work", "R-01")
-        if case.allocation is not None and case.allocation.kind is MemoryKind.MANAGED:
-            return FREE, Observed("cudaFree of managed memory waits for the kernel that uses it", "F-10")
-        return FREE, Observed("cudaFree of plain memory waits for all work of its context", "F-01")
+    def _sources(case: Case) -> tuple[Contract | None, Observed | None]:
+        key = _CALLS.get(case.fact.variant, "free")
+        if key == "free" and case.operation.kind is OperationKind.DEVICE_RESET:
+            key = "reset"
+        managed = case.allocation is not None and case.allocation.kind is MemoryKind.MANAGED
+        return case.contract(key), case.observed("managed" if key == "free" and managed else key)

@@ -6,16 +6,13 @@ from streamsan.findings.finding import Contract, Location, Observed, Related, Se
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
+from streamsan.vocabulary import FactVariant, FreeClass, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 LOOP_CONTRACT = Contract(
     "memory stays allocated until it is freed; a captured graph cannot be launched again with its allocations alive",
     "CUDA Programming Guide, Graph Memory Nodes",
 )
 LEAK_CONTRACT = Contract("memory stays allocated until it is freed", "CUDA Runtime API, Memory Management")
-POOL_CONTRACT = Contract(
-    "stream-ordered allocations survive a reset of the device", "CUDA Runtime API, cudaDeviceReset"
-)
 
 
 class UnbalancedAllocation(Rule):
@@ -126,10 +123,8 @@ class Leak(Rule):
         return Wording(
             message=f"{memory} {when}",
             related=tuple(related),
-            contract=POOL_CONTRACT if survives else LEAK_CONTRACT,
-            observed=Observed("memory of a pool survived the reset and could still be freed", "R-04")
-            if survives
-            else None,
+            contract=case.contract("pool" if survives else "leak"),
+            observed=case.observed("pool") if survives else None,
             fix=_free(case, "after the last use"),
         )
 
@@ -140,10 +135,9 @@ def _free(case: Case, where: str) -> str:
     if not case.memory_name() and kind is MemoryKind.UNKNOWN:
         return f"free the memory {where}"
     if kind in (MemoryKind.STREAM_ORDERED, MemoryKind.GRAPH):
-        return f"{where}: cudaFreeAsync({name}, {case.stream_argument(case.first(RelatedRole.ALLOC))});"
-    call = {
-        MemoryKind.ARRAY: "cudaFreeArray",
-        MemoryKind.PINNED: "cudaFreeHost",
-        MemoryKind.REGISTERED: "cudaHostUnregister",
-    }.get(kind, "cudaFree")
+        stream = case.stream_argument(case.first(RelatedRole.ALLOC))
+        return f"{where}: {case.phrase('free_async', memory=name, stream=stream)}"
+    call = case.platform.release(kind)
+    if not call or case.platform.accepts(FreeClass.DEVICE, kind) or case.platform.pageable(kind):
+        call = case.platform.release(MemoryKind.PLAIN)
     return f"{where}: {call}({name});"

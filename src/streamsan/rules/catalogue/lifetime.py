@@ -5,43 +5,10 @@ from __future__ import annotations
 from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
-from streamsan.rules.errors import error_name
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
-
-ASYNC_FREE_CONTRACT = Contract(
-    "memory must not be accessed once the stream reaches the free", "CUDA Runtime API, cudaFreeAsync"
-)
-ISSUED_AFTER_CONTRACT = Contract(
-    "no work that is issued after the asynchronous free may access the memory, whatever orders it",
-    "CUDA Runtime API, cudaFreeAsync",
-)
-FREE_CONTRACT = Contract("memory must not be accessed after it was freed", "CUDA Runtime API, cudaFree")
-POOL_FREE_CONTRACT = Contract(
-    "cudaFree of stream-ordered memory performs no implicit synchronization: all accesses must have completed",
-    "CUDA Runtime API, cudaFree",
-)
-FREE_WAITS_CONTRACT = Contract(
-    "all accesses must have completed before the free: what cudaFree may wait for is not promised, "
-    "and never includes another device's work",
-    "CUDA Runtime API, cudaFree",
-)
-ALLOCATION_CONTRACT = Contract(
-    "memory of cudaMallocAsync may be accessed only after the allocation completes in its stream's order",
-    "CUDA Runtime API, cudaMallocAsync",
-)
-RESET_CONTRACT = Contract(
-    "a reset destroys all allocations of the device but stream-ordered ones", "CUDA Runtime API, cudaDeviceReset"
-)
-CONTEXT_CONTRACT = Contract("what belongs to a context dies with it", "CUDA Driver API, cuCtxDestroy")
-UNMAP_CONTRACT = Contract(
-    "all work that accesses a mapped range must have completed before it is unmapped", "CUDA Driver API, cuMemUnmap"
-)
-IPC_CONTRACT = Contract(
-    "an imported mapping must not be accessed after it is closed", "CUDA Runtime API, cudaIpcCloseMemHandle"
-)
 
 _ENDS = (RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
 _MAKES_INVALID = (FactVariant.UNMAP, FactVariant.IPC_CLOSE, FactVariant.FREE_UNREGISTER)
@@ -53,7 +20,7 @@ def event_between(case: Case, source: Operation | None, target: Operation | None
     waits = case.stream_argument(target)
     runs = case.stream_argument(source)
     return (
-        f"before line {line}: cudaEventRecord(event, {runs}); cudaStreamWaitEvent({waits}, event, 0);"
+        f"before line {line}: {case.phrase('event_between', runs=runs, waits=waits)}"
         if line
         else f"record an event on {runs} after the work, and let {waits} wait for it"
     )
@@ -61,8 +28,8 @@ def event_between(case: Case, source: Operation | None, target: Operation | None
 
 def host_wait(case: Case, source: Operation | None, line: int) -> str:
     """Return the fix that makes the host wait for the work."""
-    runs = case.stream_argument(source)
-    return f"before line {line}: cudaStreamSynchronize({runs});" if line else f"cudaStreamSynchronize({runs}) before it"
+    wait = case.phrase("stream_wait", stream=case.stream_argument(source))
+    return f"before line {line}: {wait};" if line else f"{wait} before it"
 
 
 def release_first(case: Case) -> WrongExecution | str:
@@ -119,9 +86,9 @@ class UseAfterFree(Rule):
         line = case.line(use)
         if use.status > 0:
             return Wording(
-                message=f"{case.does(use)} is given {memory} after it was freed, and fails: {_error(case, use)}",
+                message=f"{case.does(use)} is given {memory} after it was freed, and fails: {case.error_name(use)}",
                 related=tuple(related),
-                contract=FREE_CONTRACT,
+                contract=case.contract("freed"),
                 fix=f"move the free behind line {line}, or drop the use"
                 if line
                 else "free the memory after its last use",
@@ -129,13 +96,8 @@ class UseAfterFree(Rule):
         return Wording(
             message=f"{case.does(use)} uses {memory} after it was freed",
             related=tuple(related),
-            contract=ISSUED_AFTER_CONTRACT if issued_after else FREE_CONTRACT,
-            observed=Observed(
-                "a kernel issued after the free raised no error, until the pool was trimmed: then an illegal address",
-                "W-10",
-            )
-            if asynchronous
-            else Observed("the next allocation got the same address", "W-03"),
+            contract=case.contract("issued_after") if issued_after else case.contract("freed"),
+            observed=case.observed("asynchronous") if asynchronous else case.observed("freed"),
             fix=f"move the free behind line {line}, or drop the use" if line else "free the memory after its last use",
         )
 
@@ -145,7 +107,7 @@ class UseAfterFree(Rule):
         destroys = reset.kind is OperationKind.CONTEXT_DESTROY
         event = "its context was destroyed" if destroys else "the device was reset"
         uses = "is given" if use.status > 0 else "uses"
-        failed = f", and fails: {_error(case, use)}" if use.status > 0 else ""
+        failed = f", and fails: {case.error_name(use)}" if use.status > 0 else ""
         return Wording(
             message=f"{case.does(use)} {uses} {memory} after {event}{failed}",
             related=(
@@ -155,10 +117,8 @@ class UseAfterFree(Rule):
                 ),
                 case.related(RelatedRole.USE, use, f"used here, after {event}"),
             ),
-            contract=CONTEXT_CONTRACT if destroys else RESET_CONTRACT,
-            observed=Observed("calls with such a pointer fail: CUDA_ERROR_INVALID_VALUE", "W-06")
-            if destroys
-            else Observed("a free of such a pointer fails: cudaErrorInvalidValue", "R-03"),
+            contract=case.contract("context") if destroys else case.contract("reset"),
+            observed=case.observed("context") if destroys else case.observed("reset"),
             fix=f"move the call {case.before(reset, 'the reset')}, or drop it",
         )
 
@@ -203,31 +163,25 @@ class UseRacesFree(Rule):
         )
 
     @staticmethod
-    def _contract(case: Case) -> Contract:
+    def _contract(case: Case) -> Contract | None:
         if case.operation.stream != 0 or case.fact.variant is FactVariant.FREE_ASYNC:
-            return ASYNC_FREE_CONTRACT
+            return case.contract("asynchronous")
         if case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED:
-            return POOL_FREE_CONTRACT
-        return FREE_WAITS_CONTRACT
+            return case.contract("pool")
+        return case.contract("waits")
 
     @staticmethod
-    def _observed(case: Case) -> Observed:
+    def _observed(case: Case) -> Observed | None:
         stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
         if case.operation.stream != 0 or case.fact.variant is FactVariant.FREE_ASYNC:
             if case.allocation is not None and case.allocation.kind is MemoryKind.PLAIN:
-                return Observed("cudaFreeAsync of a cudaMalloc pointer succeeds and does not wait", "F-07")
+                return case.observed("plain")
             if case.stream(case.operation) == "the default stream":
-                return Observed(
-                    "the default stream does not wait for a non-blocking stream: every word the kernel read was wrong",
-                    "F-09",
-                )
-            return Observed("the block is handed out again at once: every word the kernel read was wrong", "F-05")
+                return case.observed("default_stream")
+            return case.observed("asynchronous")
         if stream_ordered:
-            return Observed(
-                "cudaFree returns at once and the block is handed out again: every word the kernel read was wrong",
-                "F-03",
-            )
-        return Observed("the wait of a free covers the pointer's own context only", "F-15")
+            return case.observed("pool")
+        return case.observed("waits")
 
     @staticmethod
     def _fix(case: Case, free: Operation, use: Operation | None) -> str:
@@ -278,8 +232,8 @@ class UseBeforeAlloc(Rule):
         return Wording(
             message=f"{work} may use {memory} before its allocation takes effect",
             related=tuple(related),
-            contract=ALLOCATION_CONTRACT,
-            observed=Observed("no error is reported; compute-sanitizer sees an invalid write", "A-01"),
+            contract=case.contract("allocation"),
+            observed=case.observed("allocation"),
             fix=event_between(case, made, use, line) if use.stream else host_wait(case, made, line),
         )
 
@@ -313,16 +267,10 @@ class UnmappedInUse(Rule):
         return Wording(
             message=f"{case.does(use)} may still be {case.verb(use)} {case.memory()} when it is {word}",
             related=tuple(related),
-            contract=IPC_CONTRACT if closes else UNMAP_CONTRACT,
-            observed=None
-            if closes
-            else Observed("the unmap does not wait, and the kernel fails: an illegal address, sticky", "F-13"),
+            contract=case.contract("closed") if closes else case.contract("unmapped"),
+            observed=None if closes else case.observed("unmapped"),
             fix=host_wait(case, use, case.line(unmap)),
         )
-
-
-def _error(case: Case, operation: Operation) -> str:
-    return error_name(operation.status, case.api(operation))
 
 
 def short(case: Case, operation: Operation | None) -> str:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from streamsan.findings.finding import Contract, Observed
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import CostRule, Wording
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
-
-FIFO = Contract("the operations of one stream run in the order of their calls", "CUDA Programming Guide, Streams")
-NEEDED = Contract(
-    "a wait is needed only before something that depends on what is awaited", "CUDA Programming Guide, Streams"
-)
 
 
 class RedundantSync(CostRule):
@@ -57,12 +51,8 @@ class RedundantSync(CostRule):
         return Wording(
             message=message,
             related=(*earlier, case.related(RelatedRole.SYNC, wait, here)),
-            contract=NEEDED if no_consumer else FIFO,
-            observed=Observed(
-                "2000 steps took 8.1 ms without a wait, 7.5 ms with an event on the same stream, 19.4 ms with a "
-                "cudaStreamSynchronize in each",
-                "F-18",
-            ),
+            contract=case.contract("no_consumer" if no_consumer else "dominated"),
+            observed=case.observed("redundant"),
             fix=f"remove line {line}" if line else "remove the wait",
         )
 

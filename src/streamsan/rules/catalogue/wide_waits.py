@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamsan.findings.finding import Contract, Observed
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.fix_steps import FixStep, Remedy
 from streamsan.rules.rule import CostRule, Wording
 from streamsan.vocabulary import OperationKind, RelatedRole, RuleCode
-
-WIDE = Contract(
-    "a wait for a device or a context covers all of its streams, a wait for a stream all that was issued to it",
-    "CUDA Runtime API, cudaDeviceSynchronize, cudaStreamSynchronize, cudaEventSynchronize",
-)
-COST = Observed("a wait in each of 2000 steps made them take 19.4 ms instead of 8.1 ms", "F-18")
 
 
 class WaitTooWide(CostRule):
@@ -53,8 +46,8 @@ class WaitTooWide(CostRule):
         return Wording(
             message=f"{call} also waits for {covers or 'work'}, which nothing after it needs",
             related=tuple(related),
-            contract=WIDE,
-            observed=COST,
+            contract=case.contract("wide"),
+            observed=case.observed("wide"),
             witness=(
                 f"{covers or 'the other work'} takes long",
                 f"{waiter} waits for it",
@@ -76,8 +69,9 @@ def _narrower(case: Case, wait: Operation, needed: Sequence[Operation], line: in
     if not needed:
         return f"{at}wait for the stream or the event that what follows needs"
     if case.fact.extra.get("exact", int(wait.kind is OperationKind.CONTEXT_SYNCHRONIZE)):
-        waits = dict.fromkeys(f"cudaStreamSynchronize({case.stream_argument(each)});" for each in needed)
+        waits = dict.fromkeys(f"{case.phrase('stream_wait', stream=case.stream_argument(each))};" for each in needed)
         return f"{at}{' '.join(waits)}"
     after = case.line(needed[0])
     where = f"after line {after}" if after else "after the work that is needed"
-    return f"{where}: cudaEventRecord(event, {case.stream_argument(needed[0])}); {at}cudaEventSynchronize(event);"
+    record = case.phrase("record_event", stream=case.stream_argument(needed[0]))
+    return f"{where}: {record} {at}{case.phrase('event_wait')}"
