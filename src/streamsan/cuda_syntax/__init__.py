@@ -2,7 +2,7 @@
 
 In: a file or a text. Out: a `Unit` of `tree`, with a Problem for what could not be followed. The way through is `unit`:
 `preprocess` decides `#if` and includes (macros stay calls), the grammar (tree-sitter) gives nodes, `lowering` finds
-what a node stands for in the tables of the levels (`declarations`, `statements`, `operators`, ...), and `repairs` takes
+what a node stands for in the tables of the levels (`declaration_nodes`, `statement_nodes`, ...), and `repairs` takes
 damaged regions apart so that an error hides little.
 """
 

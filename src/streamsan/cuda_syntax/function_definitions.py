@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarators, lowering, operators, tree
+from streamsan.cuda_syntax import declarators, lowering, operator_nodes, tree
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.repairs import block, contents
 from streamsan.cuda_syntax.specifiers import Specifiers, read_specifiers
@@ -118,7 +118,7 @@ def _initializers(ctx: Context, node: Node) -> list[tuple[str, list[tree.Express
         braced = False
         for part in named[1:]:
             if part.type == "argument_list":
-                arguments = operators.arguments_of(ctx, part)[0]
+                arguments = operator_nodes.arguments_of(ctx, part)[0]
             elif part.type == "initializer_list":
                 braced = True
                 listed = lowering.expression(ctx, part)

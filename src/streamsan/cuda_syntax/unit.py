@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamsan.cuda_syntax import (
-    declarations,
+    declaration_nodes,
     declarators,
     fragment,
     lowering,
-    macros,
-    operators,
+    macro_bodies,
+    operator_nodes,
     primary_expressions,
     repairs,
     scanner,
-    statements,
+    statement_nodes,
     text_repairs,
 )
 from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
@@ -23,10 +23,10 @@ from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, bla
 from streamsan.cuda_syntax.source_code import Code, SourceFile, clean
 from streamsan.cuda_syntax.tree import Problem, Span, Statement, Unit
 
-lowering.EXPRESSIONS.update(primary_expressions.HANDLERS | operators.HANDLERS)
+lowering.EXPRESSIONS.update(primary_expressions.HANDLERS | operator_nodes.HANDLERS)
 lowering.TYPE_NAMES.update(declarators.TYPE_NAMES)
-lowering.STATEMENTS.update(statements.HANDLERS)
-lowering.DECLARATIONS.update(declarations.HANDLERS)
+lowering.STATEMENTS.update(statement_nodes.HANDLERS)
+lowering.DECLARATIONS.update(declaration_nodes.HANDLERS)
 
 
 def read_unit(
@@ -71,7 +71,7 @@ def _unit(preprocessor: Preprocessor, main: PreprocessedFile, defines: dict[str,
     shared = Shared(unit, set(), preprocessor.texts, 0)
     found = _file(main, shared)
     unit.declarations, unit.fragment = fragment.wrap(found, main.source.name, main.source.text)
-    unit.macros = macros.lower_all(shared)
+    unit.macros = macro_bodies.lower_all(shared)
     return unit
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.kernels.access import kernel_uses, named_modes
+from streamsan.kernels.pointer_uses import kernel_uses, named_modes
 from streamsan.kernels.uses import Start, Use
 from streamsan.kernels.waiting import UnitTexts
 

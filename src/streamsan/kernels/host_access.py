@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from streamsan.cuda_syntax import tree
-from streamsan.kernels.access import ESCAPES, READS, AccessWalk, walk_of
+from streamsan.kernels.pointer_uses import ESCAPES, READS, AccessWalk, walk_of
 from streamsan.vocabulary import AccessMode
 
 _OUTPUT: Final = frozenset(

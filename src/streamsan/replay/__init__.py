@@ -18,8 +18,6 @@ from streamsan.replay.replayed_steps import NoReplayError
 from streamsan.replay.script import script_of
 from streamsan.trace import TraceError
 
-__all__ = ["Damage", "Replay", "replay"]
-
 
 @dataclass(frozen=True, slots=True)
 class Replay:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from streamsan.cuda_syntax import read_text, tree
-from streamsan.kernels.access import use_by_type
 from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
+from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.sim.c_types import BYTES, Types
 from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.sim.mangling import mangled, mangled_variable

@@ -23,7 +23,7 @@ from streamsan.cuda_source.interpreter.values import (
     Value,
 )
 from streamsan.cuda_syntax.tree import Expression, Function, Launch, Name, Parameter, Span
-from streamsan.kernels.access import use_by_type
+from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.kernels.uses import Start, Use
 from streamsan.model import values as model_values
 from streamsan.model.call import KernelArgument

@@ -9,10 +9,10 @@ from tree_sitter import Node
 
 from streamsan.cuda_syntax import (
     class_definitions,
-    constructors,
+    constructor_calls,
     declarators,
     function_definitions,
-    operators,
+    operator_nodes,
     repairs,
     tree,
 )
@@ -138,7 +138,7 @@ def _declared(
             given, value = value, None
     read = declarators.declare(ctx, inner, specifiers.type)
     if read.parameters is not None and value is None and given is None:
-        made = constructors.constructor_call(ctx, node, declarator, read, specifiers)
+        made = constructor_calls.constructor_call(ctx, node, declarator, read, specifiers)
         if made is not None:
             return made
         return function_definitions.declared_function(ctx, node, read, specifiers, templates)
@@ -158,7 +158,7 @@ def _declared(
     if value is not None:
         variable.initializer = expression(ctx, value)
     elif given is not None:
-        variable.arguments = operators.arguments_of(ctx, given)[0]
+        variable.arguments = operator_nodes.arguments_of(ctx, given)[0]
     return variable
 
 

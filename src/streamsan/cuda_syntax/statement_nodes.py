@@ -7,7 +7,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from streamsan.cuda_syntax import declarations, declarators, lowering, tree
+from streamsan.cuda_syntax import declaration_nodes, declarators, lowering, tree
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, statement, unparsed_statement
 from streamsan.cuda_syntax.repairs import block, contents
@@ -57,7 +57,7 @@ def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[tre
             return declared, lowering.unparsed(ctx, node)
         value = parts[0]
     if value.type == "declaration":
-        variables = declarations.local(ctx, value)
+        variables = declaration_nodes.local(ctx, value)
         declared.extend(variables)
         names = [v for v in variables if isinstance(v, tree.Variable)]
         name = names[-1].name if names else ""
@@ -110,7 +110,7 @@ def _for(ctx: Context, node: Node) -> list[tree.Statement]:
 def _range_for(ctx: Context, node: Node) -> list[tree.Statement]:
     ranged = node.child_by_field_name("right")
     body = _body(ctx, node.child_by_field_name("body"), node)
-    variable = declarations.range_variable(ctx, node)
+    variable = declaration_nodes.range_variable(ctx, node)
     value = expression(ctx, ranged) if ranged is not None else tree.Literal_(ctx.span(node), None)
     loop = tree.RangeFor(ctx.span(node), variable, value, body)
     initializer = node.child_by_field_name("initializer")
@@ -220,7 +220,7 @@ def _attributed(ctx: Context, node: Node) -> list[tree.Statement]:
 
 
 def _declaration(ctx: Context, node: Node) -> list[tree.Statement]:
-    return declarations.local(ctx, node)
+    return declaration_nodes.local(ctx, node)
 
 
 def _nothing(ctx: Context, node: Node) -> list[tree.Statement]:
