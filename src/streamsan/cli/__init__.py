@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from streamsan.cli.pipes import silence_stdout
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 
 INTERRUPTED = 130
 BAD_USAGE = 2

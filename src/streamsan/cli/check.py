@@ -15,7 +15,7 @@ from streamsan.cli.inputs import expand
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.progress import progress
 from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_each, say_problems
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 
 EPILOG = """\b
 Examples:

@@ -15,7 +15,7 @@ from streamsan.cli.defects import problem_of
 from streamsan.cli.inputs import Input
 from streamsan.cli.progress import progress
 from streamsan.report import Problem
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 
 Watch = Callable[[str, int, int], Callable[[int, int], None] | None]
 

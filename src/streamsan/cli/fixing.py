@@ -22,7 +22,7 @@ from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import RewriteError, is_writable, require_unchanged, rewrite
 from streamsan.findings.finding import Finding, Fix, Place, Severity
 from streamsan.report import Problem
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 
 if TYPE_CHECKING:
     from streamsan.edits.fixes import SourceFixes

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from streamsan.analysis.checked import reason_of
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126

@@ -19,8 +19,7 @@ from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
 from streamsan.findings.suppressions import Rejected, Suppressions
 from streamsan.report import Problem, Report, json
-from streamsan.report import text as text_report
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 from streamsan.rules.catalogue import RULES
 
 
@@ -96,6 +95,8 @@ class ReportOptions:
         """Return a report in the form that was asked for; text is laid out for the stream that it will go to."""
         if self.form == "json":
             return json.render(report) + "\n"
+        from streamsan.report import text as text_report  # loaded late, for the time that it takes
+
         return text_report.render(report, stream, notes=self.notes)
 
 

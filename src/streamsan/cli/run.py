@@ -18,11 +18,9 @@ from streamsan.recorder.environment import INJECTION, other_tool, own_environmen
 from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
 from streamsan.recorder.launch import Recording, recording
 from streamsan.report import Problem
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 from streamsan.trace.errors import TraceError
 from streamsan.trace.family import SUFFIX
-from streamsan.trace.symboliser.symboliser import Symboliser
-from streamsan.trace.symboliser.symbols import add_symbols
 
 EPILOG = """\b
 Examples:
@@ -130,6 +128,10 @@ def _finish(
 
 def _add_symbols(files: Sequence[str], started: float, show: Step | None) -> None:
     """Write what the frames of the call stacks are into the files, so that they can be checked anywhere."""
+    # Loaded when the program has ended: it starts the sooner.
+    from streamsan.trace.symboliser.symboliser import Symboliser
+    from streamsan.trace.symboliser.symbols import add_symbols
+
     source = Symboliser(started)  # one for all: the processes of a run have their libraries in common
     for number, path in enumerate(files):
         if show is not None:

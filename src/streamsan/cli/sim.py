@@ -19,7 +19,7 @@ from streamsan.cli.report_options import ReportOptions, report_options, say_each
 from streamsan.cli.sim_report import Reporter, checked_run
 from streamsan.cli.simulated import STDERR, STDOUT, Ran, SimulatedProgram, TooSlowError
 from streamsan.report import Problem
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 from streamsan.sim.options import Driver, SimulationOptions
 from streamsan.sim.settings import schedule_of
 from streamsan.trace import Trace, TraceError

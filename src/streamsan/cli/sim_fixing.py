@@ -27,7 +27,7 @@ from streamsan.edits.source import Contents, Source, State
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.findings.finding import Finding, Fix, Place
 from streamsan.report import Problem
-from streamsan.report.excerpt import printable
+from streamsan.report.printable import printable
 from streamsan.trace import Trace
 
 MOST_SECONDS = 600

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from streamsan import __version__
-from streamsan.cli.check import check
-from streamsan.cli.rule import rule
-from streamsan.cli.run import run
-from streamsan.cli.sim import sim
+
+VERBS = ("check", "rule", "run", "sim")
+"""each is a command of the same name in a module of its name"""
 
 EPILOG = """\b
 Examples:
@@ -20,13 +21,22 @@ Examples:
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+class _Verbs(click.Group):
+    """Loads a verb when it is asked for: each alone takes a good part of a second."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a verb; None for a name that is none."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"streamsan.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(cls=_Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", prog_name="streamsan", message="%(prog)s %(version)s")
 def streamsan() -> None:
     """Tells which synchronisation a GPU program is missing, and which it does not need."""
-
-
-streamsan.add_command(check)
-streamsan.add_command(sim)
-streamsan.add_command(run)
-streamsan.add_command(rule)

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from streamsan.findings.finding import Confidence, Finding, Severity
 from streamsan.report import Report
-from streamsan.report.excerpt import SourceLines, layout, printable, rows_by_file
+from streamsan.report.excerpt import SourceLines, layout, rows_by_file
+from streamsan.report.printable import printable
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _SHORTEST_WRAP = 40
