@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from streamsan.findings.finding import Confidence, Finding, Location, Severity
 _EXPECTATION = re.compile(r"(?://|#)\s*expect(?P<note>-note)?:\s*(?P<codes>[^/#\n]*?)\s*$", re.MULTILINE)
 _CODE = re.compile(r"SS\d{3}\Z")
 
-SCHEDULES = ("lazy", "1")
 """schedules of the simulated device under which a Python program is run"""
 
 Mark = tuple[int, str]
@@ -64,7 +63,6 @@ def check_file(path: Path) -> list[Finding]:
 class Simulated:
     """One run of a Python program on the simulated device."""
 
-    schedule: str
     status: int
     """the program's exit status"""
     findings: list[Finding]
@@ -72,21 +70,16 @@ class Simulated:
     """what limits the report"""
 
 
-def simulate(path: Path, folder: Path, schedules: Sequence[str] = SCHEDULES, *options: str) -> list[Simulated]:
-    """Run a Python program once for each schedule, each in a process of its own. Reports go to `folder`."""
-    return [_simulated(path, folder, schedule, options) for schedule in schedules]
-
-
-def _simulated(path: Path, folder: Path, schedule: str, options: Sequence[str]) -> Simulated:
+def simulate(path: Path, folder: Path, schedule: str) -> Simulated:
+    """Run a Python program in a process of its own. Its report goes to `folder`."""
     report = folder / f"{path.stem}.{schedule}.json"
-    arguments = ["sim", "--schedule", schedule, *options, "--format", "json", "--report", str(report), str(path)]
-    status = main(arguments)
+    status = main(["sim", "--schedule", schedule, "--format", "json", "--report", str(report), str(path)])
     if not report.exists():
         raise AssertionError(f"no report of {path.name} ({schedule}): status {status}")
     document = json.loads(report.read_text(encoding="utf-8"))
     findings = [_finding(entry) for entry in document["findings"]]
     problems = [f"{problem['file']}: {problem['message']}" for problem in document["summary"]["problems"]]
-    return Simulated(schedule, status, findings, problems)
+    return Simulated(status, findings, problems)
 
 
 def _finding(entry: dict[str, Any]) -> Finding:
@@ -100,12 +93,6 @@ def _finding(entry: dict[str, Any]) -> Finding:
         message=entry["message"],
         location=Location(where["file"], where["line"], where["column"], where["function"]),
     )
-
-
-def simulated_differences(text: str, runs: Iterable[Simulated], silent: Iterable[str] = ()) -> list[str]:
-    """Return how the findings of runs differ from a program's expectations, each line with its schedule."""
-    silent = tuple(silent)
-    return [f"[{run.schedule}] {line}" for run in runs for line in differences(text, run.findings, silent)]
 
 
 def differences(text: str, findings: Iterable[Finding], silent: Iterable[str] = ()) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from expectations import Expectations, simulate, simulated_differences
+from expectations import Expectations, differences, simulate
 
 FOLDER = Path(__file__).parent
 WRONG = sorted(FOLDER.glob("*.wrong.py"))
@@ -29,20 +29,21 @@ def pair_name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", WRONG, ids=pair_name)
-def test_wrong_program_is_reported_exactly(path: Path, tmp_path: Path) -> None:
-    complaints = simulated_differences(path.read_text(encoding="utf-8"), simulate(path, tmp_path))
+def test_wrong_program_is_reported_exactly(path: Path, schedule: str, tmp_path: Path) -> None:
+    run = simulate(path, tmp_path, schedule)
+    complaints = differences(path.read_text(encoding="utf-8"), run.findings)
     assert not complaints, "\n".join(complaints)
 
 
 @pytest.mark.parametrize("path", RIGHT, ids=pair_name)
-def test_right_program_ends_well_and_is_silent(path: Path, tmp_path: Path) -> None:
+def test_right_program_ends_well_and_is_silent(path: Path, schedule: str, tmp_path: Path) -> None:
     wrong = Expectations.of(path.with_name(f"{pair_name(path)}.wrong.py").read_text(encoding="utf-8"))
     # Where the wrong program's finding was a note, the right one must have lost it.
     silent = {code for _, code in wrong.notes}
-    runs = simulate(path, tmp_path)
-    complaints = simulated_differences(path.read_text(encoding="utf-8"), runs, silent)
+    run = simulate(path, tmp_path, schedule)
+    complaints = differences(path.read_text(encoding="utf-8"), run.findings, silent)
     assert not complaints, "\n".join(complaints)
-    assert [(run.status, run.problems) for run in runs] == [(0, [])] * len(runs)
+    assert (run.status, run.problems) == (0, [])
 
 
 def test_programs_come_in_pairs() -> None:

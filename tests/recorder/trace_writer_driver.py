@@ -21,7 +21,7 @@ from streamsan.trace import Trace
 NATIVE = Path(__file__).parents[2] / "native"
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 SANITIZERS: dict[str, list[str]] = {
-    "plain": ["-O1"],
+    "plain": ["-O0"],
     "address": ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     "thread": ["-O0", "-g1", "-fsanitize=thread"],
 }
