@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamsan.analysis.traces import check_trace
-from streamsan.evidence.fix import fix
+from streamsan.evidence.fix import verified_fixes as fix
 from streamsan.evidence.fix.candidates import candidates
 from streamsan.evidence.fix.change_steps import FreeBehindUses
 from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace, Edits
@@ -16,7 +16,7 @@ from streamsan.evidence.fix.verification import Verification
 from streamsan.findings.finding import Finding
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
-from streamsan.order.removal import rearranged
+from streamsan.order.rearrangement import rearranged
 from streamsan.rules.case import case_of
 from streamsan.trace import Reference, Site, Trace, TraceBuilder
 from streamsan.trace.layout import SLOT

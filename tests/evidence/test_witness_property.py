@@ -15,7 +15,7 @@ from execution_oracle.traces import trace_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamsan.evidence.witness.order import Before, order_before
+from streamsan.evidence.witness.known_order import Before, order_before
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.order.engine import analyse

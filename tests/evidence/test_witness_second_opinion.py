@@ -9,7 +9,7 @@ from execution_oracle.campaign import SHAPES
 from execution_oracle.choices import MOST, NAMES, program_of
 from execution_oracle.traces import trace_of
 
-from streamsan.evidence.witness import order as witness_order
+from streamsan.evidence.witness import known_order as witness_order
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.order import _engine, engine
 from streamsan.replay import replay

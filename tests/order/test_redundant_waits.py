@@ -6,7 +6,7 @@ import numpy as np
 from order_program import PRIMARY, READ, WRITE, Program, kernel
 
 from streamsan.order.consumers import unconsumed_waits
-from streamsan.order.removal import inserted, without
+from streamsan.order.rearrangement import inserted, without
 from streamsan.trace.layout import SLOT
 from streamsan.vocabulary import FreeClass, MemoryKind, StreamKind
 from streamsan.vocabulary import OperationKind as Kind

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from order_program import Program, memory_node
 
-from streamsan.evidence.witness.order import Before, order_before
+from streamsan.evidence.witness.known_order import Before, order_before
 from streamsan.order._engine import Engine
 from streamsan.trace import Trace
 from streamsan.trace.layout import SLOT

@@ -9,7 +9,7 @@ import pytest
 
 from expectations import check_text
 from streamsan import cuda_source
-from streamsan.evidence.witness.order import Before
+from streamsan.evidence.witness.known_order import Before
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.replay import Replay, replay, replayed_steps

@@ -16,7 +16,7 @@ from streamsan.evidence import prove
 from streamsan.findings.finding import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.wide_waits import facts_on_waits
-from streamsan.rules.catalogue.calls import not_understood
+from streamsan.rules.catalogue.written_calls import not_understood
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace
 from streamsan.trace.store import owners

@@ -7,7 +7,7 @@ import sys
 import click
 
 from streamsan.rules.catalogue import RULES
-from streamsan.rules.pages import page
+from streamsan.rules.rule_pages import page
 
 EPILOG = """\b
 Examples:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from streamsan.evidence.fix.fix import with_verified_fixes
+from streamsan.evidence.fix.verified_fixes import with_verified_fixes
 from streamsan.evidence.witness.witness import with_witnesses
 from streamsan.findings.finding import Finding
 from streamsan.trace import Trace

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, asking_apis, unmet_requirements
 from streamsan.order.facts import Fact, Operation, operation_kind
 from streamsan.order.places import PlaceKey, Sited, place_of
-from streamsan.order.removal import operation_starts, without
+from streamsan.order.rearrangement import operation_starts, without
 from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, RuleCode, SlotFlag, StreamKind
 
 MOST_SLOTS = 20_000

@@ -28,7 +28,7 @@ from streamsan.order.consumers import (
 from streamsan.order.engine import Analysis, Requirement, Slots, needed_waits, unmet_requirements
 from streamsan.order.facts import Fact
 from streamsan.order.places import place_of
-from streamsan.order.removal import inserted, operation_starts, without
+from streamsan.order.rearrangement import inserted, operation_starts, without
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 MOST_NEEDLESS = 3

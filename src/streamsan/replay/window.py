@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.evidence.witness.order import prefix
-from streamsan.order.removal import operation_starts
+from streamsan.evidence.witness.known_order import prefix
+from streamsan.order.rearrangement import operation_starts
 from streamsan.trace import Trace
 from streamsan.trace.store import MemorySlots, Slots
 from streamsan.vocabulary import OperationKind

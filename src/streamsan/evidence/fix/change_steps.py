@@ -6,9 +6,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
+from streamsan.evidence.fix.moved_frees import later_freed
+from streamsan.evidence.fix.named_lines import behind, is_called_there, line_beside
 from streamsan.evidence.fix.order_steps import wait_by_event
-from streamsan.evidence.fix.places import behind, is_called_there, line_beside
-from streamsan.evidence.fix.recycling import later_freed
 from streamsan.evidence.fix.steps import USES, Calls, pairs, touches
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case

@@ -11,7 +11,7 @@ from streamsan.order.consumers import HOST_WAITS, LAST_DEFAULT_STREAM, SourceTra
 from streamsan.order.engine import SitedTrace
 from streamsan.order.facts import Operation
 from streamsan.order.places import PlaceKey, place_of
-from streamsan.order.removal import Slots, operation_starts, rearranged
+from streamsan.order.rearrangement import Slots, operation_starts, rearranged
 from streamsan.rules.case import Names
 from streamsan.trace.layout import SLOT
 from streamsan.trace.site import Site

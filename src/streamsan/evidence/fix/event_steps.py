@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
-from streamsan.evidence.fix.places import before, behind, line_beside
+from streamsan.evidence.fix.named_lines import before, behind, line_beside
 from streamsan.evidence.fix.steps import Calls, Step, pairs
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation

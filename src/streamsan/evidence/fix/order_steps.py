@@ -10,10 +10,10 @@ from enum import StrEnum
 import numpy as np
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
-from streamsan.evidence.fix.places import before, behind, line_beside
+from streamsan.evidence.fix.named_lines import before, behind, line_beside
 from streamsan.evidence.fix.steps import Calls, Step, pairs
 from streamsan.order.facts import Operation
-from streamsan.order.removal import Slots
+from streamsan.order.rearrangement import Slots
 from streamsan.rules.case import Case
 from streamsan.vocabulary import OperationKind
 

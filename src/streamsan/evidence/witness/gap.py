@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.evidence.witness.order import Order, Sync
+from streamsan.evidence.witness.known_order import Order, Sync
 from streamsan.order.facts import Operation
 from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM, Case
 from streamsan.vocabulary import OperationKind, StreamKind

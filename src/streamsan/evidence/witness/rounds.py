@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamsan.order.facts import Operation
-from streamsan.order.removal import operation_starts
+from streamsan.order.rearrangement import operation_starts
 from streamsan.rules.case import Case
 from streamsan.trace import Trace, TraceError
 

@@ -1,6 +1,6 @@
 """Witnesses: for each finding about order, an execution that the contract allows and in which it goes wrong.
 
-The engine says which calls and works are before the operation that goes ahead (`witness_order`). None of them is the
+The engine says which calls and works are before the operation that goes ahead (`known_order`). None of them is the
 one that should have been complete: so there is an execution in which they alone have happened, and it comes behind.
 Nothing else is in it. The replay (`streamsan.replay`) runs the same execution on the simulated device.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streamsan.evidence.witness.order import Before, Order, order_before
-from streamsan.evidence.witness.steps import steps_of
-from streamsan.evidence.witness.telling import Teller
+from streamsan.evidence.witness.account import steps_of
+from streamsan.evidence.witness.known_order import Before, Order, order_before
+from streamsan.evidence.witness.narration import Narrator
 from streamsan.findings.finding import Finding
 from streamsan.rules.case import Case, case_of
 from streamsan.rules.catalogue import RULES
@@ -113,5 +113,5 @@ def _witness(
         return "the operation that goes ahead is not in the part of the trace that can be read"
     if not plan.certain and ahead.has_work(plan.behind.sequence):
         return "by what the engine knows of the whole trace, the two are ordered"
-    teller = Teller(case, trace, order, plan)
-    return Witness(case, trace, plan, ahead, behind, steps_of(plan, teller))
+    narrator = Narrator(case, trace, order, plan)
+    return Witness(case, trace, plan, ahead, behind, steps_of(plan, narrator))

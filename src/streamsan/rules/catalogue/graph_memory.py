@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from streamsan.findings.finding import Contract, Location, Observed, Related, Severity
 from streamsan.rules.case import Case
-from streamsan.rules.catalogue.graphs import memory_of_graph
+from streamsan.rules.catalogue.graph_launches import memory_of_graph
 from streamsan.rules.catalogue.lifetime import event_between, host_wait
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording

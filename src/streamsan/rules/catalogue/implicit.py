@@ -7,7 +7,7 @@ from dataclasses import replace
 from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
-from streamsan.rules.catalogue.host_buffers import PAGEABLE
+from streamsan.rules.catalogue.buffers_in_flight import PAGEABLE
 from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
 from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.rule import Rule, Wording

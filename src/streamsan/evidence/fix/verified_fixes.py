@@ -1,7 +1,7 @@
 """Fixes, tried out: the edit is made in the trace, and the trace analysed again.
 
 A fix is verified where the finding is gone and none is new, at any severity. Of edits that do, the first in the order
-of `fix_candidates` is shown. A finding without a verified fix says why it has none.
+of `candidates` is shown. A finding without a verified fix says why it has none.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 
 from streamsan.evidence.fix.change_steps import FreeBehindUses, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import Analysed, EditableTrace, Edits, beginning, is_longer
+from streamsan.evidence.fix.named_lines import line_beside
 from streamsan.evidence.fix.order_steps import streams_awaited
-from streamsan.evidence.fix.places import line_beside
 from streamsan.evidence.fix.reasons import costs_then, one_of_many, too_long, tried_in_vain, without_fix
 from streamsan.evidence.fix.search import Search, can_go
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Outcome, Verification
 from streamsan.findings.finding import Finding, Fix, same_finding
 from streamsan.order.facts import Operation
-from streamsan.order.removal import operation_starts
+from streamsan.order.rearrangement import operation_starts
 from streamsan.rules.case import Case, case_of
 from streamsan.rules.catalogue import RULES
 from streamsan.trace import Trace

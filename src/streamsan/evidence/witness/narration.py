@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.evidence.witness.gap import Gap
-from streamsan.evidence.witness.order import Order, Sync
+from streamsan.evidence.witness.known_order import Order, Sync
 from streamsan.evidence.witness.rounds import rounds_later
 from streamsan.order.facts import Operation
 from streamsan.rules.callers import calls_within, common_calls
@@ -18,7 +18,7 @@ READS, WRITES = (AccessMode.READ,), (AccessMode.WRITE, AccessMode.READ_WRITE)
 _CALLS = (OperationKind.ALLOC, OperationKind.FREE, OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
 
 
-class Teller:
+class Narrator:
     """Names the operations of one case, always in the same words."""
 
     def __init__(self, case: Case, trace: Trace, order: Order, plan: WrongExecution) -> None:

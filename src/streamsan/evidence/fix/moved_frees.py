@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.evidence.fix.edited_trace import Edits
-from streamsan.order.removal import Slots
+from streamsan.order.rearrangement import Slots
 from streamsan.platforms import platform_of
 from streamsan.vocabulary import OperationKind
 

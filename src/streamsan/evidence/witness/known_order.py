@@ -10,7 +10,7 @@ import numpy as np
 from streamsan.order._engine import Engine
 from streamsan.order.engine import RECORDING, Slots, asking_apis, begins_at
 from streamsan.order.facts import operation_kind
-from streamsan.order.removal import operation_starts
+from streamsan.order.rearrangement import operation_starts
 from streamsan.trace import Trace
 from streamsan.vocabulary import OperationKind
 

@@ -1,0 +1,193 @@
+"""A witness step by step: who does what, where it goes wrong, and what comes of it. Six steps at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamsan.evidence.witness.narration import Narrator
+from streamsan.order.facts import Operation
+from streamsan.rules.wrong_execution import Harm, WrongExecution
+from streamsan.vocabulary import FactVariant, OperationKind
+
+
+def steps_of(plan: WrongExecution, narrator: Narrator) -> tuple[str, ...]:
+    """Return the steps of the execution in which a plan's wrong order happens."""
+    if plan.inside:
+        return tuple(_inside(plan, narrator))
+    if plan.certain:
+        return tuple(_certain(plan, narrator))
+    told = {Harm.NOT_YET: _not_yet, Harm.CONFLICT: _conflict, Harm.CHANGED: _changed}.get(plan.harm, _freed)
+    return tuple(told(plan, narrator))
+
+
+def _issues(narrator: Narrator, *operations: Operation) -> Iterator[str]:
+    """Say that work is issued, in the order of the calls; what the host does itself is told when it happens."""
+    for operation in sorted(operations, key=lambda operation: operation.sequence):
+        if operation.stream:
+            yield narrator.issued(operation)
+
+
+# -- a free, and a use behind it ----------------------------------------------------------------------
+def _freed(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
+    free, use = plan.ahead, plan.behind
+    is_issued = use.sequence < free.sequence
+    if is_issued:
+        yield from _issues(narrator, use)
+    deed = _release(narrator, free)
+    yield f"{deed} while {_pending(narrator, use)}: {narrator.gap(free, use)}" if is_issued else deed
+    if narrator.case.fact.variant is FactVariant.GRAPH_FREE and use.kind is OperationKind.GRAPH_LAUNCH:
+        yield f"{narrator.memory} is freed before the launch allocates it, or under the nodes that use it"
+        return
+    if narrator.case.fact.variant is FactVariant.FREE_UNREGISTER:
+        yield "the device may no longer access the pages"
+    elif plan.harm is Harm.GONE:
+        yield "the range has no memory behind it any more"
+    else:
+        yield narrator.owner()
+    if not is_issued:
+        yield narrator.issued(use)
+    yield f"{narrator.briefly(use)} runs: {_meets(plan, narrator, use)}"
+
+
+def _release(narrator: Narrator, free: Operation) -> str:
+    if free.kind is OperationKind.GRAPH_LAUNCH:
+        return f"{narrator.issued(free)}, and the launch frees {narrator.memory}"
+    if free.stream:
+        return f"{narrator.stream(free)} reaches {narrator.what(free)}{narrator.at(free)}"
+    return f"{narrator.calls(free)}{narrator.at(free)}"
+
+
+def _pending(narrator: Narrator, use: Operation) -> str:
+    if use.kind is OperationKind.GRAPH_LAUNCH:
+        return f"{narrator.stream(use)} has not run the graph"
+    if not use.stream:
+        return f"{narrator.what(use)} is to come"
+    return f"{narrator.stream(use)} has not begun {narrator.briefly(use)}"
+
+
+def _meets(plan: WrongExecution, narrator: Narrator, use: Operation) -> str:
+    if plan.harm is Harm.GONE:
+        return "an illegal address"
+    if narrator.is_local:
+        return f"it {narrator.deed(use)} what is there now"
+    if narrator.reads(use):
+        return "it reads what the next owner wrote"
+    into = "writes into" if narrator.deed(use) == "writes" else "accesses"
+    return f"it {into} the next owner's memory"
+
+
+# -- the program itself asks for it -------------------------------------------------------------------
+def _certain(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
+    free, use, memory = plan.ahead, plan.behind, narrator.memory
+    if plan.harm is Harm.NOT_YET:
+        yield f"no launch of the graph has allocated {memory} yet"
+        yield f"{narrator.issued(use)}: the address names no memory"
+        return
+    yield _end(narrator, free)
+    if use.status > 0:
+        yield f"{narrator.issued(use)}, with the old address: the call fails"
+        return
+    if plan.harm is Harm.FREED:
+        yield narrator.owner()
+    if use.kind is OperationKind.FREE:
+        yield f"{narrator.issued(use)}: the address is not that memory's any more"
+        return
+    inside = " in it" if use.kind is OperationKind.GRAPH_LAUNCH else ""
+    yield f"{narrator.issued(use)}, with the old address{inside}"
+    if plan.harm is Harm.FREED:
+        yield f"{narrator.briefly(use)} runs: {_meets(plan, narrator, _access(narrator, use))}"
+    else:
+        yield f"{narrator.briefly(use)} runs: the address names no memory"
+
+
+def _end(narrator: Narrator, free: Operation) -> str:
+    """Return how the memory comes to its end."""
+    host, at, memory = narrator.host(free), narrator.at(free), narrator.memory
+    if free.kind is OperationKind.DEVICE_RESET:
+        return f"{host} resets the device{at}, and {memory} is gone"
+    if free.kind is OperationKind.CONTEXT_DESTROY:
+        return f"{host} destroys the context{at}, and {memory} goes with it"
+    if free.kind is OperationKind.GRAPH_NODE:
+        return f"each launch of the graph frees {memory} again{at}"
+    reached = f", and {narrator.stream(free)} reaches it" if free.stream else ""
+    return f"{narrator.issued(free)}{reached}"
+
+
+def _access(narrator: Narrator, use: Operation) -> Operation:
+    """Return the operation that says how a launch uses the memory: its node, where the fact names one."""
+    nodes = [each for _, each in narrator.case.fact.related if each.kind is OperationKind.GRAPH_NODE]
+    return nodes[0] if use.kind is OperationKind.GRAPH_LAUNCH and nodes else use
+
+
+# -- a use, and the allocation behind it --------------------------------------------------------------
+def _not_yet(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
+    use, made, memory = plan.ahead, plan.behind, narrator.memory
+    graph = made.kind is OperationKind.GRAPH_LAUNCH
+    yield from _issues(narrator, use, made)
+    busy = "has not run the graph" if graph else "has not reached the allocation"
+    begins = f"{narrator.stream(use)} begins {narrator.briefly(use)}" if use.stream else narrator.issued(use)
+    yield f"{begins} while {narrator.stream(made)} {busy}: {narrator.gap(use, made)}"
+    if narrator.deed(use) == "reads":
+        yield f"{memory} is not allocated yet: it reads what the former owner of the block left"
+        return
+    yield f"{memory} is not allocated yet: it {narrator.deed(use)} what may still be its former owner's"
+    yield f"{narrator.stream(made)} {'runs the graph' if graph else 'reaches the allocation'}: what was written is lost"
+
+
+# -- two accesses -------------------------------------------------------------------------------------
+def _conflict(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
+    later, earlier = plan.ahead, plan.behind
+    yield from _issues(narrator, later, earlier)
+    begins = "begins" if plan.overtakes else "runs"
+    runs = f"{narrator.stream(later)} {begins} {narrator.briefly(later)}" if later.stream else narrator.issued(later)
+    if plan.overtakes:
+        # It begins once every block of the kernel before it has triggered or ended: that one has begun for sure.
+        yield f"{runs} while {narrator.briefly(earlier)} has not ended: {narrator.gap(later, earlier)}"
+    else:
+        yield f"{runs} while {_pending(narrator, earlier)}: {narrator.gap(later, earlier)}"
+    yield from _outcome(narrator, later, earlier, overtakes=plan.overtakes)
+
+
+def _outcome(narrator: Narrator, later: Operation, earlier: Operation, *, overtakes: bool = False) -> Iterator[str]:
+    memory, first, second = narrator.memory, narrator.briefly(later), narrator.briefly(earlier)
+    if overtakes and narrator.reads(later):
+        yield f"{first} reads {memory} before what {second} writes there is complete and visible"
+    elif overtakes:
+        yield f"both access {memory} at the same time"
+    elif narrator.reads(later):
+        yield f"{first} reads {memory} as it was before {second} writes it"
+    elif narrator.reads(earlier):
+        yield f"then {second} runs, and reads what {first} has written over {memory}"
+    else:
+        yield f"then {second} runs: its words stay in {memory}, not those of {first}"
+
+
+def _changed(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
+    last, use, memory = plan.ahead, plan.behind, narrator.memory
+    yield from _issues(narrator, use)
+    reads = narrator.case.fact.variant is FactVariant.HOST_READ
+    deed = f"{narrator.host(last)} {'reads' if reads else 'overwrites'} {memory}{narrator.at(last)}"
+    yield f"{deed} while {_pending(narrator, use)}: {narrator.gap(last, use)}"
+    if reads:
+        yield f"the host has {memory} as it was before {narrator.briefly(use)} writes it"
+    else:
+        yield f"{narrator.briefly(use)} runs: it accesses what the host has put there"
+
+
+# -- nodes of one graph -------------------------------------------------------------------------------
+def _inside(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
+    ahead, behind, memory = plan.ahead, plan.behind, narrator.memory
+    first = f"{narrator.what(ahead)}{narrator.at(ahead)}"
+    yield "a launch of the graph begins every node that no edge holds back"
+    if plan.harm is Harm.FREED:
+        pending = f"{narrator.what(behind)}{narrator.at(behind)} has not begun"
+        yield f"the free node{narrator.at(ahead)} frees {memory} while {pending}: {narrator.gap(ahead, behind)}"
+        yield f"{narrator.briefly(behind)} runs: the memory is not the graph's any more"
+    elif plan.harm is Harm.NOT_YET:
+        made = f"the node that allocates {memory}{narrator.at(behind)}"
+        yield f"{first} runs while {made} has not: no path of edges leads from it"
+        yield f"{narrator.briefly(ahead)} {narrator.deed(ahead)} memory that does not exist yet"
+    else:
+        pending = f"{narrator.what(behind)}{narrator.at(behind)} has not begun"
+        yield f"{first} runs while {pending}: {narrator.gap(ahead, behind)}"
+        yield from _outcome(narrator, ahead, behind)
