@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import last_name
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.interpreter.machine import Machine
@@ -156,7 +155,7 @@ class Access:
                 return Operand(cell=cell, moved=target.moved)
             return Operand(machine.fresh(short, "opaque"))
         if isinstance(held, LibraryObject):
-            result = library.member(machine, held, name, span)
+            result = held.member(machine, name, span)
             return result if result is not None else Operand(machine.fresh(name, "opaque"))
         if isinstance(held, Symbol) and target.cell is not None:
             # An object of a type nobody knows: from here on its members have identity.

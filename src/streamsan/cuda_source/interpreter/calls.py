@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.functions import Pack
 from streamsan.cuda_source.interpreter.library.braced import plain
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, FunctionModel
-from streamsan.cuda_source.interpreter.library.tables import find_function, is_harmless
+from streamsan.cuda_source.interpreter.library.face import CallSite, FunctionModel
+from streamsan.cuda_source.interpreter.library.tables import find_function, is_class, is_harmless
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     BoundMethod,
     Cell,
     LibraryObject,
@@ -157,7 +157,7 @@ class Calls:
             return self._call_with(cell, operands, span)
         if is_harmless(name):
             return machine.unseen.harmless(name, operands, span)
-        if library.is_class(name):
+        if is_class(name):
             return self.construct_temporary(CType(name), operands, span)
         if _API_NAME.match(last_name(name)):
             return machine.api.unknown_api(last_name(name), operands, span)
@@ -249,7 +249,7 @@ class Calls:
         known = program.find(program.classes, name, frame) is not None
         if known or name in SCALAR_SIZES or program.find(program.aliases, name, frame) is not None:
             return machine.resolve(tree.Type(name, list(callee.template_arguments)))
-        if library.is_class(name) and find_function(name) is None:
+        if is_class(name) and find_function(name) is None:
             return machine.resolve(tree.Type(name, list(callee.template_arguments)))
         return None
 
@@ -349,7 +349,7 @@ class Calls:
         machine = self.machine
         if target.cell is not None:
             held.cell = target.cell
-        result = library.call_method(machine, held, name, operands, span)
+        result = held.call(machine, name, operands, span)
         if result is NOT_MODELLED:
             if is_harmless(name):
                 return Operand(machine.fresh(name, "opaque"))

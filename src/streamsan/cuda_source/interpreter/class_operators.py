@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
-from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Operand, StructObject, Value
+from streamsan.cuda_source.interpreter.values import NOT_MODELLED, Cell, LibraryObject, Operand, StructObject, Value
 from streamsan.cuda_syntax.tree import Function, Span, Type
 from streamsan.model.values import Symbol
 
@@ -41,7 +39,7 @@ class ClassOperators:
         elif isinstance(first, LibraryObject):
             if operands[0].cell is not None:
                 first.cell = operands[0].cell
-            result = library.call_method(machine, first, name, operands[1:], span)
+            result = first.call(machine, name, operands[1:], span)
             if result is not NOT_MODELLED:
                 return machine.calls.as_operand(result)
         free = machine.program.find_functions(name, machine.frame)

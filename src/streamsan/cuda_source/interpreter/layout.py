@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import ClassInfo
-from streamsan.cuda_source.interpreter.library.tables import object_size
+from streamsan.cuda_source.interpreter.library.tables import is_class, object_size
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
@@ -128,7 +127,7 @@ class Layout:
             return False
         if self.machine.program.class_of(type, self.machine.frame) is not None:
             return True
-        return library.is_class(type.name)
+        return is_class(type.name)
 
     def is_plain(self, type: CType) -> bool:
         """Tell whether a type is a scalar, a pointer, or a handle or structure of CUDA: no constructor runs."""

@@ -255,9 +255,7 @@ class Loops:
             indices = list(range(min(length, 4096)))
             return [Operand(cell=machine.objects.element(held, index)) for index in indices], True
         if isinstance(held, LibraryObject):
-            from streamsan.cuda_source.interpreter import library
-
-            found = library.iterate(machine, held, span)
+            found = held.elements(machine, span)
             if found is not None:
                 return found, held.length() is not None
         if isinstance(held, StructObject) and held.cls is not None and held.cls.find_method("begin") is not None:

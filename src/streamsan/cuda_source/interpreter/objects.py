@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import ClassInfo, last_name
 from streamsan.cuda_source.interpreter.copies import Copies
 from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS
 from streamsan.cuda_source.interpreter.library.braced import BracedList, braced, plain
-from streamsan.cuda_source.interpreter.library.tables import is_harmless
+from streamsan.cuda_source.interpreter.library.tables import find_class, is_class, is_harmless
 from streamsan.cuda_source.interpreter.types import SCALAR_SIZES, CType
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -148,7 +147,8 @@ class Objects(Copies):
         machine = self.machine
         wanted = None if type.name in ("auto", "") else machine.program.class_of(type, machine.frame)
         if isinstance(source, LibraryObject):
-            if wanted is not None or (library.is_class(type.name) and not library.accepts(type.name, source)):
+            model = find_class(type.name)
+            if wanted is not None or (model is not None and not isinstance(source, model)):
                 self.construct(cell, type, [operand], span)
             elif operand.cell is None:
                 cell.value = machine.statements.keep(source)
@@ -158,7 +158,7 @@ class Objects(Copies):
         if wanted is not None and source.cls is not None and not source.cls.is_a(wanted.name):
             self.construct(cell, type, [operand], span)
             return
-        if wanted is None and library.is_class(type.name):
+        if wanted is None and is_class(type.name):
             self.construct(cell, type, [operand], span)
             return
         if operand.cell is None:
@@ -179,8 +179,8 @@ class Objects(Copies):
         cls = machine.program.class_of(type, machine.frame)
         if cls is not None:
             machine.constructors.construct(cell, cls, operands, span)
-        elif library.is_class(type.name):
-            cell.value = library.construct(machine, type, operands, span, cell)
+        elif is_class(type.name):
+            self._construct_modelled(cell, type, operands, span)
         elif not operands:
             cell.value = self.default(type, cell.name, "uninitialised") if default else self.zero(type, cell.name)
         elif len(operands) == 1 and (self.is_plain(type) or type.name in ("auto", "")):
@@ -203,7 +203,7 @@ class Objects(Copies):
             if operands and self._takes_list(cls):
                 operands = [Operand(BracedList(operands, node.names, node.span))]
             machine.constructors.construct(cell, cls, operands, node.span)
-        elif library.is_class(type.name) and not type.pointers:
+        elif is_class(type.name) and not type.pointers:
             self._construct_from_list(cell, type, node)
         elif not node.items:
             cell.value = self.zero(type, cell.name)
@@ -216,8 +216,14 @@ class Objects(Copies):
         self.adopt(cell)
 
     def _construct_from_list(self, cell: Cell, type: CType, node: InitList) -> None:
-        operands = self.machine.calls.operands(node.items)
-        cell.value = library.construct(self.machine, type, operands, node.span, cell, braced=True)
+        self._construct_modelled(cell, type, self.machine.calls.operands(node.items), node.span, braced=True)
+
+    def _construct_modelled(
+        self, cell: Cell, type: CType, operands: list[Operand], span: Span, *, braced: bool = False
+    ) -> None:
+        model = find_class(type.name)
+        assert model is not None
+        cell.value = model.construct(self.machine, type, operands, span, cell, braced)
 
     def _takes_list(self, cls: ClassInfo) -> bool:
         """Tell whether a constructor takes a `std::initializer_list`: braces choose it before all others."""

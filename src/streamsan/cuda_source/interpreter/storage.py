@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter import library
 from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.layout import DEEPEST_CLASS, Layout
+from streamsan.cuda_source.interpreter.library.tables import find_class
 from streamsan.cuda_source.interpreter.machine import Machine
 from streamsan.cuda_source.interpreter.statuses import is_status_type
 from streamsan.cuda_source.interpreter.terms import combine
@@ -154,8 +154,9 @@ class Storage(Layout):
         cls = machine.program.class_of(type, machine.frame)
         if cls is not None:
             return StructObject(cls)
-        if library.is_class(type.name):
-            return library.create(machine, type)
+        model = find_class(type.name)
+        if model is not None:
+            return model.bare(machine, type)
         return machine.fresh(name, origin)
 
     def zero(self, type: CType, name: str) -> Value:
@@ -184,8 +185,9 @@ class Storage(Layout):
         cls = machine.program.class_of(type, machine.frame)
         if cls is not None:
             return StructObject(cls, machine.fresh(name, origin))
-        if library.is_class(type.name):
-            return library.unknown(machine, type, name, origin)
+        model = find_class(type.name)
+        if model is not None:
+            return model.unknown(machine, type, name, origin)
         symbol = machine.fresh(name, origin)
         if is_status_type(type.name):
             if origin != "uninitialised":

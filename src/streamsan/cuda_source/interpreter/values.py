@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from streamsan.cuda_source.interpreter.classes import ClassInfo
 from streamsan.cuda_source.interpreter.types import CType
@@ -242,6 +242,13 @@ class Native:
     run: Callable[..., Any]
 
 
+class _NotModelled:
+    """The model does not know this method."""
+
+
+NOT_MODELLED: Final = _NotModelled()
+
+
 class LibraryObject:
     """Base of objects of the standard library that a model in `library/` implements.
 
@@ -268,6 +275,18 @@ class LibraryObject:
 
     def destroy(self, machine: Any, span: Span) -> None:
         """Run the destructor."""
+
+    def call(self, machine: Any, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method or operator; NOT_MODELLED if the model does not know it."""
+        return NOT_MODELLED
+
+    def member(self, machine: Any, name: str, span: Span) -> Operand | None:
+        """Return a data member (`pair.first`); None if there is none of that name."""
+        return None
+
+    def elements(self, machine: Any, span: Span) -> list[Operand] | None:
+        """Return the elements that a range-based loop visits; None if the object is no range."""
+        return None
 
     def truth(self) -> bool | None:
         """Return the object as a condition; None if it is not known."""

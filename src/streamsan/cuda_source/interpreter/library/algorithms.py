@@ -18,7 +18,7 @@ from streamsan.cuda_source.interpreter.library.host_data import (
     touch,
     value_of,
 )
-from streamsan.cuda_source.interpreter.library.iterator_ranges import Range
+from streamsan.cuda_source.interpreter.library.iterator_ranges import Range, without_policy
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.values import (
     ArrayObject,
@@ -58,7 +58,6 @@ def followed(machine: Machine, found: Range) -> bool:
 
 def for_each(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Call a function for each element."""
-    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     callee = held_by(found.rest[0]) if found.rest else None
     if found.elements is None or not _is_callable(callee):
@@ -70,7 +69,6 @@ def for_each(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
 def transform(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Assign what a function makes of each element."""
-    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     if len(found.rest) < 2:
         return rearrange(machine, operands, call)
@@ -108,7 +106,7 @@ def _moved_by(machine: Machine, target: Value, count: Value) -> Value:
 
 def generate(machine: Machine, operands: list[Operand], call: CallSite, *, counted: bool = False) -> Any:
     """Assign what a function gives to each element of a range, or of the first elements."""
-    operands = without_policy(machine, operands)
+    operands = without_policy(operands)
     insert = held_by(operands[0]) if operands else None
     if counted and isinstance(insert, Inserter) and len(operands) > 2:
         count = machine.known(value_of(machine, operands, 1, call))
@@ -132,7 +130,7 @@ def generate(machine: Machine, operands: list[Operand], call: CallSite, *, count
 
 def fill(machine: Machine, operands: list[Operand], call: CallSite, *, counted: bool = False) -> Any:
     """Assign a value to each element of a range, or of the first elements."""
-    found = Range(machine, without_policy(machine, operands), call, counted)
+    found = Range(machine, operands, call, counted)
     found.touch(machine, AccessMode.WRITE, call)
     if found.short and found.rest:
         for element in found.elements or []:
@@ -157,7 +155,7 @@ def iota(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
 def copy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Copy elements to another place."""
-    operands = without_policy(machine, operands)
+    operands = without_policy(operands)
     counted = len(operands) == 3 and not is_pointer(value_of(machine, operands, 1, call))
     return copy_range(machine, Range(machine, operands, call, counted), call, moved=False)
 
@@ -184,7 +182,7 @@ def copy_range(machine: Machine, found: Range, call: CallSite, moved: bool) -> A
 
 def rearrange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Memory is read and written in a way that is not followed: which number is where is no longer known."""
-    operands = without_policy(machine, operands)
+    operands = without_policy(operands)
     seen: list[Value] = []
     for operand in operands:
         held = held_by(operand)
@@ -208,7 +206,6 @@ def rearrange(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
 def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """A number or place that the elements decide."""
-    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     found.touch(machine, AccessMode.READ, call)
     for operand in found.rest:
@@ -264,10 +261,3 @@ def back_inserter(machine: Machine, operands: list[Operand], call: CallSite) -> 
     """An iterator that appends."""
     held = held_by(operands[0]) if operands else None
     return Inserter(operands[0], "push_back" if isinstance(held, Sequence) else "insert") if operands else None
-
-
-def without_policy(machine: Machine, operands: list[Operand]) -> list[Operand]:
-    """Leave `std::execution::par` out."""
-    held = held_by(operands[0]) if operands else None
-    policy = "execution::" in getattr(held, "name", "") or getattr(held, "class_name", "") == "thrust::execution_policy"
-    return operands[1:] if policy else operands

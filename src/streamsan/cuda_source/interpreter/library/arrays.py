@@ -6,13 +6,14 @@ from typing import Any
 
 from streamsan.cuda_source.interpreter.library.braced import items_of
 from streamsan.cuda_source.interpreter.library.containers import LARGEST_EAGER, is_object
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
+from streamsan.cuda_source.interpreter.library.face import Machine
 from streamsan.cuda_source.interpreter.library.host_data import type_argument
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.library.sequences import Row, Sequence
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     ArrayObject,
     Cell,
     ElementPointer,

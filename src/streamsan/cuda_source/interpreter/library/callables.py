@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Native, Operand, Reference, Value
+from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
+    Cell,
+    LibraryObject,
+    Native,
+    Operand,
+    Reference,
+    Value,
+)
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 

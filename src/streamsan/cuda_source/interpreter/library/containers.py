@@ -6,12 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from streamsan.cuda_source.interpreter.library.braced import braced, carried, items_of
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.library.tables import find_function
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     ArrayObject,
     Cell,
     ElementPointer,

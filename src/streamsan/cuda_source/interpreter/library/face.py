@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
@@ -197,9 +197,4 @@ class CallSite:
     template_arguments: tuple[Any, ...] = ()
 
 
-class _NotModelled:
-    """The model does not know this method."""
-
-
-NOT_MODELLED: Final = _NotModelled()
 FunctionModel = Callable[[Machine, list[Operand], CallSite], Any]

@@ -12,8 +12,10 @@ from typing import Any
 from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.host_data import forget_numbers, text_of, touch, value_of
 from streamsan.cuda_source.interpreter.library.strings import String
+from streamsan.cuda_source.interpreter.types import CHAR
 from streamsan.cuda_source.interpreter.values import (
     HOST_READABLE,
+    ArrayObject,
     Cell,
     CellPointer,
     DevicePointer,
@@ -27,7 +29,7 @@ from streamsan.cuda_source.interpreter.values import (
     is_pointer,
 )
 from streamsan.cuda_syntax.tree import Span
-from streamsan.vocabulary import AccessMode
+from streamsan.vocabulary import AccessMode, MemoryKind
 
 _DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
 
@@ -157,3 +159,48 @@ def _gives_device_memory(machine: Machine, operands: list[Operand]) -> bool:
 def run_callbacks(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
     """Run functions that were registered before, or work on the device by another API: code nobody can see."""
     return machine.unseen.call(name, operands, call.span)
+
+
+def _texts(machine: Machine, operands: list[Operand], call: CallSite) -> list[str | None]:
+    found: list[str | None] = []
+    for position in range(len(operands)):
+        value = value_of(machine, operands, position, call)
+        if is_pointer(value):
+            touch(machine, value, AccessMode.READ, call.span)
+        found.append(text_of(value))
+    return found
+
+
+def strcmp(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Whether two texts differ."""
+    texts = _texts(machine, operands, call)
+    if len(texts) == 2 and texts[0] is not None and texts[1] is not None:
+        return (texts[0] > texts[1]) - (texts[0] < texts[1])
+    return machine.fresh("strcmp", "input")
+
+
+def strlen(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The length of a text."""
+    texts = _texts(machine, operands[:1], call)
+    return len(texts[0]) if texts and texts[0] is not None else machine.fresh("strlen", "input")
+
+
+def strcpy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Host code reads one text and writes another."""
+    checked = len(operands) == 3 and is_pointer(value_of(machine, operands, 2, call))  # strcpy_s(to, size, from)
+    target, source = value_of(machine, operands, 0, call), value_of(machine, operands, 2 if checked else 1, call)
+    touch(machine, source, AccessMode.READ, call.span)
+    touch(machine, target, AccessMode.WRITE, call.span)
+    if isinstance(target, ElementPointer):
+        target.array.cells = {key: cell for key, cell in target.array.cells.items() if is_pointer(cell.value)}
+        target.array.origin = "opaque"
+    return target
+
+
+def strdup(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """A copy of a text on the heap."""
+    texts = _texts(machine, operands[:1], call)
+    length: Value = len(texts[0]) + 1 if texts and texts[0] is not None else machine.fresh("size", "input")
+    block = ArrayObject(CHAR, length, MemoryKind.HOST_HEAP, span=call.span)
+    block.origin = "opaque"
+    return ElementPointer(block, 0)

@@ -60,10 +60,18 @@ def advance(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     return None
 
 
+def without_policy(operands: list[Operand]) -> list[Operand]:
+    """Leave `std::execution::par` out."""
+    held = held_by(operands[0]) if operands else None
+    policy = "execution::" in getattr(held, "name", "") or getattr(held, "class_name", "") == "thrust::execution_policy"
+    return operands[1:] if policy else operands
+
+
 class Range:
     """What an algorithm's first operands say: the elements, the memory, and the operands after them."""
 
     def __init__(self, machine: Machine, operands: list[Operand], call: CallSite, counted: bool = False) -> None:
+        operands = without_policy(operands)
         held = held_by(operands[0]) if operands else None
         self.size: Value = None
         self.elements: list[Operand] | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamsan.cuda_source.interpreter.library.braced import braced as list_of
 from streamsan.cuda_source.interpreter.library.braced import carried, items_of
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
+from streamsan.cuda_source.interpreter.library.face import Machine
 from streamsan.cuda_source.interpreter.library.host_data import (
     cell_from,
     default_cell,
@@ -20,6 +20,7 @@ from streamsan.cuda_source.interpreter.library.tuples import Tuple
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     ArrayObject,
     Cell,
     CellPointer,

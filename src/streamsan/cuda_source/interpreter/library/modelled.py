@@ -39,6 +39,11 @@ class Modelled(LibraryObject):
         made.begin_unknown(machine, name, origin)
         return made
 
+    @classmethod
+    def bare(cls, machine: Machine, type: CType) -> LibraryObject:
+        """Make one whose constructor has not run yet."""
+        return cls.construct(machine, type, [], None, None, False)  # type: ignore[arg-type]
+
     def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
         """Run the constructor on a new object: the operands are read."""
         for operand in operands:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.algorithms import followed, rearrange, without_policy
+from streamsan.cuda_source.interpreter.library.algorithms import followed, rearrange
 from streamsan.cuda_source.interpreter.library.containers import Vector
 from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
-from streamsan.cuda_source.interpreter.library.iterator_ranges import Range
+from streamsan.cuda_source.interpreter.library.iterator_ranges import Range, without_policy
 from streamsan.cuda_source.interpreter.library.maps import Map
 from streamsan.cuda_source.interpreter.values import ArrayObject, ElementPointer, Operand, Value, held_by
 from streamsan.cuda_syntax.tree import Span
@@ -51,7 +51,6 @@ def gather(array: ArrayObject, start: int, gone: list[bool]) -> int:
 
 def remove_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Gather the elements for which a predicate fails."""
-    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     if not found.rest:
         return rearrange(machine, operands, call)
@@ -62,7 +61,6 @@ def remove_if(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
 def partition(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Gather the elements for which a predicate holds."""
-    operands = without_policy(machine, operands)
     found = Range(machine, operands, call)
     if not found.rest:
         return rearrange(machine, operands, call)
@@ -76,7 +74,7 @@ def partition(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
 def remove(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Gather the elements that differ from a value; `remove(path)` of <cstdio> deletes a file."""
-    operands = without_policy(machine, operands)
+    operands = without_policy(operands)
     if len(operands) < 2:
         return machine.fresh("remove", "input")
     found = Range(machine, operands, call)

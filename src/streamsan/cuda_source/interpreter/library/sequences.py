@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, Machine
+from streamsan.cuda_source.interpreter.library.face import Machine
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     ArrayObject,
     ElementPointer,
     LibraryObject,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
-from streamsan.cuda_source.interpreter.library.tables import class_row
+from streamsan.cuda_source.interpreter.library.tables import is_class
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     ArrayObject,
     Cell,
     CellPointer,
@@ -55,7 +56,7 @@ class SmartPointer(Modelled):
         deleter = type.arguments[1] if len(type.arguments) > 1 else None
         if not isinstance(deleter, CType) or deleter.function or deleter.pointers or span is None:
             return None
-        if class_row(deleter.name) is not None or not machine.objects.is_class(deleter):
+        if is_class(deleter.name) or not machine.objects.is_class(deleter):
             return None
         cell = Cell(None, deleter, "deleter")
         machine.objects.construct(cell, deleter, [], span)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.host_data import value_of
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
-from streamsan.cuda_source.interpreter.library.thread_objects import Future, Waits
+from streamsan.cuda_source.interpreter.library.threads_and_processes import Future, Waits
 from streamsan.cuda_source.interpreter.types import CType
-from streamsan.cuda_source.interpreter.values import Cell, CellPointer, Operand
+from streamsan.cuda_source.interpreter.values import NOT_MODELLED, Cell, CellPointer, Operand
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import EdgeClass

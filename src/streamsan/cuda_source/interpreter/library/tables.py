@@ -22,6 +22,7 @@ from importlib import import_module, resources
 from typing import Any
 
 from streamsan.cuda_source.interpreter.library.face import FunctionModel
+from streamsan.cuda_source.interpreter.library.modelled import Modelled
 
 _PACKAGE = "streamsan.cuda_source.interpreter.library"
 
@@ -131,6 +132,11 @@ def _function_row(name: str) -> Row | None:
     return found if found is not None or class_row(name) is not None else known.family_row(name)
 
 
+def is_class(name: str) -> bool:
+    """Tell whether a class has a model."""
+    return class_row(name) is not None
+
+
 def class_row(name: str) -> Row | None:
     """Return what is known of a class."""
     classes = tables().classes
@@ -145,10 +151,11 @@ def find_function(name: str) -> FunctionModel | None:
 
 
 @lru_cache(maxsize=4096)
-def find_class(name: str) -> Any:
+def find_class(name: str) -> type[Modelled] | None:
     """Return the model of a class; None if it has none."""
     row = class_row(name)
-    return row.load() if row is not None else None
+    found: type[Modelled] | None = row.load() if row is not None else None
+    return found
 
 
 @lru_cache(maxsize=4096)

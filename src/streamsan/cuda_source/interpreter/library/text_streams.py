@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.host_calls import receive
 from streamsan.cuda_source.interpreter.library.host_data import touch
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.library.strings import String
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     CellPointer,
     LibraryObject,
     Operand,

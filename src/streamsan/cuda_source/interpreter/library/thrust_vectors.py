@@ -6,7 +6,7 @@ from typing import Any
 
 from streamsan.cuda_source.interpreter.library.algorithms import copy_range
 from streamsan.cuda_source.interpreter.library.device_libraries import issue
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.host_data import touch, type_argument
 from streamsan.cuda_source.interpreter.library.iterator_ranges import Range
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
@@ -14,6 +14,7 @@ from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.terms import combine
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     Cell,
     CellPointer,
     DevicePointer,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.host_data import cell_from, default_cell
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.library.sequences import Sequence
 from streamsan.cuda_source.interpreter.types import UNKNOWN, CType
-from streamsan.cuda_source.interpreter.values import Cell, LibraryObject, Operand, Value, held_by
+from streamsan.cuda_source.interpreter.values import NOT_MODELLED, Cell, LibraryObject, Operand, Value, held_by
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
 from streamsan.vocabulary import MemoryKind

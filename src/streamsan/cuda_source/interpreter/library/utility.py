@@ -1,14 +1,17 @@
-"""The C++ library's small functions: moves, references, swaps, extremes."""
+"""Small functions of values: moves, references, swaps, extremes; the makers of CUDA's vectors and structures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from streamsan.cuda_source.interpreter.library.algorithms import copy_range
 from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
+from streamsan.cuda_source.interpreter.library.host_data import value_of
 from streamsan.cuda_source.interpreter.library.iterator_ranges import Range
 from streamsan.cuda_source.interpreter.terms import combine
-from streamsan.cuda_source.interpreter.values import Operand, Reference, Value
+from streamsan.cuda_source.interpreter.types import UNKNOWN
+from streamsan.cuda_source.interpreter.values import Cell, Operand, Reference, StructObject, Value
 
 
 def move(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
@@ -65,3 +68,18 @@ def extreme(machine: Machine, operands: list[Operand], call: CallSite, *, operat
             return min(first, second) if operator == "<" else max(first, second)
         return combine("min" if operator == "<" else "max", first, second)  # type: ignore[no-any-return]
     return machine.fresh("extreme", "opaque")
+
+
+def make(machine: Machine, operands: list[Operand], call: CallSite, *, fields: Sequence[str]) -> Any:
+    """Return a structure of CUDA's headers with the operands in its fields."""
+    made = StructObject(None, machine.fresh("structure", "opaque"))
+    for position, field in enumerate(fields[: len(operands)]):
+        cell = Cell(value_of(machine, operands, position, call), UNKNOWN, field, made)
+        made.fields[field] = cell
+        machine.objects.adopt(cell)
+    return machine.statements.temporary(made)
+
+
+def make_vector(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Return a vector type's value: `make_float4(x, y, z, w)`."""
+    return make(machine, operands, call, fields="xyzw"[: int(name[-1])])

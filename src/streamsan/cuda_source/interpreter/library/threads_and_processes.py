@@ -1,4 +1,4 @@
-"""Host threads: std::thread, std::async and futures, POSIX threads.
+"""Host threads: std::thread, std::async and futures, POSIX threads; processes: exit, abort, exit handlers, fork.
 
 A thread's body runs where it is started, as a host thread of its own; what orders it against the others is what the
 model is told: start and join are promised edges. A thread that waits for what is still to come cannot go on there: the
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.interpreter.frame import Thrown
-from streamsan.cuda_source.interpreter.library.face import NOT_MODELLED, CallSite, Machine
+from streamsan.cuda_source.interpreter.frame import Exited, Thrown
+from streamsan.cuda_source.interpreter.library.face import CallSite, Machine
 from streamsan.cuda_source.interpreter.library.host_data import value_of
 from streamsan.cuda_source.interpreter.library.modelled import Modelled
 from streamsan.cuda_source.interpreter.types import CType
 from streamsan.cuda_source.interpreter.values import (
+    NOT_MODELLED,
     Cell,
     LibraryObject,
     Operand,
@@ -274,3 +275,32 @@ def pthread_join(machine: Machine, operands: list[Operand], call: CallSite) -> A
     if isinstance(held, Thread) and len(operands) > 1:
         held.join(machine, call.span)
     return 0
+
+
+def exit_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The process ends as after main: exit handlers and static destructors run."""
+    raise Exited(True, value_of(machine, operands, 0, call), call.span)
+
+
+def abort(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The process ends at once."""
+    raise Exited(False, 0, call.span)
+
+
+def atexit(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The function runs at exit."""
+    value = value_of(machine, operands, 0, call)
+    machine.exit_functions.append((value, call.span))
+    machine.reach.kept.append(value)
+    return 0
+
+
+def fork(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Two paths: the parent's, which gets a process id, and the child's, which gets 0."""
+    device = machine.device
+    pid = machine.fresh("pid", "opaque")
+    machine.live_handles.add(pid.number)
+    question = machine.fresh("fork", "input")
+    child = not machine.decisions.choose(question, True)
+    device.thread = device.model.fork(device.thread, device.site(call.span), child=child)
+    return 0 if child else pid
