@@ -102,7 +102,7 @@ def _forget_outputs(machine: Machine, values: list[Value], span: Span) -> None:
             cell.value = machine.objects.unknown(cell.type, cell.name, "opaque")
 
 
-def _issue(machine: Machine, name: str, values: list[Value], span: Span, waits: bool = False) -> None:
+def _issue_call(machine: Machine, name: str, values: list[Value], span: Span, waits: bool = False) -> None:
     found: list[Value] = []
     for value in values:
         _memory(machine, value, found)
@@ -121,14 +121,14 @@ def issue(machine: Machine, name: str, memory: list[Value], stream: Value, waits
 
 def work(machine: Machine, operands: list[Operand], call: CallSite, *, name: str, waits: bool = False) -> Any:
     """Issue work on the handle's stream; the host `waits` for it."""
-    _issue(machine, name, _values(machine, operands, call), call.span, waits)
+    _issue_call(machine, name, _values(machine, operands, call), call.span, waits)
     return 0
 
 
 def output(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
     """Issue work whose output the last argument has when the call returns."""
     values = _values(machine, operands, call)
-    _issue(machine, name, values, call.span, waits=True)
+    _issue_call(machine, name, values, call.span, waits=True)
     _forget_outputs(machine, values[-1:], call.span)
     return 0
 

@@ -221,7 +221,7 @@ def algorithm(machine: Machine, operands: list[Operand], call: CallSite, *, name
     if name == "thrust::copy" and len(operands) == 3 and all(isinstance(v, ElementPointer) for v in values):
         return copy_range(machine, Range(machine, operands, call), call, moved=False)
     waits = policy.waits and not name.startswith("thrust::async")
-    if not _issue(machine, name, held, values, policy.stream, waits, call.span):
+    if not _issue_on_arguments(machine, name, held, values, policy.stream, waits, call.span):
         return machine.fresh(name, "input")
     returned = [value for value in values if isinstance(value, DevicePointer)]
     if name.rpartition("::")[2] in ("copy", "transform", "unique", "remove", "remove_if", "copy_if") and returned:
@@ -235,13 +235,13 @@ def cub_algorithm(machine: Machine, operands: list[Operand], call: CallSite, *, 
     values = [machine.expressions.load(operand, call.span) for operand in operands]
     stream = next((value for value in values if isinstance(value, Handle) and value.type == "stream"), 0)
     if not values or not machine.objects.is_null(values[0]):
-        _issue(machine, name, held, values, stream, False, call.span)
+        _issue_on_arguments(machine, name, held, values, stream, False, call.span)
     elif len(operands) > 1 and operands[1].cell is not None:
         operands[1].cell.value = machine.fresh(operands[1].cell.name, "opaque")
     return 0
 
 
-def _issue(
+def _issue_on_arguments(
     machine: Machine, name: str, held: list[Value], values: list[Value], stream: Value, waits: bool, span: Span
 ) -> bool:
     """Issue an algorithm on the device memory behind its arguments; False if there is none."""
