@@ -28,10 +28,6 @@ def _body(ctx: Context, node: Node | None, owner: Node) -> tree.Statement:
 # -- handlers ----------------------------------------------------------------------------------------------------------
 
 
-def _compound(ctx: Context, node: Node) -> list[tree.Statement]:
-    return [tree.Block(ctx.span(node), contents(ctx, node, "block"))]
-
-
 def _expression(ctx: Context, node: Node) -> list[tree.Statement]:
     parts = named_parts(node)
     if not parts:
@@ -176,21 +172,9 @@ def _return(ctx: Context, node: Node) -> list[tree.Statement]:
     return [tree.Return(ctx.span(node), expression(ctx, parts[0]) if parts else None)]
 
 
-def _break(ctx: Context, node: Node) -> list[tree.Statement]:
-    return [tree.Break(ctx.span(node))]
-
-
-def _continue(ctx: Context, node: Node) -> list[tree.Statement]:
-    return [tree.Continue(ctx.span(node))]
-
-
 def _goto(ctx: Context, node: Node) -> list[tree.Statement]:
     label = node.child_by_field_name("label")
     return [tree.Goto(ctx.span(node), "" if label is None else ctx.text(label))]
-
-
-def _throw(ctx: Context, node: Node) -> list[tree.Statement]:
-    return [tree.ExpressionStatement(ctx.span(node), expression(ctx, node))]
 
 
 def _try(ctx: Context, node: Node) -> list[tree.Statement]:
@@ -219,10 +203,6 @@ def _attributed(ctx: Context, node: Node) -> list[tree.Statement]:
     return found
 
 
-def _declaration(ctx: Context, node: Node) -> list[tree.Statement]:
-    return declaration_nodes.local(ctx, node)
-
-
 def _nothing(ctx: Context, node: Node) -> list[tree.Statement]:
     return []
 
@@ -237,22 +217,22 @@ def _error(ctx: Context, node: Node) -> list[tree.Statement]:
 
 
 HANDLERS: Final[dict[str, Callable[[Context, Node], list[tree.Statement]]]] = {
-    "compound_statement": _compound,
+    "compound_statement": lambda ctx, node: [tree.Block(ctx.span(node), contents(ctx, node, "block"))],
     "expression_statement": _expression,
-    "declaration": _declaration,
-    "type_definition": _declaration,
-    "alias_declaration": _declaration,
-    "using_declaration": _declaration,
-    "namespace_alias_definition": _declaration,
+    "declaration": declaration_nodes.local,
+    "type_definition": declaration_nodes.local,
+    "alias_declaration": declaration_nodes.local,
+    "using_declaration": declaration_nodes.local,
+    "namespace_alias_definition": declaration_nodes.local,
     "static_assert_declaration": _nothing,
-    "struct_specifier": _declaration,
-    "class_specifier": _declaration,
-    "union_specifier": _declaration,
-    "enum_specifier": _declaration,
-    "function_definition": _declaration,
-    "template_declaration": _declaration,
-    "linkage_specification": _declaration,
-    "namespace_definition": _declaration,
+    "struct_specifier": declaration_nodes.local,
+    "class_specifier": declaration_nodes.local,
+    "union_specifier": declaration_nodes.local,
+    "enum_specifier": declaration_nodes.local,
+    "function_definition": declaration_nodes.local,
+    "template_declaration": declaration_nodes.local,
+    "linkage_specification": declaration_nodes.local,
+    "namespace_definition": declaration_nodes.local,
     "init_statement": _attributed,
     "if_statement": _if,
     "for_statement": _for,
@@ -264,10 +244,10 @@ HANDLERS: Final[dict[str, Callable[[Context, Node], list[tree.Statement]]]] = {
     "labeled_statement": _label,
     "return_statement": _return,
     "co_return_statement": _return,
-    "break_statement": _break,
-    "continue_statement": _continue,
+    "break_statement": lambda ctx, node: [tree.Break(ctx.span(node))],
+    "continue_statement": lambda ctx, node: [tree.Continue(ctx.span(node))],
     "goto_statement": _goto,
-    "throw_statement": _throw,
+    "throw_statement": lambda ctx, node: [tree.ExpressionStatement(ctx.span(node), expression(ctx, node))],
     "try_statement": _try,
     "attributed_statement": _attributed,
     "attribute_declaration": _nothing,

@@ -10,6 +10,13 @@ from streamsan.sim.device_program import Program
 from streamsan.sim.image import binary_of, ptx_of
 
 DEFAULT_ARCHITECTURE = "sm_75"
+_LONG_OPTIONS = {
+    "--define-macro": "-D",
+    "--include-path": "-I",
+    "--undefine-macro": "-U",
+    "--gpu-architecture": "-arch",
+}
+"""options that take a value"""
 ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
 
 
@@ -109,39 +116,26 @@ def options_of(words: Sequence[str]) -> Options:
     pending = [part for word in words for part in (word.split() if word.startswith("-") else [word])]
     while pending:
         word = pending.pop(0)
-        name, equals, value = word.partition("=")
         if not word.startswith("-") or len(word) < 2:
             raise InvalidOptionError(word)
-        takes = name in (
-            "-D",
-            "--define-macro",
-            "-I",
-            "--include-path",
-            "-U",
-            "--undefine-macro",
-            "-arch",
-            "--gpu-architecture",
-        )
-        if takes and not equals and pending:
-            value = pending.pop(0)
-        elif takes and not equals:
-            raise InvalidOptionError(word)
-        if name in ("-arch", "--gpu-architecture"):
+        name, equals, value = word.partition("=")
+        option = _LONG_OPTIONS.get(name, name)
+        if option in _LONG_OPTIONS.values():
+            if not equals and not pending:
+                raise InvalidOptionError(word)
+            value = value if equals else pending.pop(0)
+        elif word[:2] in _LONG_OPTIONS.values():
+            option, value = word[:2], word[2:]
+        if option == "-arch":
             if value.partition("_")[0] not in ("sm", "compute", "lto"):
                 raise InvalidOptionError(word)
             architecture = value
-        elif name in ("-D", "--define-macro"):
+        elif option == "-D":
             _define(defines, value)
-        elif name in ("-I", "--include-path"):
+        elif option == "-I":
             folders.append(value)
-        elif name in ("-U", "--undefine-macro"):
+        elif option == "-U":
             defines.pop(value, None)
-        elif word.startswith("-D"):
-            _define(defines, word[2:])
-        elif word.startswith("-I"):
-            folders.append(word[2:])
-        elif word.startswith("-U"):
-            defines.pop(word[2:], None)
         elif word in ("-dlto", "--dlink-time-opt"):
             link_time = True
     return Options(architecture, defines, tuple(folders), link_time)
