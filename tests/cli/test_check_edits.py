@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from streamsan.cli import main
-from streamsan.edits.cpp.text import SourceBytes
+from streamsan.edits.text import SourceText
 from streamsan.findings.finding import Edit
 
 LITMUS = Path(__file__).parents[1] / "litmus"
@@ -59,7 +59,7 @@ def test_each_edit_puts_its_finding_right_by_itself(tmp_path: Path, capsys: Run)
     for finding in loud:
         assert finding["fix"]["verified"]
         assert finding["no_fix"] == ""
-        path.write_bytes(SourceBytes(PROGRAM.encode()).edited(edits_of(finding)))
+        path.write_bytes(SourceText(PROGRAM.encode()).edited(edits_of(finding)))
         _, after, _ = report(capsys, str(path))
         left = [each["message"] for each in after["findings"] if each["severity"] != "note"]
         assert left == [each["message"] for each in loud if each is not finding]
@@ -70,7 +70,7 @@ def test_edits_of_all_findings_can_be_made_together(tmp_path: Path, capsys: Run)
     path.write_text(PROGRAM, encoding="utf-8")
     _, document, _ = report(capsys, "--diff", str(path))
     every = [edit for each in document["findings"] if each["severity"] != "note" for edit in edits_of(each)]
-    path.write_bytes(SourceBytes(PROGRAM.encode()).edited(every))
+    path.write_bytes(SourceText(PROGRAM.encode()).edited(every))
     assert report(capsys, str(path))[0] == 0
 
 
@@ -88,7 +88,7 @@ def test_edits_of_several_steps_are_of_the_text_as_it_is(tmp_path: Path, capsys:
     path.write_bytes(hardware.read_bytes())
     _, document, _ = report(capsys, "--diff", str(path))
     finding = next(each for each in document["findings"] if each["code"] == "SS101")
-    path.write_bytes(SourceBytes(hardware.read_bytes()).edited(edits_of(finding)))
+    path.write_bytes(SourceText(hardware.read_bytes()).edited(edits_of(finding)))
     assert report(capsys, str(path))[0] == 0
 
 

@@ -9,10 +9,11 @@ from streamsan.cuda_syntax.unit import read_text
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.edits.cpp.calls import api_name, stream_argument
 from streamsan.edits.cpp.checks import check_at
-from streamsan.edits.cpp.insertion import Layout, NoPlaceError
+from streamsan.edits.cpp.layout import CppLayout
+from streamsan.edits.cpp.places import CppPlace, find
 from streamsan.edits.cpp.scope import Scope
-from streamsan.edits.cpp.spots import Spot, find
-from streamsan.edits.cpp.text import EditError, SourceBytes
+from streamsan.edits.layout import NoPlaceError
+from streamsan.edits.text import EditError, SourceText
 from streamsan.findings.finding import Edit
 
 NAME = "a.cu"
@@ -26,7 +27,7 @@ def span_of(text: str, part: str) -> Span:
     return Span(NAME, line, column, line, column + len(part))
 
 
-def spot_of(unit: Unit, text: str, part: str) -> Spot:
+def place_of(unit: Unit, text: str, part: str) -> CppPlace:
     found = find(unit, span_of(text, part))
     assert found is not None, part
     return found
@@ -37,10 +38,10 @@ def function(body: str, before: str = "", head: str = "void f(cudaStream_t s, fl
 
 
 def edited(text: str, part: str, code: tuple[str, ...] = ("x();", "y();"), behind: bool = False) -> str:
-    source = SourceBytes(text.encode())
-    layout = Layout({NAME: source})
-    spot = spot_of(read_text(text, NAME), text, part)
-    edits = layout.behind(spot, code) if behind else layout.before(spot, code)
+    source = SourceText(text.encode())
+    layout = CppLayout({NAME: source})
+    place = place_of(read_text(text, NAME), text, part)
+    edits = layout.behind(place, code) if behind else layout.before(place, code)
     return source.edited(edits).decode()
 
 
@@ -48,7 +49,7 @@ def edited(text: str, part: str, code: tuple[str, ...] = ("x();", "y();"), behin
 
 
 def replace(data: bytes, line: int, column: int, end_column: int, text: str) -> bytes:
-    return SourceBytes(data).edited([Edit(NAME, line, column, line, end_column, text)])
+    return SourceText(data).edited([Edit(NAME, line, column, line, end_column, text)])
 
 
 def test_columns_count_characters_of_utf8() -> None:
@@ -60,7 +61,7 @@ def test_columns_count_each_byte_that_is_no_utf8() -> None:
 
 
 def test_inserted_lines_end_as_the_lines_there() -> None:
-    source = SourceBytes(b"a;\r\nb;\r\n")
+    source = SourceText(b"a;\r\nb;\r\n")
     assert source.edited([Edit(NAME, 2, 1, 2, 1, "x;\ny;\n")]) == b"a;\r\nx;\r\ny;\r\nb;\r\n"
 
 
@@ -69,7 +70,7 @@ def test_a_byte_order_mark_is_before_the_first_column() -> None:
 
 
 def test_edits_at_one_place_keep_their_order_and_overlaps_are_refused() -> None:
-    source = SourceBytes(b"f();\n")
+    source = SourceText(b"f();\n")
     assert source.edited([Edit(NAME, 1, 1, 1, 1, "a"), Edit(NAME, 1, 1, 1, 1, "b")]) == b"abf();\n"
     with pytest.raises(EditError):
         source.edited([Edit(NAME, 1, 1, 1, 4, ""), Edit(NAME, 1, 2, 1, 3, "")])
@@ -101,30 +102,30 @@ def test_a_body_without_braces_gets_them() -> None:
 
 def test_behind_a_statement_of_several_lines() -> None:
     text = function("    g(1,\n      2); // c\n    h();\n")
-    spot = find(read_text(text, NAME), Span(NAME, 2, 5, 3, 9))
-    assert spot is not None
-    source = SourceBytes(text.encode())
-    result = source.edited(Layout({NAME: source}).behind(spot, ["x();"])).decode()
+    place = find(read_text(text, NAME), Span(NAME, 2, 5, 3, 9))
+    assert place is not None
+    source = SourceText(text.encode())
+    result = source.edited(CppLayout({NAME: source}).behind(place, ["x();"])).decode()
     assert result == text.replace("// c\n", "// c\n    x();\n")
 
 
 def test_before_the_brace_that_ends_a_scope() -> None:
     text = function("    {\n        g();\n    }\n")
     brace = Span(NAME, 4, 5, 4, 6)
-    spot = find(read_text(text, NAME), brace)
-    assert spot is not None
-    assert spot.statement is None
-    source = SourceBytes(text.encode())
-    result = source.edited(Layout({NAME: source}).before(spot, ["x();"])).decode()
+    place = find(read_text(text, NAME), brace)
+    assert place is not None
+    assert place.statement is None
+    source = SourceText(text.encode())
+    result = source.edited(CppLayout({NAME: source}).before(place, ["x();"])).decode()
     assert result == text.replace("g();\n    }", "g();\n        x();\n    }")
 
 
 def test_a_scope_that_a_return_ends_is_left_before_it() -> None:
     text = function("    g();\n    return;\n")
-    spot = find(read_text(text, NAME), Span(NAME, 4, 1, 4, 2))
-    assert spot is not None
-    source = SourceBytes(text.encode())
-    result = source.edited(Layout({NAME: source}).before(spot, ["x();"])).decode()
+    place = find(read_text(text, NAME), Span(NAME, 4, 1, 4, 2))
+    assert place is not None
+    source = SourceText(text.encode())
+    result = source.edited(CppLayout({NAME: source}).before(place, ["x();"])).decode()
     assert result == text.replace("    return;", "    x();\n    return;")
 
 
@@ -136,30 +137,31 @@ def test_a_statement_goes_with_its_line_only_where_it_is_alone() -> None:
         ("    g(); // why\n    h();\n", "    h();\n"),
     ):
         text = function(body)
-        source = SourceBytes(text.encode())
-        spot = spot_of(read_text(text, NAME), text, "g()")
-        assert source.edited(Layout({NAME: source}).removed(spot)).decode() == function(expected)
+        source = SourceText(text.encode())
+        place = place_of(read_text(text, NAME), text, "g()")
+        edits = CppLayout({NAME: source}).removed(place, [place.statement])
+        assert source.edited(edits).decode() == function(expected)
 
 
 def test_moved_behind_another_statement() -> None:
     text = function("    g();  // free\n    if (n) {\n        h();\n    }\n    k();\n")
     unit = read_text(text, NAME)
-    spot, target = spot_of(unit, text, "g()"), spot_of(unit, text, "h()")
-    block = spot.block
+    place, target = place_of(unit, text, "g()"), place_of(unit, text, "h()")
+    block = place.block
     assert block is not None
-    source = SourceBytes(text.encode())
-    result = source.edited(Layout({NAME: source}).moved([block.body[0]], block.body[1])).decode()
+    source = SourceText(text.encode())
+    result = source.edited(CppLayout({NAME: source}).moved([block.body[0]], block.body[1])).decode()
     assert result == function("    if (n) {\n        h();\n    }\n    g();  // free\n    k();\n")
     assert target.block is not block
 
 
 def test_nothing_is_put_into_macros_and_across_directives() -> None:
     text = function("#if 1\n    g(\n#endif\n    );\n")
-    source = SourceBytes(text.encode())
-    spot = find(read_text(text, NAME), Span(NAME, 3, 5, 5, 6))
-    if spot is not None:
+    source = SourceText(text.encode())
+    place = find(read_text(text, NAME), Span(NAME, 3, 5, 5, 6))
+    if place is not None:
         with pytest.raises(NoPlaceError):
-            Layout({NAME: source}).before(spot, ["x();"])
+            CppLayout({NAME: source}).before(place, ["x();"])
     macro = "#define FREE(p, s) \\\n    g(); \\\n    cudaFreeAsync(p, s)\n" + function("    FREE(p, s);\n")
     assert find(read_text(macro, NAME), span_of(macro, "cudaFreeAsync(p, s)")) is None
 
@@ -169,7 +171,7 @@ def test_nothing_is_put_into_macros_and_across_directives() -> None:
 
 def scope_at(text: str, part: str) -> Scope:
     unit = read_text(text, NAME)
-    return Scope(unit, spot_of(unit, text, part))
+    return Scope(unit, place_of(unit, text, part))
 
 
 def test_names_are_visible_from_their_declaration_on() -> None:
@@ -233,8 +235,8 @@ def checked(body: str, part: str, driver: bool = False, before: str = "") -> lis
     """Return how a call that is put in before `part` is checked."""
     text = function(body, before)
     unit = read_text(text, NAME)
-    spot = spot_of(unit, text, part)
-    check = check_at(spot, driver, Layout({NAME: SourceBytes(text.encode())}), Scope(unit, spot))
+    place = place_of(unit, text, part)
+    check = check_at(place, driver, CppLayout({NAME: SourceText(text.encode())}), Scope(unit, place))
     return check.around("cuEventRecord(e, s)" if driver else "cudaEventRecord(e, s)")
 
 

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import pytest
 
-from streamsan.edits.python import layout
+from streamsan.edits.layout import NoPlaceError
 from streamsan.edits.python.calls import may_be_repeated, parameter_of, written
 from streamsan.edits.python.checks import Checks, unit_of
 from streamsan.edits.python.imports import defined_at_top, imports_of, longer_import, new_import
-from streamsan.edits.python.layout import NoPlaceError
-from streamsan.edits.python.spots import Spot, find
-from streamsan.edits.python.text import PythonText, TextError
+from streamsan.edits.python.layout import PythonLayout
+from streamsan.edits.python.places import PythonPlace, find
+from streamsan.edits.python.text import PythonText
+from streamsan.edits.text import EditError
 from streamsan.findings.finding import Edit
 from streamsan.trace import Site
 
 NAME = "a.py"
 
 
-def spot_of(text: str, part: str, level: int = 0) -> Spot:
-    """Return the spot of the last place where `part` stands."""
+def place_of(text: str, part: str, level: int = 0) -> PythonPlace:
+    """Return the last place where `part` stands."""
     begin = text.rindex(part)
     line = text.count("\n", 0, begin) + 1
     column = begin - (text.rfind("\n", 0, begin) + 1) + 1
     end = part.count("\n")
     end_column = len(part.rpartition("\n")[2]) + 1 if end else column + len(part)
-    found = find(PythonText(text.encode()), Site(NAME, line, column, line + end, end_column), level)
+    found = find(PythonText(NAME, text.encode()), Site(NAME, line, column, line + end, end_column), level)
     assert found is not None, part
     return found
 
 
+def layout_of(place: PythonPlace) -> PythonLayout:
+    return PythonLayout({NAME: place.text})
+
+
 def put(text: str, part: str, code: tuple[str, ...] = ("x()", "y()"), behind: bool = False) -> str:
-    spot = spot_of(text, part)
-    edits = layout.behind(spot, code) if behind else layout.before(spot, code)
-    return spot.text.edited(edits).decode()
+    place = place_of(text, part)
+    layout = layout_of(place)
+    edits = layout.behind(place, code) if behind else layout.before(place, code)
+    return place.text.edited(edits).decode()
 
 
 # -- bytes ------------------------------------------------------------------------------------------
@@ -54,13 +61,13 @@ def put(text: str, part: str, code: tuple[str, ...] = ("x()", "y()"), behind: bo
     ids=["crlf", "mark", "latin-1", "form feed"],
 )
 def test_other_bytes_stay(data: bytes, after: bytes) -> None:
-    assert PythonText(data).edited([Edit(NAME, 2, 1, 2, 1, "new\n")]) == after
+    assert PythonText(NAME, data).edited([Edit(NAME, 2, 1, 2, 1, "new\n")]) == after
 
 
 def test_columns_count_characters() -> None:
-    text = PythonText('"äöü"; free(p)\n'.encode())
+    text = PythonText(NAME, '"äöü"; free(p)\n'.encode())
     call = text.tree.body[1]
-    assert text.span(call) == (1, 8, 1, 15)
+    assert text.span(call) == (NAME, 1, 8, 1, 15)
     assert text.of(call) == "free(p)"
     assert text.edited([Edit(NAME, 1, 13, 1, 14, "q")]).decode() == '"äöü"; free(q)\n'
 
@@ -71,18 +78,18 @@ def test_columns_count_characters() -> None:
     ids=["syntax", "name", "bytes", "zero"],
 )
 def test_what_is_not_python_is_refused(data: bytes) -> None:
-    with pytest.raises(TextError):
-        PythonText(data)
+    with pytest.raises(EditError):
+        PythonText(NAME, data)
 
 
 def test_characters_that_an_encoding_lacks_are_refused() -> None:
-    with pytest.raises(TextError):
-        PythonText(b"# coding: latin-1\na = 1\n").edited([Edit(NAME, 2, 1, 2, 1, "\u0416 = 1\n")])
+    with pytest.raises(EditError):
+        PythonText(NAME, b"# coding: latin-1\na = 1\n").edited([Edit(NAME, 2, 1, 2, 1, "\u0416 = 1\n")])
 
 
 def test_edits_that_overlap_are_refused() -> None:
-    with pytest.raises(TextError):
-        PythonText(b"abc\n").edited([Edit(NAME, 1, 1, 1, 3, ""), Edit(NAME, 1, 2, 1, 4, "")])
+    with pytest.raises(EditError):
+        PythonText(NAME, b"abc\n").edited([Edit(NAME, 1, 1, 1, 3, ""), Edit(NAME, 1, 2, 1, 4, "")])
 
 
 # -- where code goes ----------------------------------------------------------------------------------
@@ -140,9 +147,9 @@ def test_nothing_goes_behind_what_does_not_come_back(text: str) -> None:
 
 def test_the_end_of_a_with_block_is_its_last_line() -> None:
     text = "with buffer(n) as b:\n    use(b)\n    # done\nafter()\n"
-    spot = spot_of(text, "buffer(n)")
-    at_exit = Spot(spot.file, spot.text, spot.path, 1, at_exit=True)
-    edited = spot.text.edited(layout.before(at_exit, ["x()"])).decode()
+    place = place_of(text, "buffer(n)")
+    at_exit = replace(place, at_exit=True)
+    edited = place.text.edited(layout_of(place).before(at_exit, ["x()"])).decode()
     assert edited == "with buffer(n) as b:\n    use(b)\n    x()\n    # done\nafter()\n"
 
 
@@ -162,18 +169,18 @@ def test_compound_code_does_not_go_into_one_line() -> None:
     ],
 )
 def test_statements_are_taken_out(text: str, part: str, after: str) -> None:
-    spot = spot_of(text, part)
-    assert spot.statement is not None
-    assert spot.text.edited(layout.removed(spot, [spot.statement])).decode() == after
+    place = place_of(text, part)
+    assert place.statement is not None
+    assert place.text.edited(layout_of(place).removed(place, [place.statement])).decode() == after
 
 
 def test_a_statement_moves_with_its_lines() -> None:
     text = "if a:\n    free(\n        p,  # the buffer\n    )\n    use(p)\n"
-    spot = spot_of(text, "free(\n        p,  # the buffer\n    )")
-    assert spot.statement is not None
-    assert spot.block is not None
-    edits = layout.moved(spot, [spot.statement], spot.block[-1], ["wait()"])
-    assert spot.text.edited(edits).decode() == (
+    place = place_of(text, "free(\n        p,  # the buffer\n    )")
+    assert place.statement is not None
+    assert place.block is not None
+    edits = layout_of(place).moved([place.statement], place.block[-1], ["wait()"])
+    assert place.text.edited(edits).decode() == (
         "if a:\n    use(p)\n    wait()\n    free(\n        p,  # the buffer\n    )\n"
     )
 
@@ -185,10 +192,10 @@ FREE = "cudart.cudaFreeAsync({})"
 
 def texts_of(text: str, *parts: str) -> list[str]:
     """Return how the stream of a free is written at each level; `parts` are the calls, innermost first."""
-    spots = [spot_of(text, part, level) for level, part in enumerate(parts)]
+    places = [place_of(text, part, level) for level, part in enumerate(parts)]
     position = parameter_of("cudaFreeAsync", "cudaStream_t", "CUstream")
     assert position is not None
-    return [each.text for each in written(spots, "cudaFreeAsync", position)]
+    return [each.text for each in written(places, "cudaFreeAsync", position)]
 
 
 @pytest.mark.parametrize(
@@ -256,11 +263,11 @@ def test_only_names_are_written_twice(text: str, good: bool) -> None:
 
 
 def ways(text: str, part: str) -> tuple[list[str], list[str]]:
-    spot = spot_of(text, part)
-    checks = Checks(spot.text)
+    place = place_of(text, part)
+    checks = Checks(place.text)
     return (
-        checks.status(spot, driver=False).written("rt.f", ["a"]),
-        checks.making(spot, driver=False).written("rt.g", [], "e"),
+        checks.status(place, driver=False).written("rt.f", ["a"]),
+        checks.making(place, driver=False).written("rt.g", [], "e"),
     )
 
 
@@ -321,7 +328,7 @@ def test_modules_and_functions_are_known_by_their_imports() -> None:
         "from cuda.bindings.runtime import cudaFree as free\n"
         "def f():\n    from cuda.bindings import driver as cu\n    go()\nwork()\n"
     )
-    known = [(each.api, each.name, each.function) for each in imports_of(spot_of(text, "work()"))]
+    known = [(each.api, each.name, each.function) for each in imports_of(place_of(text, "work()"))]
     assert known == [
         ("driver", "driver", ""),
         ("runtime", "rt", ""),
@@ -329,17 +336,17 @@ def test_modules_and_functions_are_known_by_their_imports() -> None:
         ("runtime", "cudart", ""),
         ("runtime", "free", "cudaFree"),
     ]
-    assert [each.name for each in imports_of(spot_of(text, "go()"))][-1] == "cu"
+    assert [each.name for each in imports_of(place_of(text, "go()"))][-1] == "cu"
 
 
 def test_imports_are_made_longer_or_put_in() -> None:
     text = "from cuda.bindings.runtime import (\n    cudaFree,\n)\n\nwork()\n"
-    spot = spot_of(text, "work()")
-    statement = next(imports_of(spot)).statement
+    place = place_of(text, "work()")
+    statement = next(imports_of(place)).statement
     assert isinstance(statement, ast.ImportFrom)
-    longer = spot.text.edited([longer_import(spot, statement, "cudaMalloc")]).decode()
+    longer = place.text.edited([longer_import(place, statement, "cudaMalloc")]).decode()
     assert longer == "from cuda.bindings.runtime import (\n    cudaFree,\n    cudaMalloc,\n)\n\nwork()\n"
-    new = spot.text.edited([new_import(spot, "import x")]).decode()
+    new = place.text.edited([new_import(place, "import x")]).decode()
     assert new == "from cuda.bindings.runtime import (\n    cudaFree,\n)\nimport x\n\nwork()\n"
 
 

@@ -206,7 +206,7 @@ class _Seeker:
 
     def _fixes(self, path: str, together: bool) -> SourceFixes:
         # Imported late: only who wants edits waits for what makes them.
-        from streamsan.edits.cpp.source import read
+        from streamsan.edits.cpp.language import read
         from streamsan.edits.fixes import fixes_of, fixes_of_each
         from streamsan.edits.source import Source
 

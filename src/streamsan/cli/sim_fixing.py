@@ -21,9 +21,10 @@ from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable
 from streamsan.cli.simulated import Ran, SimulatedProgram, TooSlowError, checked
 from streamsan.edits.fixes import SourceFixes, fixes_of, fixes_of_each
-from streamsan.edits.python.edits import PythonWriter
-from streamsan.edits.python.text import PythonText, TextError
+from streamsan.edits.python.language import Python
+from streamsan.edits.python.text import PythonText
 from streamsan.edits.source import Contents, Source, State
+from streamsan.edits.text import EditError
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.findings.finding import Finding, Fix, Place
 from streamsan.report import Problem
@@ -115,7 +116,7 @@ class _Seeker:
             editable=self.editable,
             original=self.original,
             several_at_once=False,  # one edit often makes several findings of a run go away
-            read=lambda contents: lambda trace: self.writing(contents, trace),
+            read=lambda contents: lambda trace: self.language(contents, trace),
             wanted=self._reporting.shows if together else lambda finding: True,
             tell=lambda done, total: self._tell(self._program.name, done, total),
         )
@@ -145,9 +146,10 @@ class _Seeker:
         """Return the findings that are selected and not suppressed."""
         texts: dict[str, str] = {}
         for finding in findings:
-            data = contents.get(os.path.realpath(finding.location.file))
+            real = os.path.realpath(finding.location.file)
+            data = contents.get(real)
             if data is not None:
-                texts[finding.location.file] = PythonText(data).text.replace("\r\n", "\n")
+                texts[finding.location.file] = "\n".join(PythonText(real, data).lines)
         found = Checked(self._program.name, tuple(findings), 0, texts)
         return self._reporting.report([found]).findings
 
@@ -167,10 +169,10 @@ class _Seeker:
             self.edited.names[real] = file
         return known
 
-    def writing(self, contents: Contents, trace: EditableTrace) -> PythonWriter:
-        """Return what writes the steps for one run."""
+    def language(self, contents: Contents, trace: EditableTrace) -> Python:
+        """Return the program's language for one run."""
         assert isinstance(trace.trace, Trace)
-        return PythonWriter(trace, self._texts(contents, trace.trace), self._looks[trace.trace])
+        return Python(trace, self._texts(contents, trace.trace), self._looks[trace.trace])
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -186,8 +188,8 @@ class _Seeker:
             if not file.endswith(".py") or not self._is_own(real) or not os.path.isfile(real):
                 continue
             try:
-                texts[file] = PythonText(contents[real] if real in contents else self.original(file))
-            except TextError:
+                texts[file] = PythonText(file, contents[real] if real in contents else self.original(file))
+            except EditError:
                 continue
         return texts
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from streamsan.edits.comparison import key_of, new_findings
 from streamsan.edits.lines import LineMap
-from streamsan.edits.source import Contents, Editable, Ground, Source, State, Writing
+from streamsan.edits.source import Contents, Ground, Source, State
+from streamsan.edits.text import SourceText
 from streamsan.edits.trial import (
     Fixed,
     NotFixed,
@@ -25,6 +26,7 @@ from streamsan.edits.trial import (
     that_count,
 )
 from streamsan.edits.variant import Variant
+from streamsan.edits.writer import Writer
 from streamsan.evidence.fix.reasons import costs_then
 from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding
@@ -73,7 +75,7 @@ class _Plan:
 
     finding: Finding
     variant: Variant
-    writing: Writing
+    writing: Writer
 
 
 class _Fixer:
@@ -238,7 +240,7 @@ class _Fixer:
         return self._maps[real, data]
 
 
-def _files(plans: Sequence[_Plan]) -> dict[str, Editable]:
+def _files(plans: Sequence[_Plan]) -> dict[str, SourceText]:
     return {name: file for plan in plans for name, file in plan.writing.files.items()}
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from streamsan.edits.variant import Variant
+from streamsan.edits.language import AnyLanguage
+from streamsan.edits.writer import Writer
 from streamsan.evidence.fix.edited_trace import EditableTrace
-from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Verification
-from streamsan.findings.finding import Edit, Finding
-from streamsan.rules.case import Case
+from streamsan.findings.finding import Finding
 from streamsan.trace import Trace
 
 Contents = Mapping[str, bytes]
@@ -33,28 +31,6 @@ class State:
     """how the program ended, where it was run"""
 
 
-class Editable(Protocol):
-    """A file's text."""
-
-    def edited(self, edits: Iterable[Edit]) -> bytes:
-        """Return the bytes with edits made. Raises EditError where they cannot be made."""
-
-
-class Writing(Protocol):
-    """What writes steps as text, in the language of a source."""
-
-    @property
-    def files(self) -> Mapping[str, Editable]:
-        """The texts, by the names that the edits have."""
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """Why steps could not be written, in clauses, so far."""
-
-    def variants(self, step: Step, case: Case) -> Iterator[Variant]:
-        """Yield the ways to write a step, the nearest first."""
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """One source, and how to check it."""
@@ -65,8 +41,8 @@ class Source:
     """whether a file may be edited"""
     original: Callable[[str], bytes]
     """the bytes of a file. Raises OSError"""
-    read: Callable[[Contents], Callable[[EditableTrace], Writing]]
-    """reads the source with new contents; returns what gives for a trace of it that which writes its steps"""
+    read: Callable[[Contents], Callable[[EditableTrace], AnyLanguage]]
+    """reads the source with new contents; returns what makes its language for a trace of it"""
     accepts: Callable[[Contents, Collection[str]], bool] = lambda contents, files: True
     """whether the other sources take the new contents of these files: whether they have no new finding"""
     contents: Contents = field(default_factory=dict)
@@ -86,18 +62,18 @@ class Ground:
         self.source = source
         self.contents = contents
         self.state = state
-        self._read: Callable[[EditableTrace], Writing] | None = None
-        self._traces: dict[int, tuple[EditableTrace, Writing]] = {}
+        self._read: Callable[[EditableTrace], AnyLanguage] | None = None
+        self._traces: dict[int, tuple[EditableTrace, Writer]] = {}
         self._verifications: dict[int, Verification] = {}
 
-    def writing(self, trace: Trace) -> tuple[EditableTrace, Writing]:
+    def writing(self, trace: Trace) -> tuple[EditableTrace, Writer]:
         """Return a trace made ready for edits, and what writes its steps as text."""
         key = id(trace)
         if key not in self._traces:
             if self._read is None:
                 self._read = self.source.read(self.contents)
             editable = EditableTrace(trace)
-            self._traces[key] = editable, self._read(editable)
+            self._traces[key] = editable, Writer(self._read(editable), editable)
         return self._traces[key]
 
     def verification(self, trace: Trace) -> Verification:

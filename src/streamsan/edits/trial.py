@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamsan.edits.comparison import is_gone, new_findings
-from streamsan.edits.cpp.text import EditError
 from streamsan.edits.lines import LineMap, edits_between
-from streamsan.edits.python.text import TextError
-from streamsan.edits.source import Contents, Editable, Ground, Source, State, Writing
+from streamsan.edits.source import Contents, Ground, Source, State
+from streamsan.edits.text import EditError, SourceText
 from streamsan.edits.variant import Variant
+from streamsan.edits.writer import Writer
 from streamsan.evidence.fix.candidates import candidates, rank
 from streamsan.evidence.fix.change_steps import WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
@@ -103,7 +103,7 @@ class Trial:
             found = self._build_upon(base, base.following)
         return found or NotFixed(self._finding, self._why or NOT_WRITTEN)
 
-    def first(self) -> tuple[Variant, Writing] | None:
+    def first(self) -> tuple[Variant, Writer] | None:
         """Return the first way to write an edit, not tried; None where there is none."""
         if no_reason_to_try(self._finding):
             return None
@@ -123,7 +123,7 @@ class Trial:
                 second = order, found
         return second[1] if second is not None else None
 
-    def _variants(self, base: _Base, finding: Finding) -> Iterator[tuple[int, Variant, Writing]]:
+    def _variants(self, base: _Base, finding: Finding) -> Iterator[tuple[int, Variant, Writer]]:
         """Yield the ways to write what is to be done about a finding, with their ranks."""
         case = case_of(finding)
         if case is None or not isinstance(case.names, Trace):
@@ -166,7 +166,7 @@ class Trial:
                 waiting.append((order, outcome.spared is None, apart, not outcome.good, number, step))
         yield from _in_order(waiting)
 
-    def _try(self, base: _Base, variant: Variant, writing: Writing) -> Result | None:
+    def _try(self, base: _Base, variant: Variant, writing: Writer) -> Result | None:
         source = self._origin.source
         files = {edit.file for edit in variant.edits}
         locked = sorted(file for file in files if not source.editable(file))
@@ -218,7 +218,7 @@ class Trial:
             lines.append(line if found is None or not line else found.line(line) if found.has(line) else None)
         return lines
 
-    def _names(self, writing: Writing) -> Mapping[str, str]:
+    def _names(self, writing: Writer) -> Mapping[str, str]:
         return {os.path.realpath(file): file for file in writing.files}
 
     def _text_of(self, real: str) -> bytes:
@@ -231,7 +231,7 @@ def _in_order(waiting: list[tuple[int, bool, bool, bool, int, Step]]) -> Iterato
 
 
 def edited_contents(
-    contents: Contents, texts: Mapping[str, Editable], edits: Sequence[Edit]
+    contents: Contents, texts: Mapping[str, SourceText], edits: Sequence[Edit]
 ) -> dict[str, bytes] | None:
     """Return the contents with edits made, None where they cannot be made."""
     try:
@@ -239,7 +239,7 @@ def edited_contents(
             os.path.realpath(file): texts[file].edited(edit for edit in edits if edit.file == file)
             for file in {edit.file for edit in edits}
         }
-    except (EditError, TextError):
+    except EditError:
         return None
     return {**contents, **edited}
 

@@ -19,7 +19,7 @@ from streamsan.cuda_syntax.tree import (
     Variable,
 )
 from streamsan.edits.cpp.members import accessors, class_of, member_name
-from streamsan.edits.cpp.spots import Body, Spot, find
+from streamsan.edits.cpp.places import Body, CppPlace, find
 from streamsan.effects.roles import Effect, Role
 from streamsan.effects.signature import Signature
 from streamsan.platforms import CUDA
@@ -35,7 +35,7 @@ ASKING = ("cudaGetLastError", "cudaPeekAtLastError")
 class Written:
     """How a value is written in a call at one level of a chain of calls."""
 
-    spot: Spot
+    place: CppPlace
     expression: Expression | None
     """None: the argument is left out, and means the default stream"""
     member: str = ""
@@ -48,22 +48,22 @@ class Chains:
     def __init__(self, unit: Unit, trace: Trace) -> None:
         self.unit = unit
         self.trace = trace
-        self._spots: dict[Span, Spot | None] = {}
+        self._places: dict[Span, CppPlace | None] = {}
 
-    def spots(self, site: int) -> list[Spot | None]:
+    def places(self, site: int) -> list[CppPlace | None]:
         """Return the place of a site and those of the calls it is nested in; None for what has no place."""
         chain = []
         while site:
             entry = self.trace.site(site)
-            chain.append(self.spot(span_of(entry)) if entry.line else None)
+            chain.append(self.place(span_of(entry)) if entry.line else None)
             site = entry.caller
         return chain
 
-    def spot(self, span: Span) -> Spot | None:
+    def place(self, span: Span) -> CppPlace | None:
         """Return the place of a span."""
-        if span not in self._spots:
-            self._spots[span] = find(self.unit, span)
-        return self._spots[span]
+        if span not in self._places:
+            self._places[span] = find(self.unit, span)
+        return self._places[span]
 
     def streams(self, site: int) -> Iterator[Written]:
         """Yield how the stream of an operation is written, at each level of its chain of calls."""
@@ -74,58 +74,58 @@ class Chains:
         return self._given(site, event_argument)
 
     def _given(self, site: int, argument: Callable[[Expression], tuple[bool, Expression | None]]) -> Iterator[Written]:
-        spots = self.spots(site)
-        innermost = spots[0] if spots else None
+        places = self.places(site)
+        innermost = places[0] if places else None
         if innermost is None or innermost.call is None:
             return
         found, expression = argument(innermost.call)
         if not found:
             return
         yield Written(innermost, expression)
-        yield from self._handed_down(spots, innermost, expression)
+        yield from self._handed_down(places, innermost, expression)
 
     def made(self, site: int) -> Iterator[Written]:
         """Yield how a stream is called where it is made, `s` of `cudaStreamCreate(&s)`."""
-        spots = self.spots(site)
-        if not spots or spots[0] is None or not isinstance(spots[0].call, Call):
+        places = self.places(site)
+        if not places or places[0] is None or not isinstance(places[0].call, Call):
             return
-        for argument in spots[0].call.arguments:
+        for argument in places[0].call.arguments:
             if isinstance(argument, Unary) and argument.operator == "&":
-                yield Written(spots[0], argument.operand)
-                yield from self._of_object(spots, argument.operand)
+                yield Written(places[0], argument.operand)
+                yield from self._of_object(places, argument.operand)
                 return
 
-    def _of_object(self, spots: Sequence[Spot | None], made: Expression) -> Iterator[Written]:
+    def _of_object(self, places: Sequence[CppPlace | None], made: Expression) -> Iterator[Written]:
         """Yield what a constructor makes as a member of the variable that it is called for."""
-        if len(spots) < 2 or spots[0] is None or spots[1] is None:
+        if len(places) < 2 or places[0] is None or places[1] is None:
             return
-        owner, name, variable = class_of(self.unit, spots[0].body), member_name(made), spots[1].statement
+        owner, name, variable = class_of(self.unit, places[0].body), member_name(made), places[1].statement
         if owner is not None and name is not None and isinstance(variable, Variable) and not variable.type.pointers:
             for member in accessors(self.unit, owner, name, arrow=False):
-                yield Written(spots[1], Name(variable.span, variable.name), member)
+                yield Written(places[1], Name(variable.span, variable.name), member)
 
     def _handed_down(
-        self, spots: Sequence[Spot | None], spot: Spot, expression: Expression | None
+        self, places: Sequence[CppPlace | None], place: CppPlace, expression: Expression | None
     ) -> Iterator[Written]:
         members = [""]
-        for caller in spots[1:]:
+        for caller in places[1:]:
             call = caller.call if caller is not None else None
             if caller is None or expression is None or not isinstance(call, Call):
                 return
-            position = _parameter(spot.body, expression.name) if isinstance(expression, Name) else None
+            position = _parameter(place.body, expression.name) if isinstance(expression, Name) else None
             if position is not None:
                 if position >= len(call.arguments):
                     return
                 expression = call.arguments[position]
             else:
-                owner, name = class_of(self.unit, spot.body), member_name(expression)
+                owner, name = class_of(self.unit, place.body), member_name(expression)
                 if owner is None or name is None or members != [""] or not isinstance(call.callee, Member):
                     return
                 members = list(accessors(self.unit, owner, name, call.callee.arrow))
                 expression = call.callee.object
-            spot = caller
+            place = caller
             for member in members:
-                yield Written(spot, expression, member)
+                yield Written(place, expression, member)
 
 
 def span_of(site: Site) -> Span:

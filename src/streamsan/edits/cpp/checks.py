@@ -30,9 +30,10 @@ from streamsan.cuda_syntax.tree import (
 )
 from streamsan.cuda_syntax.walk import nodes, parts
 from streamsan.edits.cpp.calls import ASKING, api_name, is_status_call
-from streamsan.edits.cpp.insertion import Layout, NoPlaceError
+from streamsan.edits.cpp.layout import CppLayout
+from streamsan.edits.cpp.places import CppPlace
 from streamsan.edits.cpp.scope import Scope, names_in
-from streamsan.edits.cpp.spots import Spot
+from streamsan.edits.layout import NoPlaceError
 from streamsan.platforms import CUDA
 
 MOST_LINES = 8
@@ -71,20 +72,20 @@ LABEL = "\0label"
 BARE = Check("", (CALL, ";"))
 
 
-def check_at(spot: Spot, driver: bool, layout: Layout, scope: Scope) -> Check:
-    """Return the check of a call that is put in at a spot: that of the statement, or of most calls around it."""
+def check_at(place: CppPlace, driver: bool, layout: CppLayout, scope: Scope) -> Check:
+    """Return the check of a call that is put in at a place: that of the statement, or of most calls around it."""
     every: list[tuple[Statement, Check]] = []
-    local = _locals(spot)
-    for statement, api, pieces, used in _checks(spot.body.body, layout) if spot.body.body is not None else ():
+    local = _locals(place)
+    for statement, api, pieces, used in _checks(place.body.body, layout) if place.body.body is not None else ():
         if CUDA.is_low_level(api) != driver:
             continue
         check = Check(api, tuple(pieces))
         if all(name not in local or scope.has(name) for name in used):
             every.append((statement, check))
-    own = next((check for statement, check in every if statement is spot.statement), None)
+    own = next((check for statement, check in every if statement is place.statement), None)
     if own is not None:
         return own
-    before = [check for statement, check in every if statement.span[1:3] <= spot.span[1:3]]
+    before = [check for statement, check in every if statement.span[1:3] <= place.span[1:3]]
     known = before or [check for _, check in every]
     checks = [check for check in known if check.key != BARE.key]
     if not checks or len(checks) * 2 < len(known):
@@ -94,17 +95,17 @@ def check_at(spot: Spot, driver: bool, layout: Layout, scope: Scope) -> Check:
     return next(check for check in reversed(checks) if check.key == best)
 
 
-def _locals(spot: Spot) -> set[str]:
+def _locals(place: CppPlace) -> set[str]:
     """Return the names that are declared in a function: they are not visible everywhere in it."""
-    found = {parameter.name for parameter in spot.body.parameters}
-    for node in nodes(spot.body.body):
+    found = {parameter.name for parameter in place.body.parameters}
+    for node in nodes(place.body.body):
         if isinstance(node, Variable):
             found.add(node.name)
             found.update(node.bindings)
     return found
 
 
-def _checks(root: Block, layout: Layout) -> Iterator[tuple[Statement, str, list[str], list[str]]]:
+def _checks(root: Block, layout: CppLayout) -> Iterator[tuple[Statement, str, list[str], list[str]]]:
     """Yield the statements of a function that check a call: with the call, their pieces, and the names they use."""
     pending: list[object] = [root]
     while pending:
@@ -127,7 +128,7 @@ def _checks(root: Block, layout: Layout) -> Iterator[tuple[Statement, str, list[
 
 
 def _check_of(
-    statement: Statement, following: Statement | None, layout: Layout
+    statement: Statement, following: Statement | None, layout: CppLayout
 ) -> tuple[str, list[str], list[str]] | None:
     try:
         if isinstance(statement, ExpressionStatement):
@@ -142,7 +143,7 @@ def _check_of(
 
 
 def _of_expression(
-    statement: ExpressionStatement, following: Statement | None, layout: Layout
+    statement: ExpressionStatement, following: Statement | None, layout: CppLayout
 ) -> tuple[str, list[str], list[str]] | None:
     expression = statement.expression
     plain = expression.operand if isinstance(expression, Cast) else expression
@@ -159,7 +160,7 @@ def _of_expression(
 
 
 def _with_question(
-    target: Expression, call: Call, following: Statement | None, layout: Layout
+    target: Expression, call: Call, following: Statement | None, layout: CppLayout
 ) -> tuple[str, list[str], list[str]] | None:
     """`status = call; if (status != cudaSuccess) ...`."""
     if not isinstance(target, Name) or not isinstance(following, If) or following.otherwise is not None:
@@ -173,7 +174,7 @@ def _with_question(
 
 
 def _of_variable(
-    statement: Variable, following: Statement | None, layout: Layout
+    statement: Variable, following: Statement | None, layout: CppLayout
 ) -> tuple[str, list[str], list[str]] | None:
     call = statement.initializer
     if not isinstance(call, Call) or api_name(call) is None or not is_status_call(call) or statement.type.const:
@@ -181,7 +182,7 @@ def _of_variable(
     return _with_question(Name(statement.span, statement.name), call, following, layout)
 
 
-def _of_if(statement: If, layout: Layout) -> tuple[str, list[str], list[str]] | None:
+def _of_if(statement: If, layout: CppLayout) -> tuple[str, list[str], list[str]] | None:
     call = _only_call(statement)
     if call is None or statement.otherwise is not None or _holds(statement.then, call):
         return None
@@ -237,7 +238,7 @@ def _used(node: object, call: Call) -> Iterator[str]:
         pending.extend(parts(each))
 
 
-def _pieces(span: Span, call: Call, labels: Sequence[Span], layout: Layout) -> list[str]:
+def _pieces(span: Span, call: Call, labels: Sequence[Span], layout: CppLayout) -> list[str]:
     """Cut a statement's text at its call and at the strings that tell of it."""
     lines = _lines(span, layout)
     starts = [0]
@@ -261,7 +262,7 @@ def _pieces(span: Span, call: Call, labels: Sequence[Span], layout: Layout) -> l
     return [piece for piece in pieces if piece]
 
 
-def _lines(span: Span, layout: Layout) -> list[str]:
+def _lines(span: Span, layout: CppLayout) -> list[str]:
     """Return the lines of a statement, without the indentation of its first one. Raises NoPlaceError."""
     lines = layout.lines_of(span)
     if len(lines) > MOST_LINES or any(
@@ -272,7 +273,7 @@ def _lines(span: Span, layout: Layout) -> list[str]:
     return [lines[0], *(line[cut[number] :] for number, line in enumerate(lines[1:], 1))]
 
 
-def _cut_away(span: Span, layout: Layout) -> list[int]:
+def _cut_away(span: Span, layout: CppLayout) -> list[int]:
     """Return how many characters of indentation go from each line."""
     indent = layout.indentation(span)
     return [0 if number == 0 or not line.startswith(indent) else len(indent)

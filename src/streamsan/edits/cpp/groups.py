@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from streamsan.cuda_syntax.tree import (
     Assign,
@@ -28,8 +27,9 @@ from streamsan.cuda_syntax.tree import (
 )
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.edits.cpp.calls import api_name, is_status_call
+from streamsan.edits.cpp.places import CppPlace
 from streamsan.edits.cpp.scope import names_in, names_in_statement
-from streamsan.edits.cpp.spots import Spot
+from streamsan.edits.language import Group
 from streamsan.effects.roles import Effect
 from streamsan.platforms import CUDA
 
@@ -37,26 +37,11 @@ _WAITS = (Effect.STREAM_SYNCHRONIZE, Effect.EVENT_SYNCHRONIZE, Effect.CONTEXT_SY
 _RELEASES = (*_WAITS, Effect.FREE, Effect.HANDLE_DESTROY, Effect.EVENT_DESTROY, Effect.STREAM_DESTROY)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Neighbouring statements of one block, and the blocks that they may be moved into."""
-
-    statements: tuple[Statement, ...]
-    block: Block
-    blocks: tuple[Block, ...]
-    """their own first, then those around it that are run whenever it is"""
-
-    @property
-    def names(self) -> list[str]:
-        """All names that the statements use."""
-        return [name for statement in self.statements for name in names_in_statement(statement)]
-
-
-def groups_at(spot: Spot) -> Iterator[Group]:
-    """Yield what may be moved for the call at a spot: its statement, with what belongs to it, and loops of releases."""
-    path = spot.path
-    begin = next((i for i, node in enumerate(path) if node is spot.statement), None)
-    if begin is None or spot.statement is None:
+def groups_at(place: CppPlace) -> Iterator[Group]:
+    """Yield what may be moved for the call at a place: its statement with what belongs to it, loops of releases."""
+    path = place.path
+    begin = next((i for i, node in enumerate(path) if node is place.statement), None)
+    if begin is None or place.statement is None:
         return
     for index in range(begin, 0, -1):
         node, parent = path[index], path[index - 1]
@@ -64,10 +49,10 @@ def groups_at(spot: Spot) -> Iterator[Group]:
             return
         if not isinstance(parent, Block):
             continue
-        if node is spot.statement:
-            if not _may_move(node, spot.call):
+        if node is place.statement:
+            if not _may_move(node, place.call):
                 continue
-        elif not _only_releases(node, spot.call):
+        elif not _only_releases(node, place.call):
             return
         blocks = tuple(_enclosing(path, index - 1))
         number = next(i for i, each in enumerate(parent.body) if each is node)
@@ -79,17 +64,17 @@ def groups_at(spot: Spot) -> Iterator[Group]:
         own = set(names_in_statement(node))
         while end < len(parent.body) and _sets_to_null(parent.body[end], own):
             end += 1
-        yield Group(tuple(parent.body[number:end]), parent, blocks)
+        yield Group(tuple(parent.body[number:end]), blocks)
         begin_of_waits = number
-        while begin_of_waits and _is_wait(parent.body[begin_of_waits - 1]):
+        while begin_of_waits and is_wait(parent.body[begin_of_waits - 1]):
             begin_of_waits -= 1
         if begin_of_waits < number:
-            yield Group(tuple(parent.body[begin_of_waits:end]), parent, blocks)
+            yield Group(tuple(parent.body[begin_of_waits:end]), blocks)
         further = end
         while further < len(parent.body) and _makes_anew(parent.body[further], own):
             further += 1
         if further > end:
-            yield Group(tuple(parent.body[number:further]), parent, blocks)
+            yield Group(tuple(parent.body[number:further]), blocks)
 
 
 def _enclosing(path: tuple[object, ...], index: int) -> Iterator[Block]:
@@ -173,7 +158,8 @@ def _releases(made: Expression, call: Expression | None) -> bool:
     return api is not None and api.effect in _RELEASES
 
 
-def _is_wait(statement: Statement) -> bool:
+def is_wait(statement: Statement) -> bool:
+    """Tell whether a wait of the host is all that a statement does."""
     if not isinstance(statement, ExpressionStatement):
         return False
     for node in nodes(statement.expression):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from streamsan.cuda_syntax.tree import Class, Expression, Function, Member, Name, Return, Span, Unary, Unit
-from streamsan.edits.cpp.spots import Body, classes_of
+from streamsan.edits.cpp.places import Body, classes_of
 
 _LABEL = re.compile(r"\b(public|private|protected)\s*:(?!:)")
 _KEYWORD = re.compile(r"\b(class|struct|union)\b")

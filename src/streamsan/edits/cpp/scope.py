@@ -13,7 +13,6 @@ from streamsan.cuda_syntax.tree import (
     Function,
     If,
     Lambda,
-    Member,
     Name,
     RangeFor,
     Statement,
@@ -21,25 +20,25 @@ from streamsan.cuda_syntax.tree import (
     Variable,
 )
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.edits.cpp.spots import Spot, classes_of
+from streamsan.edits.cpp.places import CppPlace, classes_of
 
 _KNOWN = re.compile(r"(this|nullptr|NULL|cuda[A-Z]\w*|cu[A-Z]\w*|CU[_A-Z]\w*|static_cast|reinterpret_cast)\Z")
 
 
 class Scope:
-    """The names that are visible at a spot."""
+    """The names that are visible at a place."""
 
-    def __init__(self, unit: Unit, spot: Spot) -> None:
+    def __init__(self, unit: Unit, place: CppPlace) -> None:
         self._classes = classes_of(unit)
         self._globals = {name for node in unit.declarations for name in _declared_by(node)}
         self._globals |= {node.name for node in unit.declarations if isinstance(node, Function | Class)}
         self._globals |= set(unit.macros)
-        self._own = frozenset(self._of(spot))
+        self._own = frozenset(self._of(place))
         closed = any(
             isinstance(node, Lambda) and not node.default and all(name != "this" for name, _, _ in node.captures)
-            for node in spot.path
+            for node in place.path
         )
-        self._fields_here = frozenset(() if closed else self._members(spot.path))
+        self._fields_here = frozenset(() if closed else self._members(place.path))
         self._locals = self._own | self._fields_here
 
     def shows(self, expression: Expression) -> bool:
@@ -60,12 +59,12 @@ class Scope:
         """Tell whether a name is declared outside all functions, and means that here."""
         return name in self._globals and name not in self._locals
 
-    def _of(self, spot: Spot) -> Iterator[str]:
-        path = spot.path
+    def _of(self, place: CppPlace) -> Iterator[str]:
+        path = place.path
         for index in range(len(path) - 1, -1, -1):
             node = path[index]
             following = path[index + 1] if index + 1 < len(path) else None
-            if node is spot.statement:
+            if node is place.statement:
                 # Code is put before it or behind it: what it declares itself is not visible there.
                 continue
             if isinstance(node, Block):
@@ -118,13 +117,6 @@ def names_in_statement(statement: Statement) -> Iterator[str]:
     for node in nodes(statement):
         if isinstance(node, Name) and node.name not in own and not node.name.startswith(("std::", "::")):
             yield node.name
-
-
-def is_plain(expression: Expression) -> bool:
-    """Tell whether an expression is a name, or a member of one: it may be written again without doing anything."""
-    if isinstance(expression, Member):
-        return is_plain(expression.object)
-    return isinstance(expression, Name)
 
 
 def _before(statements: list[Statement], end: object) -> Iterator[str]:

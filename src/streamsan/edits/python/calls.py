@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
-from streamsan.edits.python.spots import Function, Spot, With
+from streamsan.edits.places import Argument
+from streamsan.edits.python.places import Function, PythonPlace, With
 from streamsan.platforms.python_bindings import FunctionEntry, ModuleName, catalogue
 
 STREAMS = ("cudaStream_t", "CUstream")
 EVENTS = ("cudaEvent_t", "CUevent")
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 METHODS_OF_WITH = ("__enter__", "__exit__", "__aenter__", "__aexit__")
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """How a value is written at one level of a chain of calls."""
-
-    spot: Spot
-    text: str
-    node: ast.expr | None
-    """the expression, None where the text is put together from those of several levels"""
 
 
 @cache
@@ -45,46 +35,46 @@ def parameter_of(api: str, *words: str) -> int | None:
     return None
 
 
-def written(spots: Sequence[Spot | None], api: str, position: int) -> Iterator[Written]:
+def written(places: Sequence[PythonPlace | None], api: str, position: int) -> Iterator[Argument]:
     """Yield how an argument of the API is written, at each level of a chain of calls, innermost first."""
-    innermost = spots[0] if spots else None
+    innermost = places[0] if places else None
     entry = entry_of(api)
     if innermost is None or innermost.call is None or entry is None:
         return
     value = _argument(innermost.call, position, entry.parameters[position].name)
-    yield from _handed_down(spots, 0, value, "")
+    yield from _handed_down(places, 0, value, "")
 
 
 Value = ast.expr | tuple[str, int] | None
 """an expression, or the position in `*names`, or nothing that is known"""
 
 
-def _handed_down(spots: Sequence[Spot | None], level: int, value: Value, suffix: str) -> Iterator[Written]:
+def _handed_down(places: Sequence[PythonPlace | None], level: int, value: Value, suffix: str) -> Iterator[Argument]:
     """Yield the levels of a value from one on; `suffix` are attributes of the value that are meant."""
-    spot = spots[level]
-    if spot is None or value is None:
+    place = places[level]
+    if place is None or value is None:
         return
     if isinstance(value, ast.expr):
         node = None if suffix else value
-        yield Written(spot, spot.text.of(value) + suffix, node)
-    caller = next((each for each in spots[level + 1 :] if each is not None), None)
-    if caller is None or spots.index(caller) != level + 1:
+        yield Argument(place, place.text.of(value) + suffix, node)
+    caller = next((each for each in places[level + 1 :] if each is not None), None)
+    if caller is None or places.index(caller) != level + 1:
         return
-    function = _function_of(spot)
+    function = _function_of(place)
     if function is None:
         return
-    root, attributes = (value, "") if isinstance(value, tuple) else _root(spot, value)
+    root, attributes = (value, "") if isinstance(value, tuple) else _root(place, value)
     if root is None:
         return
     found = _passed(caller, function, root)
     if isinstance(found, str):
         text = found + attributes + suffix
-        yield Written(caller, text, None)
+        yield Argument(caller, text, None)
         return
-    yield from _handed_down(spots, level + 1, found, attributes + suffix)
+    yield from _handed_down(places, level + 1, found, attributes + suffix)
 
 
-def _root(spot: Spot, value: ast.expr) -> tuple[str | None, str]:
+def _root(place: PythonPlace, value: ast.expr) -> tuple[str | None, str]:
     """Return the name that an expression begins with, and the attributes and elements behind it."""
     node = value
     if isinstance(node, ast.Call) and _name_of(node.func) in ("list", "tuple") and len(node.args) == 1:
@@ -94,15 +84,15 @@ def _root(spot: Spot, value: ast.expr) -> tuple[str | None, str]:
         node = node.value
     if not isinstance(node, ast.Name):
         return None, ""
-    return node.id, spot.text.of(value)[len(node.id) :]
+    return node.id, place.text.of(value)[len(node.id) :]
 
 
-def _function_of(spot: Spot) -> Function | None:
-    body = spot.body
+def _function_of(place: PythonPlace) -> Function | None:
+    body = place.body
     return body if isinstance(body, Function) else None
 
 
-def _passed(caller: Spot, function: Function, root: str | tuple[str, int]) -> Value | str:
+def _passed(caller: PythonPlace, function: Function, root: str | tuple[str, int]) -> Value | str:
     """Return what a caller gives for a parameter: an expression, or its text where none is written."""
     call = _call_of(caller, function)
     arguments = function.args
@@ -121,7 +111,7 @@ def _passed(caller: Spot, function: Function, root: str | tuple[str, int]) -> Va
     return next((each.value for each in call.keywords if each.arg == root), None)
 
 
-def _call_of(caller: Spot, function: Function) -> ast.Call | None:
+def _call_of(caller: PythonPlace, function: Function) -> ast.Call | None:
     """Return the call by which a function was reached: at the place itself, or in the head of its `with` or loop."""
     if caller.call is not None:
         return caller.call
@@ -144,7 +134,7 @@ def _name_of(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _is_method(caller: Spot, function: Function, call: ast.Call | None, names: Sequence[str]) -> int:
+def _is_method(caller: PythonPlace, function: Function, call: ast.Call | None, names: Sequence[str]) -> int:
     """Return 1 where the first parameter is the object that the function is called on, else 0."""
     if not names or any(_name_of(each) == "staticmethod" for each in function.decorator_list):
         return 0
@@ -155,7 +145,7 @@ def _is_method(caller: Spot, function: Function, call: ast.Call | None, names: S
     return int(names[0] in ("self", "cls") and isinstance(call.func, ast.Attribute))
 
 
-def _receiver(caller: Spot, function: Function, call: ast.Call | None) -> Value | str:
+def _receiver(caller: PythonPlace, function: Function, call: ast.Call | None) -> Value | str:
     """Return the object that a method was called on, as the caller writes it."""
     if function.name in METHODS_OF_WITH:
         return _entered(caller)
@@ -169,7 +159,7 @@ def _receiver(caller: Spot, function: Function, call: ast.Call | None) -> Value 
     return None
 
 
-def _entered(caller: Spot) -> Value | str:
+def _entered(caller: PythonPlace) -> Value | str:
     items = caller.node.items if isinstance(caller.node, With) else []
     if len(items) != 1:
         return None

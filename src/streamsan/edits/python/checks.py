@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from streamsan.edits.python.calls import entry_of
 from streamsan.edits.python.imports import defined_at_top
-from streamsan.edits.python.spots import Function, Spot, blocks
+from streamsan.edits.python.places import Function, PythonPlace, blocks
 from streamsan.edits.python.text import PythonText
 
 HOLE = "\0"
@@ -62,32 +62,32 @@ class Checks:
         self._text = text
         self._samples = list(_samples(text, text.tree, text.tree))
 
-    def status(self, spot: Spot, driver: bool) -> Way:
+    def status(self, place: PythonPlace, driver: bool) -> Way:
         """Return how a call is written that gives a status only."""
-        return self._way(spot, driver, makes=False) or PLAIN
+        return self._way(place, driver, makes=False) or PLAIN
 
-    def making(self, spot: Spot, driver: bool, *, guess: bool = True) -> Way:
+    def making(self, place: PythonPlace, driver: bool, *, guess: bool = True) -> Way:
         """Return how a call is written that makes something.
 
         `guess`: where no such call shows it, the check of others is taken to return what is made.
         """
-        found = self._way(spot, driver, makes=True)
-        other = self._way(spot, driver, makes=False) if found is None and guess else None
+        found = self._way(place, driver, makes=True)
+        other = self._way(place, driver, makes=False) if found is None and guess else None
         if other is not None and len(other.lines) == 1 and other != PLAIN and "=" not in other.lines[0]:
             found = replace(other, lines=(f"{TARGET} = {other.lines[0]}",))
         return found or UNPACKED
 
-    def prefers_driver(self, spot: Spot) -> bool | None:
-        """Tell whether the code around a spot has its streams and memory from the driver API; None: nobody knows."""
+    def prefers_driver(self, place: PythonPlace) -> bool | None:
+        """Tell whether the code around a place has its streams and memory from the driver API; None: nobody knows."""
         every = [each for each in self._samples if each.works]
-        count = Counter(each.driver for each in every if each.body is spot.body) or Counter(
+        count = Counter(each.driver for each in every if each.body is place.body) or Counter(
             each.driver for each in every
         )
         return count[True] > count[False] if count else None
 
-    def _way(self, spot: Spot, driver: bool, makes: bool) -> Way | None:
-        usable = [each for each in self._samples if each.makes == makes and self._fits(each, spot)]
-        of_body = [each for each in usable if each.body is spot.body]
+    def _way(self, place: PythonPlace, driver: bool, makes: bool) -> Way | None:
+        usable = [each for each in self._samples if each.makes == makes and self._fits(each, place)]
+        of_body = [each for each in usable if each.body is place.body]
         same = [each for each in of_body if each.driver == driver] or of_body
         same = same or [each for each in usable if each.driver == driver] or usable
         if not same:
@@ -95,11 +95,11 @@ class Checks:
         counts = Counter(each.way for each in same)
         return max(counts, key=lambda way: counts[way])
 
-    def _fits(self, sample: _Sample, spot: Spot) -> bool:
-        if not sample.root or sample.body is spot.body:
+    def _fits(self, sample: _Sample, place: PythonPlace) -> bool:
+        if not sample.root or sample.body is place.body:
             return True
         if sample.root == "self":
-            return _class_of(self._text.tree, sample.body) is _class_of(self._text.tree, spot.body) is not None
+            return _class_of(self._text.tree, sample.body) is _class_of(self._text.tree, place.body) is not None
         return defined_at_top(self._text.tree, sample.root)
 
 
@@ -205,15 +205,15 @@ def _unpacked(text: PythonText, block: Sequence[ast.stmt], statement: ast.Assign
         if not isinstance(target, ast.Tuple | ast.List) or len(target.elts) != 2:
             return
         left = f"{name}, {TARGET}"
-    elif isinstance(target, ast.Tuple) and text.lines[target.lineno - 1][text.span(target)[1] - 1] != "(":
+    elif isinstance(target, ast.Tuple) and not text.of(target).startswith("("):
         left = f"{name},"
     lines = [f"{left} = {around}{HOLE}{end}"]
     looked = unit_of(block, statement)[1:]
     for each in looked:
         if sample.makes and _reads(each, getattr(target.elts[1], "id", "\0")):  # type: ignore[attr-defined]
             continue
-        line, column, last, _ = text.span(each)
-        lines += [text.lines[line - 1][column - 1 :], *(further[column - 1 :] for further in text.lines[line:last])]
+        _, line, column, last, _ = text.span(each)
+        lines += [further[column - 1 :] for further in text.lines[line - 1 : last]]
     lines = [line.split("  #")[0].rstrip() for line in lines]
     yield replace(sample, way=Way(tuple(lines), sample.way.forwards))
 

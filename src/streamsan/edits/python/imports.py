@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamsan.edits.python.spots import Function, Spot
+from streamsan.edits.layout import inserted
+from streamsan.edits.python.places import Function, PythonPlace
 from streamsan.findings.finding import Edit
 
 OF_MODULE = {
@@ -31,10 +32,10 @@ class Import:
     """the function, "*" for all; "" for the module"""
 
 
-def imports_of(spot: Spot) -> Iterator[Import]:
-    """Yield what is imported of cuda.bindings and visible at a spot."""
-    for node, within in _statements(spot.text.tree, ()):
-        if not all(any(each is above for above in spot.path) for each in within):
+def imports_of(place: PythonPlace) -> Iterator[Import]:
+    """Yield what is imported of cuda.bindings and visible at a place."""
+    for node, within in _statements(place.text.tree, ()):
+        if not all(any(each is above for above in place.path) for each in within):
             continue
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -59,21 +60,21 @@ def _statements(
             yield from _statements(child, (*within, child) if isinstance(child, Function | ast.ClassDef) else within)
 
 
-def longer_import(spot: Spot, statement: ast.ImportFrom, name: str) -> Edit:
+def longer_import(place: PythonPlace, statement: ast.ImportFrom, name: str) -> Edit:
     """Return the edit that lets `from ... import a, b` import one more name."""
-    begin, first, line, column = spot.text.span(statement.names[-1])
-    before = spot.text.lines[begin - 1][: first - 1]
+    span = place.text.span(statement.names[-1])
+    before = place.text.lines[span.line - 1][: span.column - 1]
     # Names that have a line each keep it so.
     new = f", {name}" if before.strip() else f",\n{before}{name}"
-    return Edit(spot.file, line, column, line, column, new)
+    return inserted(span.file, span.end_line, span.end_column, new)
 
 
-def new_import(spot: Spot, text: str) -> Edit:
+def new_import(place: PythonPlace, text: str) -> Edit:
     """Return the edit that puts an import behind those at the top of a module."""
-    body = spot.text.tree.body
+    body = place.text.tree.body
     imports = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]
-    line = spot.text.span(imports[-1])[2] + 1 if imports else spot.text.span(body[0])[0]
-    return Edit(spot.file, line, 1, line, 1, text + "\n")
+    line = place.text.span(imports[-1]).end_line + 1 if imports else place.text.span(body[0]).line
+    return inserted(place.text.name, line, 1, text + "\n")
 
 
 def defined_at_top(tree: ast.Module, name: str) -> bool:

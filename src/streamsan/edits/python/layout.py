@@ -1,157 +1,92 @@
-"""Code put before and behind statements, in the layout of what stands there; statements taken out and moved."""
+"""Code put before and behind statements of Python, in the layout of what stands there."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from streamsan.edits.python.spots import Spot, With, block_of, leaves
+from streamsan.cuda_syntax.tree import Span
+from streamsan.edits.layout import Layout, NoPlaceError
+from streamsan.edits.python.places import PythonPlace, With, leaves
 from streamsan.edits.python.text import PythonText
 from streamsan.findings.finding import Edit
 
-_REST = re.compile(r"[ \t]*(#.*)?\Z")
-_AS_IT_IS = "\0"
-"""begins a line of code that brings its own indentation"""
 _COMPOUND = re.compile(r"(if|for|while|with|try|match)\b")
 
 
-class NoPlaceError(Exception):
-    """Code cannot be put there."""
+class PythonLayout(Layout[PythonPlace]):
+    """Makes edits in modules of one program."""
 
+    SEPARATOR = "; "
+    REST = re.compile(r"[ \t]*(#.*)?\Z")
 
-def replaced(spot: Spot, node: ast.AST, new: str) -> Edit:
-    """Return the edit that puts new text in place of a node's."""
-    return Edit(spot.file, *spot.text.span(node), new)
+    def __init__(self, texts: Mapping[str, PythonText]) -> None:
+        super().__init__(texts)
+        self._texts = {id(node): text for text in texts.values() for node in ast.walk(text.tree)}
 
+    def span(self, statement: ast.stmt) -> Span:
+        """Return the span of a statement, with its decorators."""
+        text = self._texts[id(statement)]
+        span = text.span(statement)
+        for decorator in getattr(statement, "decorator_list", [])[:1]:
+            first = text.span(decorator)
+            span = span._replace(line=first.line, column=first.column - 1)
+        return span
 
-def inserted(spot: Spot, line: int, column: int, new: str) -> Edit:
-    """Return the edit that puts text in at a place."""
-    return Edit(spot.file, line, column, line, column, new)
-
-
-def before(spot: Spot, code: Sequence[str]) -> list[Edit]:
-    """Return the edits that put code before what is done at a spot. Raises NoPlaceError."""
-    statement = _statement(spot)
-    if spot.at_exit and isinstance(statement, With):
-        last = statement.body[-1]
-        return _before(spot, last, code) if leaves(last) else _behind(spot, last, code)
-    return _before(spot, statement, code)
-
-
-def behind(spot: Spot, code: Sequence[str]) -> list[Edit]:
-    """Return the edits that put code behind what is done at a spot. Raises NoPlaceError."""
-    statement = _statement(spot)
-    if leaves(statement):
-        raise NoPlaceError
-    if isinstance(statement, With) and not spot.at_exit:
-        return _before(spot, statement.body[0], code)
-    if spot.in_header and not isinstance(statement, With):
-        raise NoPlaceError
-    return _behind(spot, statement, code)
-
-
-def removed(spot: Spot, statements: Sequence[ast.stmt]) -> list[Edit]:
-    """Return the edits that take neighbouring statements out of a block. Raises NoPlaceError."""
-    block = block_of(spot.path, statements[0])
-    if block is None:
-        raise NoPlaceError
-    if len(statements) == len(block):
-        first, *rest = statements
-        edits = [replaced(spot, first, "pass")]
-        return edits + [_cut(spot, each) for each in rest]
-    return [_cut(spot, each) for each in statements]
-
-
-def moved(spot: Spot, statements: Sequence[ast.stmt], target: ast.stmt, first: Sequence[str] = ()) -> list[Edit]:
-    """Return the edits that move statements of a block behind another one of it, with code before them.
-
-    Raises NoPlaceError.
-    """
-    text = spot.text
-    edits = removed(spot, statements)
-    code = list(first)
-    for each in statements:
-        line, column, end, stop = text.span(each)
-        rest = text.lines[end - 1][stop - 1 :]
-        if text.lines[line - 1][: column - 1].strip() or not _REST.match(rest):
-            code.append(text.slice(line, column, end, stop))
-            continue
-        code.append(text.lines[line - 1][column - 1 :])
-        # Further lines bring their own indentation.
-        code += [_AS_IT_IS + further for further in text.lines[line:end]]
-    return edits + _behind(spot, target, code)
-
-
-def _statement(spot: Spot) -> ast.stmt:
-    statement = spot.statement
-    if statement is None or spot.block is None:
-        raise NoPlaceError
-    return statement
-
-
-def _first_line(text: PythonText, statement: ast.stmt) -> tuple[int, int]:
-    decorators = getattr(statement, "decorator_list", [])
-    if decorators:
-        line, column, _, _ = text.span(decorators[0])
-        return line, column - 1
-    return text.span(statement)[:2]
-
-
-def _before(spot: Spot, statement: ast.stmt, code: Sequence[str]) -> list[Edit]:
-    line, column = _first_line(spot.text, statement)
-    indent = spot.text.lines[line - 1][: column - 1]
-    if _is_elif(spot, statement):
-        raise NoPlaceError
-    if indent.strip():
-        return [inserted(spot, line, column, _inline(code) + "; ")]
-    return [inserted(spot, line, 1, _laid_out(code, indent))]
-
-
-def _behind(spot: Spot, statement: ast.stmt, code: Sequence[str]) -> list[Edit]:
-    text = spot.text
-    _, _, end, stop = text.span(statement)
-    line, column = _first_line(text, statement)
-    indent = text.lines[line - 1][: column - 1]
-    rest = text.lines[end - 1][stop - 1 :]
-    if indent.strip() or not _REST.match(rest):
-        if _is_compound(statement):
+    def inline(self, code: Sequence[str]) -> str:
+        """Return lines of code in one line. Raises NoPlaceError where they need several."""
+        if any(_COMPOUND.match(line) or line.startswith((" ", "\t")) for line in code):
             raise NoPlaceError
-        return [inserted(spot, end, stop, "; " + _inline(code))]
-    if end == len(text.lines):
-        return [inserted(spot, end, len(text.lines[end - 1]) + 1, "\n" + _laid_out(code, indent).removesuffix("\n"))]
-    return [inserted(spot, end + 1, 1, _laid_out(code, indent))]
+        return "; ".join(code)
+
+    def before(self, place: PythonPlace, code: Sequence[str]) -> list[Edit]:
+        """Return the edits that put code before what is done at a place."""
+        statement = _statement(place)
+        if place.at_exit and isinstance(statement, With):
+            last = statement.body[-1]
+            return self._before(last, code) if leaves(last) else [self._behind(last, code)]
+        return self._before(statement, code)
+
+    def behind(self, place: PythonPlace, code: Sequence[str]) -> list[Edit]:
+        """Return the edits that put code behind what is done at a place."""
+        statement = _statement(place)
+        if leaves(statement):
+            raise NoPlaceError
+        if isinstance(statement, With) and not place.at_exit:
+            return self._before(statement.body[0], code)
+        if place.in_header and not isinstance(statement, With):
+            raise NoPlaceError
+        return [self._behind(statement, code)]
+
+    def removed(self, place: PythonPlace, statements: Sequence[ast.stmt]) -> list[Edit]:
+        """Return the edits that take neighbouring statements out of a block: it does not become empty."""
+        if place.block is None:
+            raise NoPlaceError
+        if len(statements) == len(place.block):
+            return [self.replaced(self._joined(statements), "pass")]
+        return super().removed(place, statements)
+
+    def _before(self, statement: ast.stmt, code: Sequence[str]) -> list[Edit]:
+        if isinstance(statement, ast.If) and self.text(self.span(statement)).startswith("elif"):
+            raise NoPlaceError
+        return super()._before(statement, code)
+
+    def _behind(self, statement: ast.stmt, code: Sequence[str]) -> Edit:
+        if hasattr(statement, "body") and not self.is_alone(self.span(statement)):
+            raise NoPlaceError
+        return super()._behind(statement, code)
+
+    def _cut_from_line(self, span: Span) -> Edit:
+        first, rest = self.around(span)
+        following = rest.lstrip()
+        if following.startswith(";"):
+            end = span.end_column + len(rest) - len(following[1:].lstrip())
+            return self.replaced(span._replace(end_column=end), "")
+        return self.replaced(span._replace(column=len(first.rstrip().removesuffix(";").rstrip()) + 1), "")
 
 
-def _cut(spot: Spot, statement: ast.stmt) -> Edit:
-    text = spot.text
-    line, column, end, stop = text.span(statement)
-    first, rest = text.lines[line - 1][: column - 1], text.lines[end - 1][stop - 1 :]
-    if not first.strip() and _REST.match(rest):
-        if end < len(text.lines):
-            return Edit(spot.file, line, 1, end + 1, 1, "")
-        return Edit(spot.file, line - 1, len(text.lines[line - 2]) + 1, end, len(text.lines[end - 1]) + 1, "")
-    if rest.lstrip().startswith(";"):
-        following = rest.lstrip()[1:]
-        return Edit(spot.file, line, column, end, stop + len(rest) - len(following.lstrip()), "")
-    begin = len(first.rstrip().removesuffix(";").rstrip()) + 1
-    return Edit(spot.file, line, begin, end, stop, "")
-
-
-def _is_elif(spot: Spot, statement: ast.stmt) -> bool:
-    line, column, _, _ = spot.text.span(statement)
-    return isinstance(statement, ast.If) and spot.text.lines[line - 1][column - 1 :].startswith("elif")
-
-
-def _is_compound(statement: ast.stmt) -> bool:
-    return hasattr(statement, "body")
-
-
-def _laid_out(code: Sequence[str], indent: str) -> str:
-    return "".join((line[1:] if line.startswith(_AS_IT_IS) else indent + line) + "\n" for line in code)
-
-
-def _inline(code: Sequence[str]) -> str:
-    if any(_COMPOUND.match(line) or line.startswith((" ", "\t", _AS_IT_IS)) for line in code):
+def _statement(place: PythonPlace) -> ast.stmt:
+    if place.statement is None or place.block is None:
         raise NoPlaceError
-    return "; ".join(code)
+    return place.statement

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from streamsan.edits.python.calls import EVENTS, STREAMS, Written, may_be_repeated, parameter_of, written
+from streamsan.edits.places import Argument
+from streamsan.edits.python.calls import EVENTS, STREAMS, may_be_repeated, parameter_of, written
 from streamsan.edits.python.checks import api_of
 from streamsan.edits.python.imports import defined_at_top
-from streamsan.edits.python.spots import Function, Spot, find
+from streamsan.edits.python.places import Function, PythonPlace, find
 from streamsan.edits.python.text import PythonText
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order.facts import Operation
@@ -41,19 +42,19 @@ class Chains:
     def __init__(self, trace: EditableTrace, texts: Mapping[str, PythonText]) -> None:
         self.trace = trace
         self.texts = texts
-        self._spots: dict[tuple[Chain, int], Spot | None] = {}
+        self._places: dict[tuple[Chain, int], PythonPlace | None] = {}
 
-    def spots(self, site: int) -> list[Spot | None]:
+    def places(self, site: int) -> list[PythonPlace | None]:
         """Return the place of a site and those of the calls that it is nested in; None for what has no place."""
-        found: list[Spot | None] = []
+        found: list[PythonPlace | None] = []
         level = 0
         while site:
             entry = self.trace.trace.site(site)
             key = ((entry.file, entry.line, entry.column), (entry.file, entry.end_line, entry.end_column))
-            if (key, level) not in self._spots:
+            if (key, level) not in self._places:
                 text = self.texts.get(entry.file)
-                self._spots[key, level] = find(text, entry, level) if text is not None else None
-            found.append(self._spots[key, level])
+                self._places[key, level] = find(text, entry, level) if text is not None else None
+            found.append(self._places[key, level])
             site, level = entry.caller, level + 1
         return found
 
@@ -79,18 +80,18 @@ class Chains:
 
     def api_at_site(self, site: int) -> str:
         """Return the name of the function that is called at a site, as its text has it."""
-        spot = next(iter(self.spots(site)), None)
-        return (api_of(spot.node) or "") if spot is not None else ""
+        place = next(iter(self.places(site)), None)
+        return (api_of(place.node) or "") if place is not None else ""
 
-    def streams(self, site: int, api: str) -> Iterator[Written]:
+    def streams(self, site: int, api: str) -> Iterator[Argument]:
         """Yield how the stream of an operation is written, at each level of its chain of calls."""
         return self.arguments(site, api, STREAMS)
 
-    def arguments(self, site: int, api: str, types: Sequence[str]) -> Iterator[Written]:
+    def arguments(self, site: int, api: str, types: Sequence[str]) -> Iterator[Argument]:
         """Yield how an operation's argument of one of these types is written, at each level of its chain of calls."""
         position = parameter_of(api, *types)
         if position is not None:
-            yield from written(self.spots(site), api, position)
+            yield from written(self.places(site), api, position)
 
 
 class Names:
@@ -128,22 +129,22 @@ class Names:
                 found[str(kind).removeprefix("module of ")].append(str(text))
         return found
 
-    def of(self, wanted: Wanted, spot: Spot, own: Operation | None = None, kind: str = STREAM) -> list[str]:
-        """Return how a stream (or an event: `kind`) may be written at a spot, best first.
+    def of(self, wanted: Wanted, place: PythonPlace, own: Operation | None = None, kind: str = STREAM) -> list[str]:
+        """Return how a stream (or an event: `kind`) may be written at a place, best first.
 
-        `own`: an operation of the spot's chain that runs on that stream: as its own calls write it comes first.
+        `own`: an operation of the place's chain that runs on that stream: as its own calls write it comes first.
         """
         if not wanted:
             return []
         # Of loops only the first rounds were looked at.
         wanted = [each for each in wanted if self._is_fresh(each[0])] or wanted
-        seen = [self._seen(row, spot.level, handle, kind) for row, handle in wanted]
+        seen = [self._seen(row, place.level, handle, kind) for row, handle in wanted]
         every = set.intersection(*(set(each) for each in seen))
-        known = {str(text) for row, _ in wanted for text, *_ in self.frame(row, spot.level) or ()}
+        known = {str(text) for row, _ in wanted for text, *_ in self.frame(row, place.level) or ()}
         texts: list[str] = []
-        for text in self._written_there(wanted, spot, own, kind):
+        for text in self._written_there(wanted, place, own, kind):
             # What could be looked at is the stream, or it is another one.
-            if text not in texts and (text in every or (text not in known and self._is_bound(text, wanted, spot))):
+            if text not in texts and (text in every or (text not in known and self._is_bound(text, wanted, place))):
                 texts.append(text)
         texts += sorted((text for text in every if text not in texts), key=lambda text: _cost(text, seen[0]))
         if not texts and kind == STREAM:
@@ -163,19 +164,19 @@ class Names:
             if kind in (wanted, "int") and value == handle
         }
 
-    def _is_bound(self, text: str, wanted: Wanted, spot: Spot) -> bool:
-        """Tell whether the variable that an expression begins with has a value at a spot."""
+    def _is_bound(self, text: str, wanted: Wanted, place: PythonPlace) -> bool:
+        """Tell whether the variable that an expression begins with has a value at a place."""
         roots = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
-        if not isinstance(spot.body, Function):
+        if not isinstance(place.body, Function):
             return True
-        frame = self.frame(wanted[0][0], spot.level)
+        frame = self.frame(wanted[0][0], place.level)
         local = {str(name) for name, kind, _ in frame or () if kind == LOCAL}
-        return all(root in local or root in vars(builtins) or defined_at_top(spot.text.tree, root) for root in roots)
+        return all(root in local or root in vars(builtins) or defined_at_top(place.text.tree, root) for root in roots)
 
-    def _written_there(self, wanted: Wanted, spot: Spot, own: Operation | None, kind: str) -> Iterator[str]:
+    def _written_there(self, wanted: Wanted, place: PythonPlace, own: Operation | None, kind: str) -> Iterator[str]:
         types, field = TYPES[kind]
         if own is not None:
-            yield from self._texts(self._chains.arguments(own.site, self._chains.api(own), types), spot)
+            yield from self._texts(self._chains.arguments(own.site, self._chains.api(own), types), place)
             return
         slots = self._trace.slots
         same = self._trace.starts & np.isin(slots[field], np.array([handle for _, handle in wanted], np.uint64))
@@ -186,12 +187,12 @@ class Names:
             site = int(slots["site"][row])
             if site and site not in done:
                 done.add(site)
-                yield from self._texts(self._chains.arguments(site, self._chains.api_at(row), types), spot)
+                yield from self._texts(self._chains.arguments(site, self._chains.api_at(row), types), place)
 
     @staticmethod
-    def _texts(found: Iterator[Written], spot: Spot) -> Iterator[str]:
+    def _texts(found: Iterator[Argument], place: PythonPlace) -> Iterator[str]:
         for each in found:
-            if each.spot.body is spot.body and (each.node is None or may_be_repeated(each.node)):
+            if each.place.body is place.body and (each.node is None or may_be_repeated(each.node)):
                 yield each.text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from streamsan.cuda_syntax.tree import (
@@ -33,43 +33,44 @@ from streamsan.cuda_syntax.tree import (
     While,
 )
 from streamsan.cuda_syntax.walk import parts
+from streamsan.edits.places import CodePlace
 
 Body = Function | Lambda
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spot:
-    """A place in a function. `path` leads from the outermost node around it to the innermost."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CppPlace(CodePlace):
+    """A place in a function of C++."""
 
-    span: Span
-    path: tuple[object, ...]
+    BODIES = (Function, Lambda)
+
     statement: Statement | None
-    """the statement at the place; None at the closing brace of `block`"""
-    parent: Statement | None
-    """what the statement stands in: a block, or the `if` or loop whose body it is without braces"""
-    body: Body
-    """the function or lambda that it is in"""
+    block: Block | None
 
     @property
-    def block(self) -> Block | None:
-        """The block that the statement is one of, None for a body without braces."""
-        return self.parent if isinstance(self.parent, Block) else None
+    def parent(self) -> object:
+        """What the statement stands in: a block, or the `if` or loop whose body it is without braces."""
+        index = next((number for number, node in enumerate(self.path) if node is self.statement), len(self.path))
+        return self.path[index - 1]
+
+    def span_of(self, node: Statement) -> Span:
+        """Return where a statement stands."""
+        return node.span
+
+    def statements(self, block: Block) -> Sequence[Statement]:
+        """Return the statements of a block."""
+        return block.body
 
     @property
     def call(self) -> Expression | None:
         """The call at the place."""
-        for node in reversed(self.path):
-            if isinstance(node, Call | Launch) and node.span == self.span:
-                return node
-        return None
-
-    def inside(self, node: object) -> bool:
-        """Tell whether the place is in a node."""
-        return any(each is node for each in self.path)
+        return next(
+            (node for node in reversed(self.path) if isinstance(node, Call | Launch) and node.span == self.span), None
+        )
 
 
-def find(unit: Unit, span: Span) -> Spot | None:
-    """Return the spot of a span, None where it is in no function's body, or in one that could not be read."""
+def find(unit: Unit, span: Span) -> CppPlace | None:
+    """Return the place of a span, None where it is in no function's body, or in one that could not be read."""
     path: list[object] = []
     node: object = unit.declarations
     while True:
@@ -80,7 +81,7 @@ def find(unit: Unit, span: Span) -> Spot | None:
         path.append(node)
     if any(isinstance(each, UnparsedStatement) for each in path):
         return None
-    return _spot(path, span)
+    return _place(path, span)
 
 
 def _holds(node: object, span: Span) -> bool:
@@ -103,26 +104,23 @@ def _extent(node: object) -> tuple[int, int]:
     return span.end_line - span.line, span.end_column - span.column if span.end_line == span.line else 0
 
 
-def _spot(path: list[object], span: Span) -> Spot | None:
+def _place(path: list[object], span: Span) -> CppPlace | None:
     bodies = [index for index, node in enumerate(path) if isinstance(node, Function | Lambda)]
     if not bodies:
         return None
     last = path[-1]
     if isinstance(last, Block) and (span.line, span.end_column) == (last.span.end_line, last.span.end_column):
-        body = path[bodies[-1]]
-        assert isinstance(body, Function | Lambda)
         # What ends a block before its brace ends it before the scope's end.
-        if last.body and _leaves(last.body[-1]):
-            return Spot(span, (*path, last.body[-1]), last.body[-1], last, body)
-        return Spot(span, tuple(path), None, last, body)
+        leaving = last.body[-1] if last.body and _leaves(last.body[-1]) else None
+        whole = (*path, leaving) if leaving is not None else tuple(path)
+        return CppPlace(span=span, path=whole, statement=leaving, block=last)
     for index in range(len(path) - 1, bodies[0], -1):
         statement, parent = path[index], path[index - 1]
         if not isinstance(statement, Statement) or isinstance(statement, Block) or not isinstance(parent, Statement):
             continue
         if isinstance(parent, Block) or any(statement is each for each in bodies_of(parent)):
-            body = path[max(each for each in bodies if each < index)]
-            assert isinstance(body, Function | Lambda)
-            return Spot(span, tuple(path), statement, parent, body)
+            block = parent if isinstance(parent, Block) else None
+            return CppPlace(span=span, path=tuple(path), statement=statement, block=block)
     return None
 
 
@@ -142,33 +140,16 @@ def bodies_of(statement: Statement) -> Iterator[Statement]:
         yield statement.body
 
 
-def child_of(spot: Spot, block: Block) -> Statement | None:
-    """Return the statement of a block that a spot is in."""
-    for index, node in enumerate(spot.path[:-1]):
-        following = spot.path[index + 1]
-        if node is block and isinstance(following, Statement):
-            return following
-    return None
-
-
-def at_statement(spot: Spot, block: Block, statement: Statement) -> Spot:
-    """Return the place of a statement of a block that is around a spot."""
-    index = next(number for number, node in enumerate(spot.path) if node is block)
-    path = (*spot.path[: index + 1], statement)
-    body = next(node for node in reversed(path[: index + 1]) if isinstance(node, Function | Lambda))
-    return Spot(statement.span, path, statement, block, body)
-
-
-def loops_around(spot: Spot) -> list[Spot]:
-    """Return the places of the loops of its function that a spot is in, the outermost first."""
-    begin = next(number for number, node in enumerate(spot.path) if node is spot.body)
+def loops_around(place: CppPlace) -> list[CppPlace]:
+    """Return the places of the loops of its function that a place is in, the outermost first."""
+    begin = next(number for number, node in enumerate(place.path) if node is place.body)
     found = []
-    for index in range(begin + 1, len(spot.path)):
-        node, parent = spot.path[index], spot.path[index - 1]
-        if node is spot.statement and not isinstance(node, For | RangeFor | While | DoWhile):
+    for node, parent in zip(place.path[begin + 1 :], place.path[begin:], strict=False):
+        is_loop = isinstance(node, For | RangeFor | While | DoWhile)
+        if node is place.statement and not is_loop:
             break
-        if isinstance(node, For | RangeFor | While | DoWhile) and isinstance(parent, Block):
-            found.append(Spot(node.span, spot.path[: index + 1], node, parent, spot.body))
+        if is_loop and isinstance(parent, Block):
+            found.append(place.at(parent, node))
     return found
 
 

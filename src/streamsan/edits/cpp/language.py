@@ -1,0 +1,270 @@
+"""C++, as the edits ask for it: places and names that the syntax tree gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from streamsan.cuda_syntax import read_unit
+from streamsan.cuda_syntax.tree import (
+    Assign,
+    Block,
+    Call,
+    ExpressionStatement,
+    Function,
+    If,
+    Lambda,
+    Return,
+    Statement,
+    Variable,
+)
+from streamsan.cuda_syntax.walk import nodes
+from streamsan.edits.cpp.calls import ASKING, Chains, api_name, stream_argument
+from streamsan.edits.cpp.checks import check_at
+from streamsan.edits.cpp.groups import groups_at, is_plain_call, is_wait, releases_something
+from streamsan.edits.cpp.layout import CppLayout
+from streamsan.edits.cpp.names import HandleNames
+from streamsan.edits.cpp.nodes import dependent_edits, needs_nothing_else, node_name
+from streamsan.edits.cpp.phrases import CppPhrases
+from streamsan.edits.cpp.places import CppPlace, loops_around
+from streamsan.edits.cpp.scope import names_in, names_in_statement
+from streamsan.edits.language import Group
+from streamsan.edits.layout import NoPlaceError
+from streamsan.edits.places import Argument
+from streamsan.edits.source import Contents
+from streamsan.edits.text import SourceText
+from streamsan.evidence.fix.change_steps import GRID_WAIT
+from streamsan.evidence.fix.edited_trace import EditableTrace
+from streamsan.evidence.fix.event_steps import WaitForRecorded
+from streamsan.evidence.fix.order_steps import EdgeBetween
+from streamsan.evidence.fix.steps import Calls
+from streamsan.findings.finding import Edit
+from streamsan.order.facts import Operation
+from streamsan.platforms import CUDA
+from streamsan.trace import Trace
+
+
+def read(
+    path: str,
+    defines: Mapping[str, str],
+    include_dirs: Sequence[str],
+    original: Callable[[str], bytes],
+    contents: Contents,
+) -> Callable[[EditableTrace], Cpp]:
+    """Read a source with new contents of files. Returns what makes its language for a trace of it."""
+    unit = read_unit(
+        Path(path), defines=dict(defines), include_dirs=[Path(folder) for folder in include_dirs], contents=contents
+    )
+    files = {}
+    for file in unit.files:
+        known = contents.get(os.path.realpath(file))
+        files[file] = SourceText(original(file) if known is None else known)
+
+    def of_trace(trace: EditableTrace) -> Cpp:
+        assert isinstance(trace.trace, Trace)
+        return Cpp(Chains(unit, trace.trace), files, trace)
+
+    return of_trace
+
+
+class Cpp:
+    """The C++ of one source, with a trace of it."""
+
+    def __init__(self, chains: Chains, files: Mapping[str, SourceText], trace: EditableTrace) -> None:
+        self.files = files
+        self.layout = CppLayout(files)
+        self.reasons: list[str] = []
+        self._chains = chains
+        self._trace = trace
+        self._names = HandleNames(chains, self.layout, trace)
+
+    def api(self, operation: Operation) -> str:
+        """Return the name of the function that issued an operation."""
+        return self._trace.trace.apis[operation.api]
+
+    # -- places ---------------------------------------------------------------------------------
+
+    def places(self, site: int) -> list[CppPlace]:
+        """Return the places of the chain of calls that ends at a site, the innermost first."""
+        return [place for place in self._chains.places(site) if place is not None]
+
+    def _levels(self, operation: Operation) -> list[CppPlace]:
+        """Return the places of an operation, the innermost first; bodies that are written on one line last."""
+        return sorted(self.places(operation.site), key=_is_on_one_line)
+
+    def places_before(self, later: Operation, earlier: Operation) -> Iterator[tuple[CppPlace, bool]]:
+        """Yield the places of an operation; before those in a loop that the other is no part of, the loop's."""
+        others = self.places(earlier.site)
+        for place in self._levels(later):
+            loops = [loop for loop in loops_around(place) if not any(other.inside(loop.statement) for other in others)]
+            # Only the outermost: once is enough.
+            yield from ((loop, False) for loop in loops[:1])
+            yield place, False
+
+    def places_behind(self, earlier: Operation) -> Iterator[CppPlace]:
+        """Yield behind what code may stand that comes behind an operation."""
+        return (place for place in self._levels(earlier) if place.statement is not None)
+
+    def around_both(
+        self, first: CppPlace, second: CppPlace, every: Sequence[CppPlace]
+    ) -> Iterator[tuple[CppPlace, CppPlace]]:
+        """Yield, for blocks around two places, the first and the last statement that holds any of some places."""
+        if first.statement is second.statement and first.block is None:
+            return
+        for block in reversed([node for node in first.path if isinstance(node, Block) and second.inside(node)]):
+            if not _captured(first, block) or not _captured(second, block):
+                continue
+            children = [child for place in every if (child := place.child_in(block)) is not None]
+            begin = min(children, key=lambda child: child.span[1:3])
+            end = max(children, key=lambda child: child.span[1:3])
+            if not isinstance(end, Return) and begin.span.file == first.span.file:
+                yield first.at(block, begin), first.at(block, end)
+
+    def unit(self, block: Block | None, statement: Statement) -> list[Statement]:
+        """Return a statement of a block with the one behind it that looks at its status, or at that of a launch."""
+        body = block.body if block is not None else [statement]
+        index = next(number for number, each in enumerate(body) if each is statement)
+        following = body[index + 1] if index + 1 < len(body) else None
+        looks = False
+        if isinstance(following, If):
+            names = [statement.name] if isinstance(statement, Variable) else []
+            if isinstance(statement, ExpressionStatement) and isinstance(statement.expression, Assign):
+                names = list(names_in(statement.expression.target))
+            looks = any(name in names for name in names_in(following.condition))
+        elif isinstance(following, ExpressionStatement) and not is_wait(statement):
+            looks = any(isinstance(node, Call) and api_name(node) in ASKING for node in nodes(following))
+        return [statement, following] if looks and following is not None else [statement]
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def streams(
+        self, earlier: Operation, later: Operation, place: CppPlace, near: Operation, of: Operation
+    ) -> list[list[str]]:
+        """Return how the stream of one of two operations is written at a place."""
+        return [self._names.of(of, place)]
+
+    def stream(self, operation: Operation, place: CppPlace, near: Operation) -> list[str]:
+        """Return how the stream of one operation is written at a place."""
+        return self._names.of(operation, place)
+
+    def event(self, step: WaitForRecorded, place: CppPlace) -> list[str]:
+        """Return how the event that the program records is written at a place before the later operation."""
+        return self._names.event_of(step.record, place)
+
+    def stream_arguments(self, operation: Operation) -> Iterator[Argument]:
+        """Yield how the stream of an operation is written, at each level of its chain of calls."""
+        for written in self._chains.streams(operation.site):
+            text = self._names.written(written.expression, written.place)
+            if not written.member:
+                yield Argument(written.place, text or "", written.expression)
+
+    def sole_argument(self, place: CppPlace) -> str:
+        """Return the one argument of the call at a place, "" where it has more."""
+        call = place.call
+        if not isinstance(call, Call) or stream_argument(call)[0] or len(call.arguments) != 1:
+            return ""
+        try:
+            return self.layout.text(call.arguments[0].span)
+        except NoPlaceError:
+            return ""
+
+    def phrases(self, place: CppPlace, near: Operation, *operations: Operation) -> CppPhrases:
+        """Return how calls are written at a place: of the driver where the operations are such."""
+        calls = Calls(any(CUDA.is_low_level(self.api(each)) for each in operations))
+        check = check_at(place, calls.driver, self.layout, self._names.scope(place))
+        return CppPhrases(calls, check, self.layout.unit(place.span.file))
+
+    def new_name(self, wanted: str, place: CppPlace) -> str:
+        """Return a name that a file does not have."""
+        names = (wanted, *(f"{wanted}_{number}" for number in range(2, 1000)))
+        return next(name for name in names if not self.layout.has_word(place.span.file, name))
+
+    # -- what may be moved, or taken out --------------------------------------------------------
+
+    def groups(self, place: CppPlace, what: Operation, kinds: Collection[int]) -> Iterator[Group]:
+        """Yield what may be moved for the call at a place."""
+        return groups_at(place)
+
+    def does_only(self, operation: Operation, place: CppPlace, kinds: Collection[int]) -> bool:
+        """Return True: what is written once stands for all that it does, and the edited text is checked."""
+        return True
+
+    def hidden_name(self, group: Group, place: CppPlace) -> str:
+        """Return a name of what is moved that is not visible behind a place's statement, "" where all are."""
+        scope = self._names.scope(place)
+        names = (name for statement in group.statements for name in names_in_statement(statement))
+        return next((name for name in names if not scope.has(name)), "")
+
+    def ends_scope(self, place: CppPlace) -> bool:
+        """Tell whether a place is the end of a block, where destructors run."""
+        return place.block is not None and place.span[3:5] == place.block.span[3:5]
+
+    def longer_scope(self, place: CppPlace, lasts: Sequence[CppPlace]) -> Iterator[tuple[str, list[Edit]]]:
+        """Yield the end of a scope, where destructors run, moved behind a use in the block around it."""
+        inner = place.block
+        assert inner is not None
+        index = next(number for number, node in enumerate(place.path) if node is inner)
+        outer = place.path[index - 1] if index else None
+        if not isinstance(outer, Block) or place.statement is not None:
+            name = place.body.name if isinstance(place.body, Function) else "the lambda"
+            what = f"`{name}` ends" if place.body.body is inner else f"the block of line {inner.span.line} ends"
+            self.reasons.append(f"the memory lives until {what}, and what owns it would have to outlive that")
+            return
+        for last in lasts:
+            target = last.child_in(outer)
+            if target is None or target.span[1:3] <= inner.span[1:3]:
+                continue
+            begin, end = (next(number for number, each in enumerate(outer.body) if each is wanted)
+                          for wanted in (inner, target))  # fmt: skip
+            moved, rest = outer.body[begin + 1 : end + 1], outer.body[end + 1 :]
+            declared = {each.name for each in moved if isinstance(each, Variable)}
+            hidden = {each.name for each in inner.body if isinstance(each, Variable)}
+            needed = next((name for each in rest for name in names_in_statement(each) if name in declared), None)
+            if needed is not None or any(name in hidden for each in moved for name in names_in_statement(each)):
+                self.reasons.append(f"the scope that ends in line {inner.span.end_line} cannot be longer: `{needed}`")
+                continue
+            try:
+                edits = self.layout.extended(inner, target)
+            except NoPlaceError as error:
+                self.reasons.append(str(error))
+                continue
+            yield f"the scope that ends in line {inner.span.end_line} ends behind line {target.span.end_line}", edits
+
+    def keeps(self, place: CppPlace, is_called: bool) -> str:
+        """Return why a wait stays although nothing in this program needs it: others may use what it is part of."""
+        statement, body = place.statement, place.body
+        if not isinstance(statement, ExpressionStatement) or not is_plain_call(statement, place.call):
+            return "the wait is not a statement of its own"
+        if isinstance(body, Function) and (body.destructor or "~" in body.name):
+            return "the wait is part of a destructor, which does not know who used the object"
+        if body.body is not None and len(body.body.body) == 1 and body.body.body[0] is statement:
+            return "the wait is all that its function does"
+        following = place.following()
+        if is_called and (following is None or isinstance(following, Return) or releases_something(following)):
+            return "the wait stands before the end of what a function that is called from elsewhere does"
+        return "the wait is in a header" if place.span.file != self._chains.unit.file else ""
+
+    # -- graphs and kernels ---------------------------------------------------------------------
+
+    def dependent(self, first: CppPlace, second: CppPlace, step: EdgeBetween) -> Iterator[tuple[str, list[Edit]]]:
+        """Yield the node of one place made to depend on that of another; with the name of the other."""
+        name = node_name(first)
+        if name and self._names.scope(second).has(name):
+            only = needs_nothing_else(self._trace, step)
+            for edits in dependent_edits(name, second, only, self.layout):
+                yield name, edits
+
+    def kernel_wait(self, file: str) -> tuple[str, bool]:
+        """Return what waits, at the start of a kernel in a file, for the kernel before it."""
+        return f"{GRID_WAIT}();", True
+
+
+def _is_on_one_line(place: CppPlace) -> bool:
+    return place.block is not None and place.block.span.line == place.block.span.end_line
+
+
+def _captured(place: CppPlace, block: Block) -> bool:
+    """Tell whether the lambdas between a block and a place inside it capture what the block declares."""
+    begin = next(index for index, node in enumerate(place.path) if node is block)
+    return all(node.default for node in place.path[begin:] if isinstance(node, Lambda))

@@ -1,0 +1,42 @@
+"""Calls of CUDA as the C++ around a place writes them: checked in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from streamsan.edits.cpp.checks import Check
+from streamsan.edits.language import Code
+from streamsan.evidence.fix.steps import Calls
+from streamsan.findings.finding import Edit
+
+
+class CppPhrases:
+    """How calls are written at one place, where calls are checked in one way."""
+
+    imports: Sequence[Edit] = ()
+
+    def __init__(self, calls: Calls, check: Check, unit: str) -> None:
+        self.calls = calls
+        self._check = check
+        self._unit = unit
+
+    def function(self, name: str) -> str:
+        """Return how a function of the API is named."""
+        return name
+
+    def call(self, api: str, *arguments: str) -> Code:
+        """Return a call that gives a status only."""
+        call = f"{api}({', '.join(arguments)})"
+        return Code(tuple(self._check.around(call)), (call,))
+
+    def new_event(self, event: str) -> Iterator[Code]:
+        """Yield the declaration of an event, and the call that makes it."""
+        if self.calls.driver:
+            kind, made = "CUevent", self.call("cuEventCreate", f"&{event}", "CU_EVENT_DISABLE_TIMING")
+        else:
+            kind, made = "cudaEvent_t", self.call("cudaEventCreateWithFlags", f"&{event}", "cudaEventDisableTiming")
+        yield Code((f"{kind} {event};", *made.lines))
+
+    def enclosed(self, code: Code) -> Code:
+        """Return code in a block of its own."""
+        return Code(("{", *(f"{self._unit}{line}" for line in code.lines), "}"), code.words)

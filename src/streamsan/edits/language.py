@@ -1,0 +1,164 @@
+"""What the edits ask of a programming language: its places, its names, and how code is written in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from streamsan.edits.layout import Layout
+from streamsan.edits.places import Argument, CodePlace, Node
+from streamsan.edits.text import SourceText
+from streamsan.evidence.fix.event_steps import WaitForRecorded
+from streamsan.evidence.fix.order_steps import EdgeBetween
+from streamsan.evidence.fix.steps import Calls
+from streamsan.findings.finding import Edit
+from streamsan.order.facts import Operation
+
+P = TypeVar("P", bound=CodePlace)
+KernelText = tuple[str, bool]
+"""the call that waits in a kernel, and whether it may stand in the line of other code"""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Code that is put in."""
+
+    lines: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    """what to say of it: making and destroying an event goes without saying"""
+
+    def __add__(self, other: Code) -> Code:
+        return Code(self.lines + other.lines, self.words + other.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Neighbouring statements of one block, and the blocks that they may be moved into."""
+
+    statements: tuple[Node, ...]
+    blocks: tuple[Node, ...]
+    """their own first, then those around it that are run whenever it is"""
+
+
+class Phrases(Protocol):
+    """How calls are written at one place: by the names that are known there, and checked as those around it."""
+
+    @property
+    def calls(self) -> Calls:
+        """The functions to call: those of the runtime, or of the driver."""
+
+    @property
+    def imports(self) -> Sequence[Edit]:
+        """The edits without which the code that was written so far has no names."""
+
+    def function(self, name: str) -> str:
+        """Return how a function of the API is named."""
+
+    def call(self, api: str, *arguments: str) -> Code:
+        """Return a call that gives a status only."""
+
+    def new_event(self, event: str) -> Iterator[Code]:
+        """Yield the ways to make an event under a new name, the likeliest first."""
+
+    def enclosed(self, code: Code) -> Code:
+        """Return code that declares something, so that this is known to it only."""
+
+
+class Language(Protocol[P]):
+    """A program's text in one language, with what its trace says of it.
+
+    A place is one of the chain of calls that leads to an operation: the call of the API, the helper around it, the
+    helper's caller. An edit goes where the names that it needs are visible, as near to the operation as possible.
+    """
+
+    @property
+    def files(self) -> Mapping[str, SourceText]:
+        """The texts, by the names that the edits have."""
+
+    @property
+    def layout(self) -> Layout[P]:
+        """What makes edits of the texts."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why steps could not be written, in clauses, so far."""
+
+    def api(self, operation: Operation) -> str:
+        """Return the name of the function that issued an operation."""
+
+    # -- places ---------------------------------------------------------------------------------
+
+    def places(self, site: int) -> list[P]:
+        """Return the places of the chain of calls that ends at a site, the innermost first."""
+
+    def places_before(self, later: Operation, earlier: Operation) -> Iterator[tuple[P, bool]]:
+        """Yield where code may stand that waits for one operation before another; and whether it goes behind that."""
+
+    def places_behind(self, earlier: Operation) -> Iterator[P]:
+        """Yield behind what code may stand that comes behind an operation."""
+
+    def around_both(self, first: P, second: P, every: Sequence[P]) -> Iterator[tuple[P, P]]:
+        """Yield, for blocks around two places, the first and the last statement that holds any of some places."""
+
+    def unit(self, block: Node | None, statement: Node) -> Sequence[Node]:
+        """Return a statement of a block with the one behind it that looks at its status."""
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def streams(
+        self, earlier: Operation, later: Operation, place: P, near: Operation, of: Operation
+    ) -> Sequence[Sequence[str]]:
+        """Return how the streams of one of two operations are written at a place of the chain of `near`.
+
+        For each stream that code there has to name: its names, the best first.
+        """
+
+    def stream(self, operation: Operation, place: P, near: Operation) -> Sequence[str]:
+        """Return how the stream of one operation is written at a place of the chain of `near`."""
+
+    def event(self, step: WaitForRecorded, place: P) -> Sequence[str]:
+        """Return how the event that the program records is written at a place before the later operation."""
+
+    def stream_arguments(self, operation: Operation) -> Iterator[Argument]:
+        """Yield how the stream of an operation is written, at each level of its chain of calls."""
+
+    def sole_argument(self, place: P) -> str:
+        """Return the one argument of the call at a place, "" where it has more."""
+
+    def phrases(self, place: P, near: Operation, *operations: Operation) -> Phrases:
+        """Return how calls are written at a place of the chain of `near`, for code that is about operations."""
+
+    def new_name(self, wanted: str, place: P) -> str:
+        """Return a name that means nothing else around a place."""
+
+    # -- what may be moved, or taken out --------------------------------------------------------
+
+    def groups(self, place: P, what: Operation, kinds: Collection[int]) -> Iterator[Group]:
+        """Yield what may be moved for the call at a place: helpers do nothing but operations of these kinds."""
+
+    def does_only(self, operation: Operation, place: P, kinds: Collection[int]) -> bool:
+        """Tell whether all that is done below a place of an operation's chain of calls is of some kinds."""
+
+    def hidden_name(self, group: Group, place: P) -> str:
+        """Return a name of what is moved that is not visible behind a place's statement, "" where all are."""
+
+    def ends_scope(self, place: P) -> bool:
+        """Tell whether a place is the end of a block, where destructors run."""
+
+    def longer_scope(self, place: P, lasts: Sequence[P]) -> Iterator[tuple[str, Sequence[Edit]]]:
+        """Yield the end of a scope that runs code, moved behind a later statement; with what to say of it."""
+
+    def keeps(self, place: P, is_called: bool) -> str:
+        """Return why a wait at a place is not taken out, "" where it may be."""
+
+    # -- graphs and kernels ---------------------------------------------------------------------
+
+    def dependent(self, first: P, second: P, step: EdgeBetween) -> Iterator[tuple[str, list[Edit]]]:
+        """Yield the node of one place made to depend on that of another; with the name of the other."""
+
+    def kernel_wait(self, file: str) -> KernelText:
+        """Return what waits, at the start of a kernel in a file, for the kernel before it."""
+
+
+AnyLanguage = Language[Any]
