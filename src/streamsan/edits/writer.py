@@ -146,7 +146,7 @@ class Writer:
             runs = language.streams(step.earlier, step.later, place, near, step.earlier)
             waits = language.streams(step.earlier, step.later, place, near, step.later)
             for first, second in zip(_choices(runs), _choices(waits), strict=False):
-                phrases = language.phrases(place, near, step.earlier, step.later)
+                phrases = language.phrases(place, near, step.earlier)
                 yield from self._events(place, list(zip(first, second, strict=True)), phrases, behind)
 
     def _events(
@@ -234,7 +234,7 @@ class Writer:
     ) -> Iterator[Variant]:
         near = step.earlier if behind else step.later
         for texts in _choices(self._language.streams(step.earlier, step.later, place, near, step.earlier)):
-            phrases = self._language.phrases(place, near, step.earlier, step.later)
+            phrases = self._language.phrases(place, near, step.earlier)
             code = Code(())
             for text in dict.fromkeys(texts):
                 code += phrases.call(phrases.calls.stream_sync, text)
@@ -284,7 +284,7 @@ class Writer:
                         yield Variant(f"line {second.span.line}: the node depends on `{name}`", tuple(edits))
         for runs, waits in product(language.stream_arguments(step.earlier), language.stream_arguments(step.later)):
             if runs.text and waits.text and runs.place.body is waits.place.body and runs.place.span < waits.place.span:
-                phrases = language.phrases(waits.place, step.later, step.earlier, step.later)
+                phrases = language.phrases(waits.place, step.later, step.earlier)
                 variants = list(self._events(waits.place, [(runs.text, waits.text)], phrases))
                 found = found or bool(variants)
                 yield from variants
