@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import click
 
 from streamsan.analysis.source_files import SourceOptions
-from streamsan.cli import fixing
 from streamsan.cli.checking import check_all
 from streamsan.cli.inputs import expand
 from streamsan.cli.pipes import silence_stdout
-from streamsan.cli.progress import progress
 from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_each, say_problems
-from streamsan.report.printable import printable
 
 EPILOG = """\b
 Examples:
@@ -60,22 +56,27 @@ def check(
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
     patch = diff and reporting.form == "text"
+    if diff or fix:
+        # Imported late: only who wants edits waits for what makes them.
+        from streamsan.cli import edited as edits
+        from streamsan.cli import fixing
+        from streamsan.cli.seeker import seeking
     if patch or fix:
-        with _sought() as tell:
+        with seeking() as tell:
             edited = fixing.seek(inputs, options, reporting, tell)
         if patch:
-            changes = fixing.show(edited, reporting.notes)
+            changes = edits.show(edited, reporting.notes)
             wrong = [*unreadable, *edited.unreadable, *edited.failed]
             say_each(wrong)
             return 2 if wrong else 1 if changes and not exit_zero else 0
-        unreadable += [*edited.failed, *fixing.write(edited, reporting.notes)]
+        unreadable += [*edited.failed, *edits.write(edited, reporting.notes)]
         if edited.needs_source:
             say_each([*unreadable, *edited.unreadable])
             return 2
     results, failed, problems = check_all(inputs, options)
     unreadable += failed
     if diff:
-        with _sought() as tell:
+        with seeking() as tell:
             results, failed = fixing.with_edits(results, options, reporting, tell)
         unreadable += failed
     report = reporting.report(results, [*unreadable, *problems])
@@ -83,16 +84,6 @@ def check(
     if results or reporting.form == "json":
         _print(reporting.render(report, sys.stdout))
     return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
-
-
-@contextmanager
-def _sought() -> Iterator[fixing.Tell]:
-    """Give a function that shows for which source edits are sought, and how many findings are done."""
-    with progress() as show:
-        if show is None:
-            yield lambda path, done, total: None
-        else:
-            yield lambda path, done, total: show(f"edits of {printable(path)[-60:]}", done, total)
 
 
 def _print(report: str) -> None:

@@ -185,21 +185,25 @@ def _saved(trace: Trace, output: str) -> list[Problem]:
 
 def _patch(program: SimulatedProgram, ran: Ran, reporting: ReportOptions) -> list[Problem]:
     """Print a patch for what was found in a run. Returns what went wrong."""
-    from streamsan.cli import fixing, sim_fixing
+    from streamsan.cli import sim_fixing
+    from streamsan.cli.edited import show
+    from streamsan.cli.seeker import seeking
 
-    with sim_fixing.seeking() as tell:
+    with seeking() as tell:
         edited = sim_fixing.seek(program, ran, reporting, tell)
-    fixing.show(edited, reporting.notes)
+    show(edited, reporting.notes)
     return edited.failed
 
 
 def _fixed(program: SimulatedProgram, ran: Ran, reporting: ReportOptions) -> tuple[Ran, list[Problem]]:
     """Write edits for what was found in a run. Returns a run of what was written, and what went wrong."""
-    from streamsan.cli import fixing, sim_fixing
+    from streamsan.cli import sim_fixing
+    from streamsan.cli.edited import write
+    from streamsan.cli.seeker import seeking
 
-    with sim_fixing.seeking() as tell:
+    with seeking() as tell:
         edited = sim_fixing.seek(program, ran, reporting, tell)
-    wrong = [*edited.failed, *fixing.write(edited, reporting.notes)]
+    wrong = [*edited.failed, *write(edited, reporting.notes)]
     if edited.after and not wrong:
         try:
             ran = program.run_again({})
@@ -212,8 +216,9 @@ def _with_edits(
     checked: Checked, program: SimulatedProgram, ran: Ran, reporting: ReportOptions
 ) -> tuple[Checked, list[Problem]]:
     from streamsan.cli import sim_fixing
+    from streamsan.cli.seeker import seeking
 
-    with sim_fixing.seeking() as tell:
+    with seeking() as tell:
         return sim_fixing.with_edits(checked, program, ran, reporting, tell)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from streamsan.edits.layout import Layout
 from streamsan.edits.places import Argument, CodePlace, Node
@@ -65,47 +66,49 @@ class Phrases(Protocol):
         """Return code that declares something, so that this is known to it only."""
 
 
-class Language(Protocol[P]):
+class Language(ABC, Generic[P]):
     """A program's text in one language, with what its trace says of it.
 
     A place is one of the chain of calls that leads to an operation: the call of the API, the helper around it, the
     helper's caller. An edit goes where the names that it needs are visible, as near to the operation as possible.
     """
 
-    @property
-    def files(self) -> Mapping[str, SourceText]:
-        """The texts, by the names that the edits have."""
+    files: Mapping[str, SourceText]
+    """the texts, by the names that the edits have"""
+    layout: Layout[P]
+    """what makes edits of the texts"""
+    reasons: list[str]
+    """why steps could not be written, in clauses, so far"""
 
-    @property
-    def layout(self) -> Layout[P]:
-        """What makes edits of the texts."""
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why steps could not be written, in clauses, so far."""
-
+    @abstractmethod
     def api(self, operation: Operation) -> str:
         """Return the name of the function that issued an operation."""
 
     # -- places ---------------------------------------------------------------------------------
 
+    @abstractmethod
     def places(self, site: int) -> list[P]:
         """Return the places of the chain of calls that ends at a site, the innermost first."""
 
+    @abstractmethod
     def places_before(self, later: Operation, earlier: Operation) -> Iterator[tuple[P, bool]]:
         """Yield where code may stand that waits for one operation before another; and whether it goes behind that."""
 
+    @abstractmethod
     def places_behind(self, earlier: Operation) -> Iterator[P]:
         """Yield behind what code may stand that comes behind an operation."""
 
     def around_both(self, first: P, second: P, every: Sequence[P]) -> Iterator[tuple[P, P]]:
         """Yield, for blocks around two places, the first and the last statement that holds any of some places."""
+        yield from ()
 
+    @abstractmethod
     def unit(self, block: Node | None, statement: Node) -> Sequence[Node]:
         """Return a statement of a block with the one behind it that looks at its status."""
 
     # -- names ----------------------------------------------------------------------------------
 
+    @abstractmethod
     def streams(
         self, earlier: Operation, later: Operation, place: P, near: Operation, of: Operation
     ) -> Sequence[Sequence[str]]:
@@ -114,49 +117,63 @@ class Language(Protocol[P]):
         For each stream that code there has to name: its names, the best first.
         """
 
+    @abstractmethod
     def stream(self, operation: Operation, place: P, near: Operation) -> Sequence[str]:
         """Return how the stream of one operation is written at a place of the chain of `near`."""
 
+    @abstractmethod
     def event(self, step: WaitForRecorded, place: P) -> Sequence[str]:
         """Return how the event that the program records is written at a place before the later operation."""
 
+    @abstractmethod
     def stream_arguments(self, operation: Operation) -> Iterator[Argument]:
         """Yield how the stream of an operation is written, at each level of its chain of calls."""
 
+    @abstractmethod
     def sole_argument(self, place: P) -> str:
         """Return the one argument of the call at a place, "" where it has more."""
 
+    @abstractmethod
     def phrases(self, place: P, near: Operation, *operations: Operation) -> Phrases:
         """Return how calls are written at a place of the chain of `near`, for code that is about operations."""
 
     def new_name(self, wanted: str, place: P) -> str:
         """Return a name that means nothing else around a place."""
+        return wanted
 
     # -- what may be moved, or taken out --------------------------------------------------------
 
+    @abstractmethod
     def groups(self, place: P, what: Operation, kinds: Collection[int]) -> Iterator[Group]:
         """Yield what may be moved for the call at a place: helpers do nothing but operations of these kinds."""
 
     def does_only(self, operation: Operation, place: P, kinds: Collection[int]) -> bool:
         """Tell whether all that is done below a place of an operation's chain of calls is of some kinds."""
+        return True
 
     def hidden_name(self, group: Group, place: P) -> str:
         """Return a name of what is moved that is not visible behind a place's statement, "" where all are."""
+        return ""
 
     def ends_scope(self, place: P) -> bool:
         """Tell whether a place is the end of a block, where destructors run."""
+        return False
 
     def longer_scope(self, place: P, lasts: Sequence[P]) -> Iterator[tuple[str, Sequence[Edit]]]:
         """Yield the end of a scope that runs code, moved behind a later statement; with what to say of it."""
+        yield from ()
 
+    @abstractmethod
     def keeps(self, place: P, is_called: bool) -> str:
         """Return why a wait at a place is not taken out, "" where it may be."""
 
     # -- graphs and kernels ---------------------------------------------------------------------
 
+    @abstractmethod
     def dependent(self, first: P, second: P, step: EdgeBetween) -> Iterator[tuple[str, list[Edit]]]:
         """Yield the node of one place made to depend on that of another; with the name of the other."""
 
+    @abstractmethod
     def kernel_wait(self, file: str) -> KernelText:
         """Return what waits, at the start of a kernel in a file, for the kernel before it."""
 

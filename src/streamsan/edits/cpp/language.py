@@ -29,7 +29,7 @@ from streamsan.edits.cpp.nodes import dependent_edits, needs_nothing_else, node_
 from streamsan.edits.cpp.phrases import CppPhrases
 from streamsan.edits.cpp.places import CppPlace, loops_around
 from streamsan.edits.cpp.scope import names_in, names_in_statement
-from streamsan.edits.language import Group
+from streamsan.edits.language import Group, Language
 from streamsan.edits.layout import NoPlaceError
 from streamsan.edits.places import Argument
 from streamsan.edits.source import Contents
@@ -68,8 +68,10 @@ def read(
     return of_trace
 
 
-class Cpp:
+class Cpp(Language[CppPlace]):
     """The C++ of one source, with a trace of it."""
+
+    layout: CppLayout
 
     def __init__(self, chains: Chains, files: Mapping[str, SourceText], trace: EditableTrace) -> None:
         self.files = files
@@ -80,13 +82,11 @@ class Cpp:
         self._names = HandleNames(chains, self.layout, trace)
 
     def api(self, operation: Operation) -> str:
-        """Return the name of the function that issued an operation."""
         return self._trace.trace.apis[operation.api]
 
     # -- places ---------------------------------------------------------------------------------
 
     def places(self, site: int) -> list[CppPlace]:
-        """Return the places of the chain of calls that ends at a site, the innermost first."""
         return [place for place in self._chains.places(site) if place is not None]
 
     def _levels(self, operation: Operation) -> list[CppPlace]:
@@ -103,13 +103,11 @@ class Cpp:
             yield place, False
 
     def places_behind(self, earlier: Operation) -> Iterator[CppPlace]:
-        """Yield behind what code may stand that comes behind an operation."""
         return (place for place in self._levels(earlier) if place.statement is not None)
 
     def around_both(
         self, first: CppPlace, second: CppPlace, every: Sequence[CppPlace]
     ) -> Iterator[tuple[CppPlace, CppPlace]]:
-        """Yield, for blocks around two places, the first and the last statement that holds any of some places."""
         if first.statement is second.statement and first.block is None:
             return
         for block in reversed([node for node in first.path if isinstance(node, Block) and second.inside(node)]):
@@ -141,26 +139,21 @@ class Cpp:
     def streams(
         self, earlier: Operation, later: Operation, place: CppPlace, near: Operation, of: Operation
     ) -> list[list[str]]:
-        """Return how the stream of one of two operations is written at a place."""
         return [self._names.of(of, place)]
 
     def stream(self, operation: Operation, place: CppPlace, near: Operation) -> list[str]:
-        """Return how the stream of one operation is written at a place."""
         return self._names.of(operation, place)
 
     def event(self, step: WaitForRecorded, place: CppPlace) -> list[str]:
-        """Return how the event that the program records is written at a place before the later operation."""
         return self._names.event_of(step.record, place)
 
     def stream_arguments(self, operation: Operation) -> Iterator[Argument]:
-        """Yield how the stream of an operation is written, at each level of its chain of calls."""
         for written in self._chains.streams(operation.site):
             text = self._names.written(written.expression, written.place)
             if not written.member:
                 yield Argument(written.place, text or "", written.expression)
 
     def sole_argument(self, place: CppPlace) -> str:
-        """Return the one argument of the call at a place, "" where it has more."""
         call = place.call
         if not isinstance(call, Call) or stream_argument(call)[0] or len(call.arguments) != 1:
             return ""
@@ -170,7 +163,6 @@ class Cpp:
             return ""
 
     def phrases(self, place: CppPlace, near: Operation, *operations: Operation) -> CppPhrases:
-        """Return how calls are written at a place: of the driver where the operations are such."""
         calls = Calls(any(CUDA.is_low_level(self.api(each)) for each in operations))
         check = check_at(place, calls.driver, self.layout, self._names.scope(place))
         return CppPhrases(calls, check, self.layout.unit(place.span.file))
@@ -183,21 +175,14 @@ class Cpp:
     # -- what may be moved, or taken out --------------------------------------------------------
 
     def groups(self, place: CppPlace, what: Operation, kinds: Collection[int]) -> Iterator[Group]:
-        """Yield what may be moved for the call at a place."""
         return groups_at(place)
 
-    def does_only(self, operation: Operation, place: CppPlace, kinds: Collection[int]) -> bool:
-        """Return True: what is written once stands for all that it does, and the edited text is checked."""
-        return True
-
     def hidden_name(self, group: Group, place: CppPlace) -> str:
-        """Return a name of what is moved that is not visible behind a place's statement, "" where all are."""
         scope = self._names.scope(place)
         names = (name for statement in group.statements for name in names_in_statement(statement))
         return next((name for name in names if not scope.has(name)), "")
 
     def ends_scope(self, place: CppPlace) -> bool:
-        """Tell whether a place is the end of a block, where destructors run."""
         return place.block is not None and place.span[3:5] == place.block.span[3:5]
 
     def longer_scope(self, place: CppPlace, lasts: Sequence[CppPlace]) -> Iterator[tuple[str, list[Edit]]]:
@@ -248,7 +233,6 @@ class Cpp:
     # -- graphs and kernels ---------------------------------------------------------------------
 
     def dependent(self, first: CppPlace, second: CppPlace, step: EdgeBetween) -> Iterator[tuple[str, list[Edit]]]:
-        """Yield the node of one place made to depend on that of another; with the name of the other."""
         name = node_name(first)
         if name and self._names.scope(second).has(name):
             only = needs_nothing_else(self._trace, step)
@@ -256,7 +240,6 @@ class Cpp:
                 yield name, edits
 
     def kernel_wait(self, file: str) -> tuple[str, bool]:
-        """Return what waits, at the start of a kernel in a file, for the kernel before it."""
         return f"{GRID_WAIT}();", True
 
 

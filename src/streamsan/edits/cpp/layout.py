@@ -41,11 +41,9 @@ class CppLayout(Layout[CppPlace]):
         return span
 
     def inline(self, code: Sequence[str]) -> str:
-        """Return lines of code in one line."""
         return " ".join(line.strip() for line in code)
 
     def lines_of(self, span: Span) -> list[str]:
-        """Return the lines of a span, cut at its ends."""
         self._refuse_directives(span)
         return super().lines_of(span)
 
@@ -57,7 +55,6 @@ class CppLayout(Layout[CppPlace]):
         return " ".join(line.strip() for line in lines)
 
     def replaced(self, span: Span, text: str) -> Edit:
-        """Return the edit that puts text in the place of a span."""
         self._refuse_directives(span)
         return super().replaced(span, text)
 
@@ -87,7 +84,6 @@ class CppLayout(Layout[CppPlace]):
         return super().behind(place, code)
 
     def removed(self, place: CppPlace, statements: Sequence[Statement]) -> list[Edit]:
-        """Return the edits that take statements out, with their lines where nothing else stands in them."""
         if place.block is None:
             statements = [self._controlling(place)]
         return super().removed(place, statements)

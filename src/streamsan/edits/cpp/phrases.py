@@ -21,16 +21,13 @@ class CppPhrases:
         self._unit = unit
 
     def function(self, name: str) -> str:
-        """Return how a function of the API is named."""
         return name
 
     def call(self, api: str, *arguments: str) -> Code:
-        """Return a call that gives a status only."""
         call = f"{api}({', '.join(arguments)})"
         return Code(tuple(self._check.around(call)), (call,))
 
     def new_event(self, event: str) -> Iterator[Code]:
-        """Yield the declaration of an event, and the call that makes it."""
         if self.calls.driver:
             kind, made = "CUevent", self.call("cuEventCreate", f"&{event}", "CU_EVENT_DISABLE_TIMING")
         else:

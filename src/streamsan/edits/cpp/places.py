@@ -54,16 +54,13 @@ class CppPlace(CodePlace):
         return self.path[index - 1]
 
     def span_of(self, node: Statement) -> Span:
-        """Return where a statement stands."""
         return node.span
 
     def statements(self, block: Block) -> Sequence[Statement]:
-        """Return the statements of a block."""
         return block.body
 
     @property
     def call(self) -> Expression | None:
-        """The call at the place."""
         return next(
             (node for node in reversed(self.path) if isinstance(node, Call | Launch) and node.span == self.span), None
         )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from streamsan.edits.language import Group
+from streamsan.edits.language import Group, Language
 from streamsan.edits.places import Argument
 from streamsan.edits.python.calls import METHODS_OF_WITH
 from streamsan.edits.python.checks import Checks, unit_of
@@ -32,7 +32,7 @@ ASSEMBLY = 'asm volatile("griddepcontrol.wait;" ::: "memory");'
 """what the function of the device runtime is; a text without it needs no header for this"""
 
 
-class Python:
+class Python(Language[PythonPlace]):
     """The Python of one program, with the trace of a run of it."""
 
     def __init__(
@@ -47,17 +47,14 @@ class Python:
         self._checks: dict[str, Checks] = {}
 
     def api(self, operation: Operation) -> str:
-        """Return the name of the function that issued an operation."""
         return self._chains.api(operation)
 
     # -- places ---------------------------------------------------------------------------------
 
     def places(self, site: int) -> list[PythonPlace]:
-        """Return the places of the chain of calls that ends at a site, the innermost first."""
         return [place for place in self._chains.places(site) if place is not None]
 
     def places_before(self, later: Operation, earlier: Operation) -> Iterator[tuple[PythonPlace, bool]]:
-        """Yield where code may stand that waits for one operation before another; and whether it goes behind that."""
         if later.site:
             yield from ((place, False) for place in self.places_behind(later))
         else:
@@ -79,14 +76,7 @@ class Python:
                     yield place
             function, site = entry.function, entry.caller
 
-    def around_both(
-        self, first: PythonPlace, second: PythonPlace, every: Sequence[PythonPlace]
-    ) -> Iterator[tuple[PythonPlace, PythonPlace]]:
-        """Yield nothing: each edit that is tried is a run, and a wait where the work is issued needs one."""
-        yield from ()
-
     def unit(self, block: list[ast.stmt] | None, statement: ast.stmt) -> list[ast.stmt]:
-        """Return a statement of a block with the one behind it that looks at its status."""
         return unit_of(block, statement) if block is not None else [statement]
 
     # -- names ----------------------------------------------------------------------------------
@@ -94,7 +84,6 @@ class Python:
     def streams(
         self, earlier: Operation, later: Operation, place: PythonPlace, near: Operation, of: Operation
     ) -> list[list[str]]:
-        """Return how the streams of one of two operations are written at a place of the chain of `near`."""
         own = near if of is near else None
         groups = self._groups(earlier, later, place, near, of)
         return [self._names.of(each, place, own) for each in groups]
@@ -122,7 +111,6 @@ class Python:
         ]
 
     def stream(self, operation: Operation, place: PythonPlace, near: Operation) -> list[str]:
-        """Return how the stream of one operation is written at a place of the chain of `near`."""
         row, at = self._trace.row(operation), self._trace.row(near)
         if row is None or at is None:
             return []
@@ -130,7 +118,6 @@ class Python:
         return self._names.of([(at, int(self._trace.slots["stream"][row]))], place, own)
 
     def event(self, step: WaitForRecorded, place: PythonPlace) -> list[str]:
-        """Return how the event that the program records is written at a place before the later operation."""
         slots = self._trace.slots
         records = self._trace.instances(step.record)
         events: dict[int, int] = {}
@@ -144,26 +131,19 @@ class Python:
         return self._names.of([(row, events[row]) for row in rows], place, kind=EVENT)
 
     def stream_arguments(self, operation: Operation) -> Iterator[Argument]:
-        """Yield how the stream of an operation is written, at each level of its chain of calls."""
         return self._chains.streams(operation.site, self.api(operation))
 
     def sole_argument(self, place: PythonPlace) -> str:
-        """Return the one argument of the call at a place, "" where it has more."""
         call = place.call
         given = [*call.args, *(each.value for each in call.keywords)] if call is not None else []
         return place.text.of(given[0]) if len(given) == 1 and not isinstance(given[0], ast.Starred) else ""
 
     def phrases(self, place: PythonPlace, near: Operation, *operations: Operation) -> PythonPhrases:
-        """Return how calls are written at a place of the chain of `near`, for code that is about operations."""
         name = place.text.name
         if name not in self._checks:
             self._checks[name] = Checks(place.text)
         apis = [self.api(each) for each in operations]
         return PythonPhrases(place, self._names, self._trace.row(near) or 0, self._checks[name], apis)
-
-    def new_name(self, wanted: str, place: PythonPlace) -> str:
-        """Return a name that is given anew at a place."""
-        return wanted
 
     # -- what may be moved, or taken out --------------------------------------------------------
 
@@ -178,7 +158,6 @@ class Python:
             yield Group(tuple(unit_of(place.block, statement)), (place.block,))
 
     def does_only(self, operation: Operation, place: PythonPlace, kinds: Collection[int]) -> bool:
-        """Tell whether all that is done below a place of an operation's chain of calls is of some kinds."""
         own = self._chains.chain(operation.site)[place.level :]
         slots = self._trace.slots
         done: dict[int, set[int]] = {}
@@ -191,20 +170,7 @@ class Python:
                 return False
         return True
 
-    def hidden_name(self, group: Group, place: PythonPlace) -> str:
-        """Return "": what is moved stays in its block."""
-        return ""
-
-    def ends_scope(self, place: PythonPlace) -> bool:
-        """Tell whether a place is the end of a block, where destructors run: there are none."""
-        return False
-
-    def longer_scope(self, place: PythonPlace, lasts: Sequence[PythonPlace]) -> Iterator[tuple[str, list[Edit]]]:
-        """Yield nothing: scopes have no end."""
-        yield from ()
-
     def keeps(self, place: PythonPlace, is_called: bool) -> str:
-        """Return why a wait at a place is not taken out, "" where it may be."""
         statement, block = place.statement, place.block
         if statement is None or block is None or not _is_alone(place, statement):
             return "the wait is not a statement of its own"
@@ -215,12 +181,10 @@ class Python:
     # -- graphs and kernels ---------------------------------------------------------------------
 
     def dependent(self, first: PythonPlace, second: PythonPlace, step: EdgeBetween) -> Iterator[tuple[str, list[Edit]]]:
-        """Yield the node of one place made to depend on that of another; with the name of the other."""
         chain = self._chains.places(step.later.site)
         return dependent_edits(chain, first, second, self._chains.api_at_site(step.later.site))
 
     def kernel_wait(self, file: str) -> tuple[str, bool]:
-        """Return what waits, at the start of a kernel in a string of a file, for the kernel before it."""
         has_header = any("cudaTriggerProgrammaticLaunchCompletion" in line for line in self.files[file].lines)
         return (f"{GRID_WAIT}();" if has_header else ASSEMBLY), False
 

@@ -35,13 +35,11 @@ class PythonLayout(Layout[PythonPlace]):
         return span
 
     def inline(self, code: Sequence[str]) -> str:
-        """Return lines of code in one line. Raises NoPlaceError where they need several."""
         if any(_COMPOUND.match(line) or line.startswith((" ", "\t")) for line in code):
             raise NoPlaceError
         return "; ".join(code)
 
     def before(self, place: PythonPlace, code: Sequence[str]) -> list[Edit]:
-        """Return the edits that put code before what is done at a place."""
         statement = _statement(place)
         if place.at_exit and isinstance(statement, With):
             last = statement.body[-1]
@@ -49,7 +47,6 @@ class PythonLayout(Layout[PythonPlace]):
         return self._before(statement, code)
 
     def behind(self, place: PythonPlace, code: Sequence[str]) -> list[Edit]:
-        """Return the edits that put code behind what is done at a place."""
         statement = _statement(place)
         if leaves(statement):
             raise NoPlaceError

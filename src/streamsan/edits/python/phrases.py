@@ -34,11 +34,9 @@ class PythonPhrases:
 
     @property
     def imports(self) -> list[Edit]:
-        """The edits of imports that the code needs."""
         return list(self._imports)
 
     def call(self, api: str, *arguments: str) -> Code:
-        """Return a call that gives a status only."""
         way = self._checks.status(self._place, not api.startswith("cuda"))
         lines = way.written(self.function(api), arguments)
         return Code(tuple(lines), tuple(line.strip() for line in lines if any(word in line for word in _WAITS)))
@@ -54,11 +52,9 @@ class PythonPhrases:
             yield Code(tuple(way.written(function, [constant], event)))
 
     def enclosed(self, code: Code) -> Code:
-        """Return code that declares something."""
         return code
 
     def function(self, name: str) -> str:
-        """Return how a function or constant of the API is written."""
         api = "runtime" if name.startswith("cuda") else "driver"
         known = [each for each in imports_of(self._place) if each.api == api]
         direct = next((each.name for each in known if each.function == name), "")

@@ -29,11 +29,9 @@ class PythonPlace(CodePlace):
     block: list[ast.stmt] | None
 
     def span_of(self, node: ast.AST) -> Span:
-        """Return where a node stands."""
         return self.text.span(node)
 
     def statements(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        """Return the statements of a block."""
         return block
 
     @property
@@ -43,7 +41,6 @@ class PythonPlace(CodePlace):
 
     @property
     def call(self) -> ast.Call | None:
-        """The call at the place, None where it is something else."""
         return self.node if isinstance(self.node, ast.Call) else None
 
     @property
