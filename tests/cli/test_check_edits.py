@@ -117,8 +117,8 @@ def test_a_defect_is_one_line(tmp_path: Path, capsys: Run, monkeypatch: pytest.M
     def fail(source: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("streamsan.edits.fixes.fixes_of", fail)
-    monkeypatch.setattr("streamsan.edits.fixes.fixes_of_each", fail)
+    monkeypatch.setattr("streamsan.cli.seeker.fixes_of", fail)
+    monkeypatch.setattr("streamsan.cli.seeker.fixes_of_each", fail)
     monkeypatch.delenv("STREAMSAN_DEBUG", raising=False)
     path = tmp_path / "a.cu"
     path.write_text(PROGRAM, encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Edits of source text that the syntax tree guides: where a call stands, what is visible there, how to write it."""
+"""C++, read for edits: `language` is what the edits ask, the others are its parts."""

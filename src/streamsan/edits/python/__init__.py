@@ -1,1 +1,1 @@
-"""Python text as a tree with places: where a call stands, how its arguments are written, how code is put in there."""
+"""Python, read for edits: `language` is what the edits ask, the others are its parts."""
