@@ -14,11 +14,6 @@ namespace streamsan::order {
 /// How an allocation ended: 0 while it lives, a FreeClass, or this.
 constexpr std::uint8_t ended_by_reset = 255;
 
-/// Host memory that the driver does not know, or not yet.
-inline bool pageable(MemoryKind kind) {
-    return kind == MemoryKind::HOST_HEAP || kind == MemoryKind::HOST_STACK || kind == MemoryKind::HOST_STATIC;
-}
-
 /// What was already said of an allocation, so that its consequences stay silent, and what else is known of it.
 struct Marks {
     bool assumed : 1 = false;        ///< came from an unknown caller

@@ -7,12 +7,10 @@ namespace streamsan::order {
 namespace {
 
 // The runtime's and the driver's numbers are the same.
-constexpr std::int16_t not_supported = 801;
 constexpr std::int16_t capture_unsupported = 900;
 constexpr std::int16_t capture_invalidated = 901;
 constexpr std::int16_t capture_implicit = 906;
 constexpr std::int16_t captured_event = 907;
-constexpr std::int16_t capture_wrong_thread = 908;
 
 FactVariant variant_of(const Operation& operation) {
     using enum OperationKind;
@@ -52,11 +50,11 @@ void Engine::capture_end(const Slot& slot, Process& process) {
 }
 
 bool Engine::judge_refusal(const Slot& slot, Process& process, Operation& operation) {
-    if (slot.status >= capture_unsupported && slot.status <= capture_wrong_thread) {
+    if (status::of_capture(slot.status)) {
         judge_capture(slot, process, operation);
         return true;
     }
-    if (slot.status != not_supported) return false;
+    if (slot.status != status::not_supported) return false;
     switch (operation.kind) {
         case OperationKind::GRAPH_INSTANTIATE:
             report_restriction(process, FactVariant::SECOND_EXEC, slot.address, operation);

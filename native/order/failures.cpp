@@ -5,19 +5,7 @@ namespace streamsan::order {
 namespace {
 
 /// Answers, and attempts that a program makes to see whether they succeed.
-bool probing(std::int16_t status) {
-    switch (status) {
-        case 600:  // not ready
-        case 704:
-        case 705:  // peer access is enabled already, or not
-        case 708:
-        case 712:
-        case 713:  // context in use, memory registered already, or not
-        case 217:
-        case 801: return true;                           // not supported
-        default: return status >= 900 && status <= 908;  // SS302
-    }
-}
+bool probing(std::int16_t status) { return status::answers(status) || status::of_capture(status); }
 
 /// Calls whose effect a later operation would miss. The failure of any other is an answer.
 bool has_effect(OperationKind kind) {

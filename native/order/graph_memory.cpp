@@ -107,9 +107,8 @@ void Engine::report_inside(const Allocation& allocation, const Operation& node, 
 }
 
 void Engine::judge_relaunch(Process& process, GraphExec& exec, const Operation& operation, bool failed) {
-    constexpr std::int16_t invalid_value = 1;
     if (exec.launches == 0 || exec.auto_free || exec.kept_by_launch <= exec.freed_since || exec.relaunch_said) return;
-    if (failed && operation.status != invalid_value) return;
+    if (failed && operation.status != status::invalid_value) return;
     if (recording_ && operation.status == 0) return;  // the driver had the memory back (G-01)
     for (const std::uint32_t at : exec.own) {
         GraphMemory& memory = graph_memory_[at];

@@ -2,12 +2,6 @@
 #include "engine.hpp"
 
 namespace streamsan::order {
-namespace {
-
-constexpr std::int16_t not_ready = 600;
-
-}  // namespace
-
 void Engine::context_create(const Slot& slot, Thread&, Process& process, const Operation& operation) {
     const auto kind =
         slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED) ? ContextKind::CREATED : ContextKind::PRIMARY;
@@ -81,15 +75,8 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
 
 bool Engine::goes_with_context(const Allocation& allocation, std::uint32_t context) {
     if (!allocation.live() || allocation.context != context) return false;
-    switch (allocation.kind) {
-        case MemoryKind::PLAIN:
-        case MemoryKind::ARRAY:
-        case MemoryKind::MANAGED:
-        case MemoryKind::PINNED:
-        case MemoryKind::IPC:
-        case MemoryKind::REGISTERED: return true;
-        default: return false;  // stream-ordered memory survives, host memory is not the context's
-    }
+    // What the end of a context does to a module's variables is not settled: the engine leaves them.
+    return dies_with_context(allocation.kind) && allocation.kind != MemoryKind::DEVICE_SYMBOL;
 }
 
 void Engine::end_memory(Process& process, std::uint32_t context, const Placed& by_host) {
@@ -156,7 +143,7 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
         case EVENT_QUERY:
         case EVENT_ELAPSED:
             // That work is not done yet is an answer: the event is there.
-            if (operation.status == not_ready || process.events.find(slot.object) != none)
+            if (operation.status == status::not_ready || process.events.find(slot.object) != none)
                 event_of(slot.object, process, thread, operation);
             break;
         case STREAM_WAIT_EVENT:
@@ -187,7 +174,7 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
         }
         default: break;
     }
-    const bool answers = operation.kind == STREAM_QUERY && operation.status == not_ready;
+    const bool answers = operation.kind == STREAM_QUERY && operation.status == status::not_ready;
     if (slot.stream > per_thread_handle && (answers || process.streams.find(slot.stream) != none))
         stream_of(slot.stream, thread, process, operation);
 }

@@ -9,33 +9,20 @@ constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::GR
 
 /// What is wrong with freeing such memory with such a function; NONE where nothing is.
 FactVariant family_fault(FreeClass family, MemoryKind kind) {
-    using enum MemoryKind;
-    if (kind == UNKNOWN || kind == GRAPH || kind == POOL_BLOCK || kind == SVM || kind == CL_BUFFER)
-        return FactVariant::NONE;
-    switch (family) {
-        case FreeClass::DEVICE:
-        case FreeClass::ASYNC:
-        case FreeClass::ARRAY:
-            if (pageable(kind) || kind == REGISTERED) return FactVariant::HOST_POINTER;
-            if (kind == IPC) return FactVariant::IMPORTED;
-            if (family == FreeClass::ARRAY || kind == ARRAY)
-                return family == FreeClass::ARRAY && kind == ARRAY ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-            return kind == PLAIN || kind == STREAM_ORDERED || kind == MANAGED || kind == POOL_IMPORT
-                       ? FactVariant::NONE
-                       : FactVariant::WRONG_FAMILY;
-        case FreeClass::PINNED: return kind == PINNED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-        case FreeClass::UNREGISTER: return kind == REGISTERED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-        case FreeClass::UNMAP: return kind == MAPPED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-        case FreeClass::IPC_CLOSE: return kind == IPC ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-        case FreeClass::HOST_HEAP:
-            return pageable(kind) || kind == REGISTERED ? FactVariant::NONE : FactVariant::WRONG_FAMILY;
-        default: return FactVariant::NONE;
-    }
+    // Whether cudaFreeAsync refuses managed memory is not settled: the engine lets it pass.
+    if (accepts(family, kind) || (family == FreeClass::ASYNC && kind == MemoryKind::MANAGED)) return FactVariant::NONE;
+    if (family != FreeClass::DEVICE && family != FreeClass::ASYNC && family != FreeClass::ARRAY)
+        return FactVariant::WRONG_FAMILY;
+    if (pageable(kind) || kind == MemoryKind::REGISTERED) return FactVariant::HOST_POINTER;
+    return kind == MemoryKind::IPC ? FactVariant::IMPORTED : FactVariant::WRONG_FAMILY;
 }
 
-/// Whether a free that returns this was given a wrong pointer: invalid value (W-01, W-02), invalid handle, not
-/// registered.
-bool blames_pointer(std::int16_t status) { return status == 1 || status == 400 || status == 713; }
+/// Whether a free makes its caller wait for work. An imported pool's memory is freed like plain memory here, and the
+/// end of a mapping of another process's memory is not taken for a wait: both are unsettled.
+bool may_wait(FreeClass family, MemoryKind kind) {
+    if (family == FreeClass::IPC_CLOSE) return false;
+    return waits(family, kind) || (kind == MemoryKind::POOL_IMPORT && waits(family));
+}
 
 }  // namespace
 
@@ -154,11 +141,8 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         return;
     }
     const bool stream_ordered = allocation.kind == MemoryKind::STREAM_ORDERED;
-    const bool in_order = stream_ordered || allocation.kind == MemoryKind::GRAPH;
-    const bool may_wait = (family == FreeClass::DEVICE || family == FreeClass::ARRAY)
-                              ? !in_order
-                              : family == FreeClass::PINNED || family == FreeClass::UNREGISTER;
-    if (may_wait) {
+    const bool waits = may_wait(family, allocation.kind);
+    if (waits) {
         // The wait covers the memory's own context, whichever is current (F-01, F-10, F-11, F-12, F-15). That of memory
         // from an unknown caller may be any.
         const std::uint32_t own = allocation.context;
@@ -171,7 +155,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
             }
         }
     }
-    if (may_wait) note_round(process, allocation, operation, nanoseconds(slot.duration));
+    if (waits) note_round(process, allocation, operation, nanoseconds(slot.duration));
     const bool ordered = judge_order(process, allocation, family, host.clock, nullptr, operation);
     if (ordered && stream_ordered && family == FreeClass::DEVICE && !allocation.marks.assumed) {
         Fact fact(RuleCode::ORDER_DROPPING_FREE, FactVariant::NONE, operation);
@@ -197,7 +181,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
     // What the driver took is memory, and may be freed so: it came from a call that was not recorded.
     const bool taken = recording_ && slot.status == 0;
     if (recording_ && slot.status != 0 && slot.status != status_unknown &&
-        (process.broken || !blames_pointer(slot.status)))
+        (process.broken || !status::of_pointers(slot.status)))
         return false;
     if (index == none) {
         const bool known_families =

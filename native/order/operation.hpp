@@ -4,6 +4,7 @@
 
 #include "clock.hpp"
 #include "trace/slot.hpp"
+#include "generated/facts.hpp"
 #include "generated/vocabulary.hpp"
 
 namespace streamsan::order {

@@ -39,7 +39,7 @@ bool Engine::shows_fork(const Slot& slot, const Process& process) const {
     // A child that runs another program (exec) initialises CUDA anew, and its calls succeed. One that goes on with its
     // parent's fails with 3 (W-07), or does not come back.
     if (!recording_ || !process.forked_from_initialised) return true;
-    return slot.status == 3 || (slot.status == status_unknown && !process.initialised);
+    return slot.status == status::initialization_error || (slot.status == status_unknown && !process.initialised);
 }
 
 void Engine::note_main(Process& process, const Operation& operation) {

@@ -10,8 +10,9 @@ namespace {
 
 /// Errors after which no call of the process succeeds any more (until a reset).
 bool stays(std::int16_t status) {
-    return status == 214 || status == 220 || status == 226 || status == 700 || status == 702 || status == 710 ||
-           (status >= 714 && status <= 719);
+    // Uncorrectable ECC and NVLink errors, contained faults and launches that timed out are not in the platform's
+    // table.
+    return status::sticky(status) || status == 214 || status == 220 || status == 226 || status == 702;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 namespace streamsan::order {
 
-constexpr std::uint64_t legacy_handle = 1;
-constexpr std::uint64_t per_thread_handle = 2;
+constexpr std::uint64_t legacy_handle = handle::legacy_default_stream;
+constexpr std::uint64_t per_thread_handle = handle::per_thread_default_stream;
 
 struct Thread {
     std::uint32_t timeline = none;

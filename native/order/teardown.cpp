@@ -17,7 +17,10 @@ bool uses_device(OperationKind kind) {
 }
 
 /// What a call gets whose context was taken away: deinitialized, invalid context, context is destroyed.
-bool context_is_gone(std::int16_t status) { return status == 4 || status == 201 || status == 709; }
+bool context_is_gone(std::int16_t status) {
+    constexpr std::int16_t deinitialized = 4;
+    return status == deinitialized || status == status::invalid_context || status == status::context_is_destroyed;
+}
 
 /// The moment at which a call had surely not returned yet; 0 when that is not known.
 std::uint64_t surely_runs_until(std::uint64_t time, std::uint16_t duration, bool returned) {

@@ -6,10 +6,6 @@
 
 namespace streamsan::order {
 
-inline bool host_side(MemoryKind kind) {
-    return pageable(kind) || kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED;
-}
-
 inline std::uint64_t end_of(const Reference& reference, const Allocation& allocation) {
     if (reference.size == 0) return allocation.end();
     return reference.address > UINT64_MAX - reference.size ? UINT64_MAX : reference.address + reference.size;

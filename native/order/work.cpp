@@ -217,11 +217,10 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
 }
 
 void Engine::judge_refused_use(Process& process, Thread& thread, const Operation& operation) {
-    constexpr std::int16_t invalid_value = 1;
     using enum OperationKind;
     const bool names_operands =
         operation.kind == COPY || operation.kind == MEMSET || operation.kind == PREFETCH || operation.kind == LAUNCH;
-    if (operation.status != invalid_value || !names_operands) return;
+    if (operation.status != status::invalid_value || !names_operands) return;
     const Clock& clock = timeline(thread).clock;
     for (const Reference& reference : references_) {
         const std::uint32_t index = process.allocations.containing(reference.address);
