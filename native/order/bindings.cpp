@@ -55,7 +55,7 @@ nb::list inside_tuples(const Engine& engine) {
 /// Site, API, status, and the driver's words; text of a file may be anything.
 nb::list explanation_tuples(const Engine& engine) {
     nb::list list;
-    for (const Engine::Explanation& each : engine.explanations()) {
+    for (const Explanation& each : engine.explanations()) {
         list.append(nb::make_tuple(each.call.site, each.call.api, each.call.status,
                                    nb::bytes(each.text.data(), each.text.size())));
     }

@@ -132,9 +132,11 @@ bool acts_though_failed(OperationKind kind) {
 Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirements,
                const std::vector<std::uint16_t>& asking, const std::vector<std::uint16_t>& setting, bool recording,
                std::uint64_t begins_at, std::uint64_t without)
-    : requirements_(requirements), recording_(recording), begins_at_(begins_at), edges_(without) {
-    for (const std::uint16_t api : asking) asking_.set(api, 0);
-    for (const std::uint16_t api : setting) setting_.set(api, 0);
+    : requirements_(requirements),
+      recording_(recording),
+      begins_at_(begins_at),
+      edges_(without),
+      failures_(asking, setting, recording, facts_) {
     constexpr std::size_t largest_thread_count = 65536;
     const std::size_t count = std::min(thread_process.size(), largest_thread_count);
     threads_.resize(count);
@@ -151,7 +153,6 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
         }
         threads_[i].process = process;
     }
-    names_.push_back({});
     references_.reserve(512);
 }
 
@@ -221,7 +222,7 @@ void Engine::feed(const unsigned char* bytes, std::size_t slots) {
             ++problems_;
         } else if (slot.kind == static_cast<std::uint8_t>(OperationKind::CALL) &&
                    slot.detail == static_cast<std::uint8_t>(CallClass::EXPLAINED)) {
-            explain(slot, bytes + i * sizeof(Slot), more);
+            explanations_.add(threads_[slot.thread].last_call, bytes + i * sizeof(Slot), more);
         } else {
             process = processes_[threads_[slot.thread].process].get();
             gather_references(slot, bytes + i * sizeof(Slot), more);
@@ -238,7 +239,7 @@ void Engine::open_thread(std::uint16_t index) {
         thread.timeline = thread_timelines_[index % most_recorded_threads];
         crowded_ = true;
     } else {
-        thread.timeline = new_timeline(nullptr);
+        thread.timeline = timelines_.make(nullptr);
         if (recording_) thread_timelines_.push_back(thread.timeline);
     }
     Timeline& own = timeline(thread);
@@ -268,7 +269,7 @@ void Engine::perform(const Slot& slot, Thread& thread) {
     Operation operation{
         slot.sequence, slot.site, 0, slot.api, slot.thread, slot.status, static_cast<OperationKind>(slot.kind),
         slot.flags};
-    const bool asks = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;  // needs no device
+    const bool asks = failures_.asks(operation);  // needs no device
     if (is_cuda_call(slot) && !asks) {
         const bool follows = !process.teardowns.empty() && follows_from_teardown(slot, thread, process, operation);
         if (!admit_call(slot, thread, process, operation) || follows) return;
@@ -282,8 +283,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     using enum OperationKind;
     const auto kind = static_cast<OperationKind>(slot.kind);
     const bool failed = slot.status != 0 && slot.status != status_unknown;
-    if (failed || thread.failure.sequence != 0 || thread.failure_said != 0)
-        watch_failure(slot, thread, process, operation, failed);
+    if (failed || thread.failure.matters()) failures_.watch(slot, operation, thread.failure, failed, process.broken);
     if (failed && recording_) note_status(process, operation);
     if (failed && !acts_though_failed(kind)) {
         if (judge_refusal(slot, process, operation)) return;

@@ -7,11 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "allocation_records.hpp"
 #include "churn.hpp"
 #include "edges.hpp"
+#include "explanations.hpp"
 #include "facts.hpp"
+#include "failures.hpp"
 #include "graphs.hpp"
 #include "state.hpp"
+#include "stream_names.hpp"
+#include "sync_keys.hpp"
+#include "timelines.hpp"
 #include "waits.hpp"
 #include "witness.hpp"
 
@@ -34,9 +40,8 @@ FactVariant free_variant(FreeClass family);
 
 class Engine {
 public:
-    /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` are the APIs by
-    /// which a program asks for the error of an earlier call, `setting` those that are called for an effect and have no
-    /// kind of their own. `recording`: the program ran, and the order of the numbers is that in which its threads'
+    /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` and `setting`
+    /// are for Failures. `recording`: the program ran, and the order of the numbers is that in which its threads'
     /// calls came; operations numbered less than `begins_at` restate what was there before. Bits of `without`: kinds of
     /// edges that are left out, to test the tests.
     explicit Engine(const std::vector<std::int64_t>& thread_process, bool requirements,
@@ -54,7 +59,7 @@ public:
     [[nodiscard]] const std::vector<Unmet>& unmet() const { return unmet_; }
     [[nodiscard]] const std::vector<Waits::Site>& waits() const { return waits_.sites(); }
     [[nodiscard]] std::uint64_t operations() const { return operations_; }
-    [[nodiscard]] std::uint64_t problems() const { return problems_; }
+    [[nodiscard]] std::uint64_t problems() const { return problems_ + timelines_.shared(); }
     [[nodiscard]] const StreamName& stream_name(std::uint32_t index) const { return names_[index]; }
     [[nodiscard]] std::int64_t process_of(std::uint16_t thread) const;
     [[nodiscard]] std::uint64_t timelines() const { return timelines_.size(); }
@@ -67,12 +72,7 @@ public:
     [[nodiscard]] bool has_launched() const { return launched_; }
     /// Calls that were entered, that nothing of their thread followed, in processes that did not end normally.
     [[nodiscard]] std::vector<Operation> inside() const;
-    /// The driver's own words on a call that failed; one for each site, call and status.
-    struct Explanation {
-        Operation call;
-        std::string text;
-    };
-    [[nodiscard]] const std::vector<Explanation>& explanations() const { return explanations_; }
+    [[nodiscard]] const std::vector<Explanation>& explanations() const { return explanations_.list(); }
     /// Asked before the first slot, for operations by sequence number; see Watch.
     void watch(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early) {
         watch_.ask(sequences, early);
@@ -114,7 +114,6 @@ private:
         return recording_ && (slot.api == 0 || slot.sequence < begins_at_);
     }
     static void note_status(Process& process, const Operation& operation);
-    void explain(const Slot& slot, const unsigned char* continuations, std::size_t count);
 
     // teardown.cpp: other threads' calls at a reset
     void note_times(const Slot& slot, Thread& thread) const;
@@ -130,9 +129,6 @@ private:
     bool follows_from_teardown(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
 
     // streams.cpp: timelines, contexts, streams
-    /// Hard bound: further streams share one timeline, the last.
-    static constexpr std::size_t most_timelines = 8192;
-    std::uint32_t new_timeline(const Timeline* creator);
     std::uint32_t context_of(Thread& thread, Process& process);
     std::uint32_t context_by_handle(Process& process, std::uint64_t handle);
     std::uint32_t new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed,
@@ -169,7 +165,6 @@ private:
         const Context& context = *contexts_[stream.context];
         return !stream.alive || stream.context_epoch != context.epoch || context.dead;
     }
-    std::uint32_t intern(const StreamName& name);
     void note_ambiguous(Process& process, const Stream& stream, const Operation& operation);
 
     // waits.cpp: events, waits, sync keys
@@ -193,7 +188,6 @@ private:
     }
     void host_release(const Slot& slot, Thread& thread, const Process& process);
     void host_acquire(const Slot& slot, Thread& thread, const Process& process);
-    SyncKey& sync_key(std::uint64_t key);
     /// A sync key's name: processes that were recorded count theirs each for itself.
     [[nodiscard]] std::uint64_t key_name(const Process& process, std::uint64_t key) const {
         return recording_ && key != 0 ? key ^ std::uint64_t{process.number} << 48 : key;
@@ -292,10 +286,6 @@ private:
                                      Operation earlier) const;
 
     // graphs.cpp: executable graphs and their bodies
-    struct Baker {
-        std::uint32_t exec;
-        std::uint32_t baked;  ///< index in its list
-    };
     static std::uint32_t exec_by_handle(const Process& process, std::uint64_t handle) {
         return process.execs.find(handle);
     }
@@ -319,7 +309,6 @@ private:
     void unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t allocation);
     void add_neighbours(std::uint32_t index, std::uint32_t baked, const Baker& other);
     std::vector<Baker>* bakers_of(const Process& process, std::uint32_t allocation);
-    void drop_bakers(const Process& process, std::uint32_t allocation);
     void exec_destroyed(const Slot& slot, Process& process, const Operation& operation);
     void end_exec(Process& process, std::uint32_t index, const Operation& operation);
 
@@ -358,10 +347,6 @@ private:
                             const Operation& operation);
     void free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed);
     void report_graph_leaks(Process& process, const Operation& operation, bool at_exit);
-
-    // failures.cpp
-    void watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation,
-                       bool failed);
 
     // churn.cpp
     void note_round(const Process& process, const Allocation& allocation, const Operation& operation,
@@ -433,9 +418,9 @@ private:
     void require(Unmet::Sort sort, std::uint64_t earlier, std::uint64_t later) {
         if (requirements_) unmet_.push_back({sort, earlier, later});
     }
-    Timeline& timeline(std::uint32_t index) { return *timelines_[index]; }
-    Timeline& timeline(const Thread& thread) { return *timelines_[thread.timeline]; }
-    Timeline& timeline(const Stream& stream) { return *timelines_[stream.timeline]; }
+    Timeline& timeline(std::uint32_t index) { return timelines_[index]; }
+    Timeline& timeline(const Thread& thread) { return timelines_[thread.timeline]; }
+    Timeline& timeline(const Stream& stream) { return timelines_[stream.timeline]; }
 
     bool requirements_;
     bool recording_;
@@ -451,16 +436,10 @@ private:
     std::vector<std::uint32_t> thread_timelines_;
     bool crowded_ = false;
     Clock run_;  ///< what the other threads had seen when they stopped running
-    std::vector<Explanation> explanations_;
-    std::uint32_t stream_numbers_ = 0;
+    Explanations explanations_;
     std::vector<Thread> threads_;
     std::vector<std::unique_ptr<Process>> processes_;
-    std::vector<std::unique_ptr<Timeline>> timelines_;
-    struct Retired {
-        std::uint32_t timeline;
-        Tick tick;
-    };
-    std::vector<Retired> retired_;  ///< timelines of streams that are gone, for reuse
+    Timelines timelines_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint32_t> spare_streams_;
     std::vector<std::unique_ptr<Event>> events_;
@@ -469,27 +448,19 @@ private:
     std::size_t destroyed_events_at_ = 0;
     std::vector<OtherHandle> handles_;
     std::vector<std::unique_ptr<Context>> contexts_;
-    std::vector<StreamName> names_;
-    FlatMap name_index_;
-    FlatMap key_index_;
-    std::vector<SyncKey> keys_;
-    Clock forgotten_keys_;
+    StreamNames names_;
+    SyncKeys keys_;
     std::vector<Reference> references_;
     std::vector<std::unique_ptr<GraphExec>> execs_;
     std::vector<std::uint32_t> spare_execs_;
     std::uint64_t exec_incarnations_ = 0;
-    FlatMap baker_index_;  ///< key: process and allocation
-    std::vector<std::vector<Baker>> bakers_;
-    std::vector<std::uint32_t> spare_bakers_;
-    std::vector<GraphMemory> graph_memory_;
-    std::vector<std::uint32_t> spare_graph_memory_;
-    FlatMap graph_memory_index_;  ///< key: process and allocation
-    FlatMap asking_;              ///< APIs
-    FlatMap setting_;             ///< APIs
+    AllocationRecords<std::vector<Baker>> bakers_;
+    AllocationRecords<GraphMemory> graph_memory_;
     Churn churn_;
     Waits waits_;
     Watch watch_;
     Facts facts_;
+    Failures failures_;
     std::vector<Unmet> unmet_;
     std::uint64_t operations_ = 0;
     std::uint64_t problems_ = 0;

@@ -1,5 +1,4 @@
-// Calls that failed, and a program that went on as if they had not (SS601).
-#include "engine.hpp"
+#include "failures.hpp"
 
 namespace streamsan::order {
 namespace {
@@ -52,40 +51,46 @@ constexpr std::int16_t update_refused = 910;
 
 }  // namespace
 
-void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& process, const Operation& operation,
-                           bool failed) {
+Failures::Failures(const std::vector<std::uint16_t>& asking, const std::vector<std::uint16_t>& setting, bool recording,
+                   Facts& facts)
+    : recording_(recording), facts_(facts) {
+    for (const std::uint16_t api : asking) asking_.set(api, 0);
+    for (const std::uint16_t api : setting) setting_.set(api, 0);
+}
+
+void Failures::watch(const Slot& slot, const Operation& operation, UnseenFailure& unseen, bool failed, bool broken) {
     if (operation.kind == OperationKind::CALL && slot.detail == static_cast<std::uint8_t>(CallClass::UNREAD)) {
         // Whoever wrote the trace has seen all of the program: nobody looks at the status, whatever it is.
         Fact fact(RuleCode::UNCHECKED_FAILURE, FactVariant::UNCHECKED, operation);
         fact.assumed = operation.assumed();
-        report(fact);
-        thread.failure = {};
-        thread.failure_said = slot.status;
+        facts_.add(fact);
+        unseen.call = {};
+        unseen.said = slot.status;
         return;
     }
-    if (thread.failure.sequence != 0) {
-        const bool asked = operation.kind == OperationKind::CALL && asking_.find(slot.api) != none;
-        const bool refused = thread.failure.status == update_refused;
+    if (unseen.call.sequence != 0) {
+        const bool asked = asks(operation);
+        const bool refused = unseen.call.status == update_refused;
         const bool replaced =
             refused && (operation.kind == OperationKind::GRAPH_INSTANTIATE ||
-                        (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == thread.failed_object));
-        const bool retries = thread.failure.kind == OperationKind::ALLOC;  // with less
+                        (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == unseen.object));
+        const bool retries = unseen.call.kind == OperationKind::ALLOC;  // with less
         // In a recording nobody sees that the program asks. But one that gives memory back, or gets some now, has
         // noticed.
         const bool handled = recording_ && retries && !failed &&
                              (operation.kind == OperationKind::FREE || operation.kind == OperationKind::ALLOC);
         const bool elsewhere =
-            refused && !(operation.kind == OperationKind::GRAPH_LAUNCH && slot.object == thread.failed_object);
+            refused && !(operation.kind == OperationKind::GRAPH_LAUNCH && slot.object == unseen.object);
         if (asked || replaced || handled) {
-            thread.failure = {};
-            thread.failure_said = 0;
+            unseen.call = {};
+            unseen.said = 0;
         } else if (!elsewhere && (goes_on(operation.kind) || (operation.kind == OperationKind::ALLOC && !retries))) {
-            Fact fact(RuleCode::UNCHECKED_FAILURE, FactVariant::UNCHECKED, thread.failure);
+            Fact fact(RuleCode::UNCHECKED_FAILURE, FactVariant::UNCHECKED, unseen.call);
             fact.with(RelatedRole::USE, operation);
-            fact.assumed = thread.failure.assumed() || operation.assumed();
-            report(fact);
-            thread.failure_said = thread.failure.status;
-            thread.failure = {};
+            fact.assumed = unseen.call.assumed() || operation.assumed();
+            facts_.add(fact);
+            unseen.said = unseen.call.status;
+            unseen.call = {};
         }
     }
     const bool registers =
@@ -94,13 +99,11 @@ void Engine::watch_failure(const Slot& slot, Thread& thread, const Process& proc
     const bool effect = (has_effect(operation.kind) && !tried) ||
                         (operation.kind == OperationKind::CALL && setting_.find(slot.api) != none);
     // What nobody asks for is returned again, and a failure brings others with it: it is said once.
-    if (recording_ && !failed && effect) thread.failure_said = 0;
-    // An error that stays is returned by every later call.
-    if (process.broken) return;
-    if (failed && thread.failure.sequence == 0 && effect && !probing(slot.status) &&
-        slot.status != thread.failure_said) {
-        thread.failure = operation;
-        thread.failed_object = slot.object;
+    if (recording_ && !failed && effect) unseen.said = 0;
+    if (broken) return;
+    if (failed && unseen.call.sequence == 0 && effect && !probing(slot.status) && slot.status != unseen.said) {
+        unseen.call = operation;
+        unseen.object = slot.object;
     }
 }
 

@@ -270,7 +270,7 @@ void Engine::end_baked(Process& process, std::uint32_t index, const Operation& f
         stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
         exec.stale.push_back(stale);
     }
-    drop_bakers(process, index);
+    bakers_.drop(process.number, index);
 }
 
 }  // namespace streamsan::order

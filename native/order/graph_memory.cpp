@@ -7,23 +7,15 @@
 namespace streamsan::order {
 
 std::uint32_t Engine::graph_memory_of(const Process& process, std::uint32_t allocation) {
-    const std::uint32_t at = graph_memory_index_.find(std::uint64_t{process.number} << 32 | allocation);
+    const std::uint32_t at = graph_memory_.find(process.number, allocation);
     if (at == none || graph_memory_[at].made != process.allocations[allocation].made.sequence) return none;
     return at;
 }
 
 void Engine::announce_graph_memory(Process& process, std::uint32_t allocation) {
-    const std::uint64_t key = std::uint64_t{process.number} << 32 | allocation;
-    std::uint32_t at = graph_memory_index_.find(key);
+    std::uint32_t at = graph_memory_.find(process.number, allocation);
     if (at == none) {
-        if (spare_graph_memory_.empty()) {
-            at = static_cast<std::uint32_t>(graph_memory_.size());
-            graph_memory_.emplace_back();
-        } else {
-            at = spare_graph_memory_.back();
-            spare_graph_memory_.pop_back();
-        }
-        graph_memory_index_.set(key, at);
+        at = graph_memory_.make(process.number, allocation);
     } else if (graph_memory_[at].exec != none) {
         GraphExec& exec = *execs_[graph_memory_[at].exec];  // the address came back for another node
         std::erase(exec.own, at);
@@ -42,11 +34,7 @@ void Engine::announce_graph_memory(Process& process, std::uint32_t allocation) {
 
 void Engine::forget_graph_memory(const Process& process, std::uint32_t memory) {
     const std::uint32_t allocation = graph_memory_[memory].allocation;
-    const std::uint64_t key = std::uint64_t{process.number} << 32 | allocation;
-    if (graph_memory_index_.find(key) != memory) return;
-    graph_memory_index_.erase(key);
-    graph_memory_[memory] = {};
-    spare_graph_memory_.push_back(memory);
+    if (graph_memory_.find(process.number, allocation) == memory) graph_memory_.drop(process.number, allocation);
 }
 
 bool Engine::graph_memory_alive(const Process& process, const GraphMemory& memory) const {
@@ -273,7 +261,7 @@ void Engine::free_foreign_memory(Process& process, GraphExec& exec, const Stream
 }
 
 void Engine::report_graph_leaks(Process& process, const Operation& operation, bool at_exit) {
-    for (GraphMemory& memory : graph_memory_) {
+    for (GraphMemory& memory : graph_memory_.all()) {
         if (memory.exec == none || memory.said || processes_[execs_[memory.exec]->process].get() != &process) continue;
         if (!graph_memory_alive(process, memory)) continue;
         const GraphExec& exec = *execs_[memory.exec];

@@ -20,10 +20,6 @@ bool comes_last(const GraphBody& body, std::uint32_t number) {
     return std::find(before.begin(), before.end(), false) == before.end();
 }
 
-std::uint64_t allocation_key(std::uint32_t process, std::uint32_t allocation) {
-    return std::uint64_t{process} << 32 | allocation;
-}
-
 }  // namespace
 
 void Engine::summarise(Process& process, std::uint32_t index) {
@@ -162,8 +158,8 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
     }
 }
 
-std::vector<Engine::Baker>* Engine::bakers_of(const Process& process, std::uint32_t allocation) {
-    const std::uint32_t at = baker_index_.find(allocation_key(process.number, allocation));
+std::vector<Baker>* Engine::bakers_of(const Process& process, std::uint32_t allocation) {
+    const std::uint32_t at = bakers_.find(process.number, allocation);
     return at == none ? nullptr : &bakers_[at];
 }
 
@@ -172,34 +168,15 @@ void Engine::unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t al
     std::vector<Baker>* list = bakers_of(process, allocation);
     if (list == nullptr) return;
     std::erase_if(*list, [&](const Baker& each) { return each.exec == index; });
-    if (list->empty()) drop_bakers(process, allocation);
-}
-
-void Engine::drop_bakers(const Process& process, std::uint32_t allocation) {
-    const std::uint64_t key = allocation_key(process.number, allocation);
-    const std::uint32_t at = baker_index_.find(key);
-    if (at == none) return;
-    bakers_[at].clear();
-    baker_index_.erase(key);
-    spare_bakers_.push_back(at);
+    if (list->empty()) bakers_.drop(process.number, allocation);
 }
 
 void Engine::link(Process& process, std::uint32_t index) {
     GraphExec& exec = *execs_[index];
     for (std::uint32_t i = 0; i < exec.baked.size(); ++i) {
         const Baked& mine = exec.baked[i];
-        const std::uint64_t key = allocation_key(process.number, mine.allocation);
-        std::uint32_t at = baker_index_.find(key);
-        if (at == none) {
-            if (spare_bakers_.empty()) {
-                at = static_cast<std::uint32_t>(bakers_.size());
-                bakers_.emplace_back();
-            } else {
-                at = spare_bakers_.back();
-                spare_bakers_.pop_back();
-            }
-            baker_index_.set(key, at);
-        }
+        std::uint32_t at = bakers_.find(process.number, mine.allocation);
+        if (at == none) at = bakers_.make(process.number, mine.allocation);
         std::vector<Baker>& list = bakers_[at];
         // Of an earlier generation of the record, whose end nobody saw, or of this graph before its update.
         std::erase_if(list, [&](const Baker& each) {

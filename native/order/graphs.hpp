@@ -131,6 +131,12 @@ struct GraphExec {
     bool tells_unseen = false;  ///< it has nodes that may tell others what is done, in ways nobody sees
 };
 
+/// An executable graph that uses an allocation.
+struct Baker {
+    std::uint32_t exec;
+    std::uint32_t baked;  ///< index in its list
+};
+
 /// Memory of an allocation node.
 struct GraphMemory {
     std::uint32_t allocation = none;

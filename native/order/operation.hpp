@@ -62,13 +62,4 @@ struct Placed {
 };
 static_assert(sizeof(Placed) == 32);
 
-/// What is said of a stream in a finding; many operations share one.
-struct StreamName {
-    std::uint64_t handle = 0;
-    std::uint32_t site = 0;
-    StreamKind kind{};
-    bool assumed = false;
-    std::uint32_t number = 0;  ///< in the order in which streams became known, from 1; 0: a default stream
-};
-
 }  // namespace streamsan::order

@@ -6,9 +6,9 @@ namespace streamsan::order {
 void Engine::begin_at_once(Process& process, Thread& thread, Stream& stream, LastKernel before, const Placed& work) {
     Timeline& own = timeline(stream);
     const Timeline& host = timeline(thread);
-    if (stream.early == none) stream.early = new_timeline(&own);
+    if (stream.early == none) stream.early = timelines_.make(&own);
     Timeline& early = timeline(stream.early);
-    if (stream.early == most_timelines - 1 || stream.timeline == most_timelines - 1) {
+    if (stream.early == Timelines::last || stream.timeline == Timelines::last) {
         // Timelines ran out, and streams share the last one: what is known of it is not known of one stream.
         early.clock.join(own.clock, contract_edge);
     } else if (before == LastKernel::ordinary) {

@@ -6,6 +6,7 @@
 
 #include "allocations.hpp"
 #include "clock.hpp"
+#include "failures.hpp"
 #include "flat_map.hpp"
 #include "graphs.hpp"
 #include "operation.hpp"
@@ -31,9 +32,7 @@ struct Thread {
     std::uint32_t run_version = 0;  ///< the version of what other threads had seen that it knows; see run_order.cpp
     std::uint32_t published_version = 0;  ///< its timeline's version, and tick, as of which the other threads know it
     Tick published_tick = 0;
-    Operation failure;                ///< a call that failed, and whose status nobody is known to have seen
-    std::uint64_t failed_object = 0;  ///< what that call was about
-    std::int16_t failure_said = 0;    ///< the status that was reported last
+    UnseenFailure failure;
     std::uint32_t building = none;    ///< executable graph whose body it is in the middle of
     std::uint64_t building_left = 0;  ///< parts of that body to come
     std::size_t building_references = 0;
@@ -140,11 +139,6 @@ struct OtherHandle {
     bool alive = true;
     Operation made;  ///< no kind: it was made before the trace
     Operation destroyed;
-};
-
-struct SyncKey {
-    Clock clock;
-    Epoch function;  ///< the host function whose body runs under it; tick 0: none
 };
 
 /// The latest wait or record on a stream that may be another unknown stream.

@@ -4,62 +4,6 @@
 #include "engine.hpp"
 
 namespace streamsan::order {
-namespace {
-
-/// Beyond this many timelines, those of destroyed streams are reused even if not everyone is known to be past them:
-/// memory stays bounded, at the price of order that is assumed (and so of silence, never of a false finding).
-constexpr std::size_t many_timelines = 2048;
-
-}  // namespace
-
-std::uint32_t Engine::new_timeline(const Timeline* creator) {
-    // A destroyed stream's timeline can be continued by a stream whose creator knows all that happened on it.
-    constexpr std::size_t tries = 64;
-    const std::size_t end = retired_.size();
-    for (std::size_t i = 0; i < std::min(end, tries); ++i) {
-        const std::size_t at = end - 1 - i;
-        const Retired candidate = retired_[at];
-        const bool known = creator != nullptr && creator->clock.knows({candidate.timeline, candidate.tick}, contract);
-        if (!known && timelines_.size() < many_timelines) continue;
-        retired_[at] = retired_.back();
-        retired_.pop_back();
-        Timeline& reused = timeline(candidate.timeline);
-        reused.clock.clear();
-        reused.released = true;
-        ++reused.version;
-        reused.clock.set(reused.slot, Lanes{reused.tick, reused.tick, reused.tick, reused.tick});
-        return candidate.timeline;
-    }
-    if (timelines_.size() >= most_timelines) {
-        ++problems_;
-        return static_cast<std::uint32_t>(most_timelines - 1);
-    }
-    const auto slot = static_cast<std::uint32_t>(timelines_.size());
-    timelines_.push_back(std::make_unique<Timeline>());
-    timelines_.back()->slot = slot;
-    return slot;
-}
-
-std::uint32_t Engine::intern(const StreamName& name) {
-    std::uint64_t key =
-        spread(name.handle) ^ (std::uint64_t{name.site} << 16 |
-                               std::uint64_t{static_cast<std::uint8_t>(name.kind)} << 8 | (name.assumed ? 1U : 0U));
-    for (;; ++key) {
-        const std::uint32_t index = name_index_.find(key);
-        if (index == none) {
-            name_index_.set(key, static_cast<std::uint32_t>(names_.size()));
-            names_.push_back(name);
-            if (name.handle > per_thread_handle) names_.back().number = ++stream_numbers_;
-            return static_cast<std::uint32_t>(names_.size() - 1);
-        }
-        const StreamName& known = names_[index];
-        if (known.handle == name.handle && known.site == name.site && known.kind == name.kind &&
-            known.assumed == name.assumed) {
-            return index;
-        }
-    }
-}
-
 std::uint32_t Engine::new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed,
                                   const Operation& made) {
     const auto index = static_cast<std::uint32_t>(contexts_.size());
@@ -121,11 +65,11 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.context_epoch = contexts_[context]->epoch;
     stream.made = made;
     stream.opaque_version = stream.awaited_opaque = process.opaque_version;
-    stream.name = intern({handle, made.site, kind, assumed});
+    stream.name = names_.intern({handle, made.site, kind, assumed});
     // A handle cannot be used before it was made. What unknown callers made existed before everything, and so do
     // default streams: they continue no timeline, for who waits for them is not after what their first user knows.
     const bool anyone = kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
-    stream.timeline = new_timeline(assumed || anyone ? nullptr : &creator);
+    stream.timeline = timelines_.make(assumed || anyone ? nullptr : &creator);
     if (!assumed && !anyone) timeline(stream).learn(creator, edges_.in(EdgeKind::creation, contract_edge));
     // Unknown code may have work pending on it that no wait may be called redundant for.
     if (assumed || (anyone && !process.whole)) {
@@ -239,8 +183,8 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
     if ((stream.has_work || stream.has_free) && context.leftovers.size() < most_leftovers) {
         context.leftovers.push_back({stream.work, stream.free, stream.has_work, stream.has_free});
     }
-    if (stream.timeline != most_timelines - 1) retired_.push_back({stream.timeline, own.tick});
-    if (stream.early != none) retired_.push_back({stream.early, timeline(stream.early).tick});
+    timelines_.retire(stream.timeline);
+    if (stream.early != none) timelines_.retire(stream.early);
 }
 
 void Engine::catch_up(Stream& stream, const Process& process) {
@@ -308,8 +252,8 @@ Change Engine::learn_all(Stream& stream, Timeline& waiter, EdgeKind kind, Lanes 
 Change Engine::learn_bodies(const Stream& stream, Timeline& waiter, Lanes relations) {
     Change change;
     for (const Body& body : stream.bodies) {
-        const std::uint32_t key = key_index_.find(body.key);
-        if (key != none) change += waiter.learn(keys_[key].clock, edges_.in(EdgeKind::body_to_stream, relations));
+        const SyncKey* key = keys_.find(body.key);
+        if (key != nullptr) change += waiter.learn(key->clock, edges_.in(EdgeKind::body_to_stream, relations));
     }
     return change;
 }

@@ -276,42 +276,24 @@ void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, co
     note_wait(operation, change.contract || unseen, nullptr);
 }
 
-SyncKey& Engine::sync_key(std::uint64_t key) {
-    std::uint32_t index = key_index_.find(key);
-    if (index == none) {
-        // Keys have no end of life. Old ones are folded into one clock, which stands for a run edge from all of them.
-        constexpr std::size_t most_keys = 16384;
-        if (keys_.size() >= most_keys) {
-            for (const SyncKey& old : keys_) forgotten_keys_.join(old.clock, run_edge);
-            keys_.clear();
-            key_index_.clear();
-        }
-        index = static_cast<std::uint32_t>(keys_.size());
-        keys_.emplace_back();
-        key_index_.set(key, index);
-    }
-    return keys_[index];
-}
-
 void Engine::host_release(const Slot& slot, Thread& thread, const Process& process) {
     Timeline& host = timeline(thread);
     if (thread.call_tick > host.tick) host.advance();
     host.released = true;
     if (thread.body_key == slot.object) thread.body = {};
-    sync_key(key_name(process, slot.object)).clock.join(host.clock, mask_of(slot.detail));
+    keys_.at(key_name(process, slot.object)).clock.join(host.clock, mask_of(slot.detail));
 }
 
 void Engine::host_acquire(const Slot& slot, Thread& thread, const Process& process) {
     Timeline& host = timeline(thread);
-    const std::uint32_t index = key_index_.find(key_name(process, slot.object));
-    if (index != none) {
-        host.learn(keys_[index].clock, edges_.in(EdgeKind::release, mask_of(slot.detail)));
-        if (keys_[index].function.tick != 0) {
-            thread.body = keys_[index].function;
+    if (const SyncKey* key = keys_.find(key_name(process, slot.object)); key != nullptr) {
+        host.learn(key->clock, edges_.in(EdgeKind::release, mask_of(slot.detail)));
+        if (key->function.tick != 0) {
+            thread.body = key->function;
             thread.body_key = slot.object;
         }
-    } else if (!forgotten_keys_.empty()) {
-        host.learn(forgotten_keys_, edges_.in(EdgeKind::release, run_edge));
+    } else if (!keys_.forgotten().empty()) {
+        host.learn(keys_.forgotten(), edges_.in(EdgeKind::release, run_edge));
     }
 }
 

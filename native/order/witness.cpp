@@ -115,7 +115,7 @@ void Engine::note_watched(const Slot& slot, const Thread& thread) {
     const auto kind = static_cast<OperationKind>(slot.kind);
     if (kind == GRAPH_NODE || kind == GRAPH_EDGE || thread.timeline == none) return;
     const Process& process = *processes_[thread.process];
-    const Timeline& host = *timelines_[thread.timeline];
+    const Timeline& host = timelines_[thread.timeline];
     WatchPoint point;
     point.sequence = slot.sequence;
     point.thread = slot.thread;
@@ -126,11 +126,11 @@ void Engine::note_watched(const Slot& slot, const Thread& thread) {
     point.call = {host.slot, call ? thread.call_tick : after ? host.tick + 1 : host.tick};
     const bool failed = slot.status != 0 && slot.status != status_unknown;
     const std::uint32_t index = failed || !runs_on_stream(kind) ? none : stream_at(slot, thread, process);
-    const Timeline& own = index == none ? host : *timelines_[streams_[index]->timeline];
+    const Timeline& own = index == none ? host : timelines_[streams_[index]->timeline];
     if (index != none) point.work = {own.slot, own.tick};
     const Clock* known = &own.clock;
     const bool at_once = kind == LAUNCH && index != none && streams_[index]->last_kernel == LastKernel::at_once;
-    if (at_once && watch_.asks_early(slot.sequence)) known = &timelines_[streams_[index]->early]->clock;
+    if (at_once && watch_.asks_early(slot.sequence)) known = &timelines_[streams_[index]->early].clock;
     watch_.note(point);
     if (watch_.asks(slot.sequence)) watch_.note_asked(point, *known);
 }

@@ -89,13 +89,13 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
 void Engine::reach_function(std::uint64_t key, Timeline& stream) {
     // What is promised is that all before the function is done when its body begins. It ends after its body has, so
     // whom the body tells something is not told that: a wait for the stream still has something to wait for.
-    sync_key(key).clock.join(stream.clock, edges_.in(EdgeKind::stream_to_body, contract_edge));
+    keys_.at(key).clock.join(stream.clock, edges_.in(EdgeKind::stream_to_body, contract_edge));
     stream.released = true;
 }
 
 void Engine::pass_function(std::uint64_t key, Timeline& stream, Epoch function) {
     // Often to tell is the last that a body does, and its data are given up then: that is not promised, and no finding.
-    SyncKey& found = sync_key(key);
+    SyncKey& found = keys_.at(key);
     found.clock.join(stream.clock, edges_.in(EdgeKind::body_to_told, run_edge));
     found.function = function;
     stream.released = true;

@@ -1,0 +1,32 @@
+// What findings say of streams.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "flat_map.hpp"
+#include "operation.hpp"
+
+namespace streamsan::order {
+
+/// What is said of a stream in a finding; many operations share one.
+struct StreamName {
+    std::uint64_t handle = 0;
+    std::uint32_t site = 0;
+    StreamKind kind{};
+    bool assumed = false;
+    std::uint32_t number = 0;  ///< in the order in which streams became known, from 1; 0: a default stream
+};
+
+/// The names, each once, however many streams bore it. Operations keep an index; 0 is the host.
+class StreamNames {
+public:
+    std::uint32_t intern(const StreamName& name);
+    [[nodiscard]] const StreamName& operator[](std::uint32_t index) const { return names_[index]; }
+
+private:
+    std::vector<StreamName> names_ = std::vector<StreamName>(1);
+    FlatMap index_;
+    std::uint32_t numbers_ = 0;
+};
+
+}  // namespace streamsan::order

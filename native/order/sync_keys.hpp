@@ -1,0 +1,35 @@
+// What is handed on between host threads and the bodies of host functions, by key.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "clock.hpp"
+#include "flat_map.hpp"
+
+namespace streamsan::order {
+
+/// What was released under a key.
+struct SyncKey {
+    Clock clock;
+    Epoch function;  ///< the host function whose body runs under it; tick 0: none
+};
+
+/// The keys in use. They have no end of life: old ones are folded into one clock.
+class SyncKeys {
+public:
+    /// The key, made when it is new.
+    SyncKey& at(std::uint64_t key);
+    [[nodiscard]] const SyncKey* find(std::uint64_t key) const {
+        const std::uint32_t index = index_.find(key);
+        return index == none ? nullptr : &keys_[index];
+    }
+    /// What was released under keys that are forgotten: it stands for a run edge from all of them.
+    [[nodiscard]] const Clock& forgotten() const { return forgotten_; }
+
+private:
+    FlatMap index_;
+    std::vector<SyncKey> keys_;
+    Clock forgotten_;
+};
+
+}  // namespace streamsan::order
