@@ -95,12 +95,13 @@ def imported_after_end(lab: Lab, end: str) -> Observations:
     return observed
 
 
+DEAD = ("plain", "managed", "pinned", "registered", "symbol", "imported")
 ENDS = ("cuCtxDestroy", "cudaDeviceReset", "cuDevicePrimaryCtxReset")
 
 
 def _case(name: str, end: str, *, bare: bool = False) -> Case:
     statement = f"{name} memory is read, filled and freed after {end} of the context that made it"
-    covers = ("contexts", "reset-pending")
+    covers = ("contexts", "E-01" if name in DEAD else "E-02")
     return Case(f"context-end/{end}/{name}", statement, covers, lambda lab: {}, fresh=True, bare=bare)
 
 

@@ -66,7 +66,7 @@ def wrong_frees(lab: Lab) -> Observations:
 @case(
     "ipc/close-pending",
     "cudaIpcCloseMemHandle while a kernel that does not use the memory, and a fill of it, are pending",
-    ["W-16", "ipc-lifetime", "implicit-free"],
+    ["W-16", "E-07", "ipc-lifetime", "implicit-free"],
     bare=True,
     timed=True,
 )

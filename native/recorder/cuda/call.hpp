@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "generated/effects.hpp"
+#include "generated/facts.hpp"
 #include "generated/vocabulary.hpp"
 #include "recorder/trace_writer/writer.hpp"
 #include "trace/slot.hpp"

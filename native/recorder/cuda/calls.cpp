@@ -13,6 +13,10 @@
 #include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
+
+static_assert(abi::legacy_stream == handle::legacy_default_stream);
+static_assert(abi::per_thread_stream == handle::per_thread_default_stream);
+
 namespace {
 
 pthread_key_t at_thread_end() {

@@ -11,8 +11,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-constexpr abi::Status not_ready = 600;
-constexpr abi::Status peer_already_enabled = 704;
 constexpr std::size_t most_words = 1024;
 constexpr std::size_t text_in_slot = sizeof TextSlot::text;
 
@@ -55,8 +53,8 @@ void listen_to_the_driver() {
 }
 
 bool is_answer(const Call& call) {
-    if (call.status == not_ready) return true;
-    return call.status == peer_already_enabled && call.callback->effect == effects::Effect::PEER_ENABLE;
+    if (call.status == status::not_ready) return true;
+    return call.status == status::peer_already_enabled && call.callback->effect == effects::Effect::PEER_ENABLE;
 }
 
 void explain_driver_failure(ThreadState& state, Call& call) {

@@ -18,19 +18,6 @@ LiveHandles& made() {
     return memory;
 }
 
-/// what comes from a pool outlives the context, mappings and what other processes own have none.
-bool dies_with_context(std::uint8_t kind) {
-    switch (static_cast<MemoryKind>(kind)) {
-        case MemoryKind::PLAIN:
-        case MemoryKind::MANAGED:
-        case MemoryKind::PINNED:
-        case MemoryKind::REGISTERED:
-        case MemoryKind::DEVICE_SYMBOL:
-        case MemoryKind::ARRAY: return true;
-        default: return false;
-    }
-}
-
 void restate(Lane& lane, const Slot& known) {
     Slot* const slot = lane.reserve(0);
     if (slot == nullptr) return;
@@ -73,7 +60,8 @@ void memory_loses_context(std::uint64_t context) {
     arrays().lose_context(context);
     std::vector<std::uint64_t> lost;
     made().each([&](std::uint64_t address, const LiveHandle& live) {
-        if (live.current.object == context && dies_with_context(live.slot.detail)) lost.push_back(address);
+        if (live.current.object == context && dies_with_context(static_cast<MemoryKind>(live.slot.detail)))
+            lost.push_back(address);
     });
     for (const std::uint64_t address : lost) made().remove(address);
 }

@@ -31,8 +31,6 @@ class Api:
     """for allocations: what is made"""
     free: FreeClass | None = None
     """for frees: the family of free"""
-    accepts: tuple[MemoryKind, ...] = ()
-    """for frees: the kinds of memory this function may release"""
     wait: Literal["", "synchronous", "asynchronous"] = ""
     """for copies and fills: which column of waits.toml"""
     direction: str = ""

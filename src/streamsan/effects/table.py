@@ -16,9 +16,7 @@ from streamsan.vocabulary import FreeClass, MemoryKind
 
 _SPELLING = re.compile(r"(_v\d+)?(_pt(?:sz|ds))?$")
 _DEFAULTS = frozenset({"effect", "statuses", "since", "until", "api"})
-_KEYS = frozenset(
-    {"effect", "versions", "memory", "free", "accepts", "wait", "direction", "statuses", "since", "until"}
-)
+_KEYS = frozenset({"effect", "versions", "memory", "free", "wait", "direction", "statuses", "since", "until"})
 
 
 class Effects:
@@ -89,7 +87,6 @@ class Effects:
                 versions=tuple(parse_signature(text, where) for text in own["versions"]),
                 memory=MemoryKind[own["memory"]] if "memory" in own else None,
                 free=FreeClass[own["free"]] if "free" in own else None,
-                accepts=tuple(MemoryKind[word] for word in own.get("accepts", ())),
                 wait=cast(Literal["", "synchronous", "asynchronous"], own.get("wait", "")),
                 direction=own.get("direction", ""),
                 statuses=tuple(own.get("statuses", defaults.get("statuses", ()))),

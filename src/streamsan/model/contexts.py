@@ -9,20 +9,8 @@ from streamsan.model.handlers import handles
 from streamsan.model.state import Context, HostThread, Lifetime, Process
 from streamsan.model.statuses import INVALID_CONTEXT, INVALID_DEVICE, SUCCESS
 from streamsan.model.values import Handle, Outcome, Value
-from streamsan.vocabulary import ContextKind, MemoryKind, OperationKind
-
-SURVIVES_CONTEXT = frozenset(
-    {
-        MemoryKind.STREAM_ORDERED,
-        MemoryKind.POOL_IMPORT,
-        MemoryKind.GRAPH,
-        MemoryKind.HOST_HEAP,
-        MemoryKind.HOST_STACK,
-        MemoryKind.HOST_STATIC,
-        MemoryKind.UNKNOWN,
-    }
-)
-"""Memory that a reset or the end of its context leaves alone (R-04: pool memory survives)."""
+from streamsan.platforms import CUDA
+from streamsan.vocabulary import ContextKind, OperationKind
 
 
 @handles(Effect.SET_DEVICE)
@@ -221,7 +209,7 @@ def kill_members(process: Process, context: Context) -> None:
         if not getattr(handled, "outlives_reset", False) and not isinstance(handled, Context):
             handled.alive = False
     for allocation in process.live():
-        if allocation.context is context and allocation.kind not in SURVIVES_CONTEXT:
+        if allocation.context is context and CUDA.dies_with_context(allocation.kind):
             allocation.lifetime = Lifetime.DEAD
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from streamsan.model.core import ModelCore
 from streamsan.model.state import HostThread, Lifetime
 from streamsan.model.values import Pointer, Value
+from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
-
-HOST_KINDS = frozenset({MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC})
-HEAP_FREES = HOST_KINDS | {MemoryKind.REGISTERED, MemoryKind.UNKNOWN}
-"""What `free` may be given: everything else is of another family."""
 
 
 def host_allocate(core: ModelCore, thread: HostThread, size: Value, kind: MemoryKind, site: int) -> Pointer:
@@ -36,7 +33,7 @@ def host_free(core: ModelCore, thread: HostThread, value: Value, family: FreeCla
         detail=family,
         flags=flags,
     )
-    if allocation is not None and family is FreeClass.HOST_HEAP and allocation.kind not in HEAP_FREES:
+    if allocation is not None and not CUDA.accepts(family, allocation.kind):
         return  # memory of another family (SS202): nobody knows what that free does to it
     if allocation is not None and allocation.lifetime in (Lifetime.LIVE, Lifetime.UNCLEAR):
         allocation.lifetime = Lifetime.FREED if pointer.exact else Lifetime.UNCLEAR

@@ -16,13 +16,9 @@ from streamsan.model.statuses import INVALID_VALUE, NOT_REGISTERED, NOT_SUPPORTE
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Outcome, Pointer, Value
 from streamsan.model.vmm import further_mappings, unmap_status, unmapped
+from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
-
-_PAGEABLE = frozenset(
-    {MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC, MemoryKind.UNKNOWN, MemoryKind.POOL_BLOCK}
-)
-"""memory that is not CUDA's own"""
 
 
 @handles(Effect.ALLOC)
@@ -84,7 +80,7 @@ def free(core: ModelCore, call: Call) -> Outcome:
         return Outcome(SUCCESS, {})
     allocation = freed_allocation(core, call, pointer, family)
     released = _owner(core, call, pointer, allocation)
-    status = _free_status(pointer, released, family, call.api.accepts)
+    status = _free_status(pointer, released, family)
     if stream is not None and status_of(stream):
         status = status_of(stream)
     if family is FreeClass.UNMAP and core.machine is not None:
@@ -177,11 +173,9 @@ def _owner(core: ModelCore, call: Call, pointer: Pointer, allocation: Allocation
     return newer
 
 
-def _free_status(
-    pointer: Pointer, allocation: Allocation | None, family: FreeClass, accepts: tuple[MemoryKind, ...]
-) -> int:
+def _free_status(pointer: Pointer, allocation: Allocation | None, family: FreeClass) -> int:
     wrong = NOT_REGISTERED if family is FreeClass.UNREGISTER else INVALID_VALUE
-    if allocation is not None and allocation.kind not in _PAGEABLE and allocation.lifetime is Lifetime.LIVE:
+    if allocation is not None and not CUDA.is_hosts_own(allocation.kind) and allocation.lifetime is Lifetime.LIVE:
         # CUDA's own memory; Q-02: an address inside a registration, not its start
         wrong = NOT_SUPPORTED if (family, allocation.kind) == (FreeClass.ASYNC, MemoryKind.MANAGED) else INVALID_VALUE
     if allocation is None:
@@ -190,7 +184,7 @@ def _free_status(
         return SUCCESS
     if allocation.is_reservation or allocation.lifetime is not Lifetime.LIVE:
         return wrong
-    if allocation.kind is not MemoryKind.UNKNOWN and allocation.kind not in accepts:
+    if not CUDA.accepts(family, allocation.kind):
         return wrong
     return wrong if pointer.exact and not allocation.assumed and pointer.address != allocation.address else SUCCESS
 

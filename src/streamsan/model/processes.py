@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamsan.model.core import ModelCore
-from streamsan.model.host import HOST_KINDS
 from streamsan.model.state import HostThread, Phase, Process
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import EdgeClass, ExitKind, MemoryKind, OperationKind
 
 
@@ -54,9 +54,8 @@ def fork(core: ModelCore, thread: HostThread, site: int) -> HostThread:
     child.phase = parent.phase
     child.poisoned = parent.initialised or parent.poisoned
     child.devices = dict(parent.devices)
-    kept = HOST_KINDS | {MemoryKind.UNKNOWN, MemoryKind.DEVICE_SYMBOL}
     for generation, allocation in parent.allocations.items():
-        if child.poisoned or allocation.kind in kept:
+        if child.poisoned or CUDA.is_hosts_own(allocation.kind) or allocation.kind is MemoryKind.DEVICE_SYMBOL:
             child.allocations[generation] = replace(allocation, inherited=True)
             child.ranges.add(child.allocations[generation])
     child.assumed_memory = {

@@ -8,21 +8,19 @@ which is what is to be found.
 from __future__ import annotations
 
 from streamsan.effects import Role
+from streamsan.effects.waits import Endpoint
 from streamsan.model.call import Call
 from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.operands import CopyOperands, Operand, Shape, address_of, extent
 from streamsan.model.state import Allocation, Lifetime, Stream
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_DIRECTION, INVALID_PITCH, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Pointer, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
 LAST_KIND = 4
-HOST_ONLY = frozenset({MemoryKind.PINNED, MemoryKind.REGISTERED, MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK,
-                       MemoryKind.HOST_STATIC})  # fmt: skip
 OF_ONE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.ARRAY, MemoryKind.DEVICE_SYMBOL})
 """Memory that other devices reach with leave only."""
-DEVICE_ONLY = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.POOL_IMPORT, MemoryKind.IPC,
-                         MemoryKind.ARRAY, MemoryKind.MAPPED, MemoryKind.GRAPH, MemoryKind.DEVICE_SYMBOL})  # fmt: skip
 
 
 def copy_status(core: ModelCore, call: Call, operands: CopyOperands, stream: Stream) -> int:
@@ -122,7 +120,8 @@ def _direction_status(core: ModelCore, call: Call, operands: CopyOperands, kind:
         allocation = core.allocation_of(call.thread, pointer)
         if word == "device" and _is_pageable(core, call, pointer):
             return INVALID_VALUE
-        if word == "host" and side is operands.to and allocation is not None and allocation.kind in DEVICE_ONLY:
+        side_of_memory = None if allocation is None else CUDA.side(allocation.kind)
+        if word == "host" and side is operands.to and side_of_memory is Endpoint.DEVICE:
             return INVALID_VALUE  # of a source the driver takes what it is
     return SUCCESS
 
@@ -141,7 +140,7 @@ def _is_pageable(core: ModelCore, call: Call, pointer: Pointer) -> bool:
     allocation = core.allocation_of(call.thread, pointer)
     if allocation is None:
         return core.executor.unknown_is_pageable
-    return allocation.kind in HOST_ONLY - {MemoryKind.PINNED, MemoryKind.REGISTERED} and not allocation.registration
+    return CUDA.pageable(allocation.kind) and not allocation.registration
 
 
 def _fits(core: ModelCore, call: Call, pointer: Pointer, size: int) -> bool:

@@ -9,10 +9,11 @@ from enum import StrEnum
 from streamsan.model.address_space import AddressIndex
 from streamsan.model.graphs.state import Capture, Graph, GraphExec, GraphTable
 from streamsan.model.values import Pointer, Symbol, Value
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import CaptureMode, ContextKind, MemoryKind, StreamKind
 
-LEGACY_HANDLE = 1
-PER_THREAD_HANDLE = 2
+LEGACY_HANDLE = CUDA.legacy_stream
+PER_THREAD_HANDLE = CUDA.per_thread_stream
 FIRST_HANDLE = 0x1000
 
 

@@ -76,6 +76,10 @@ class Platform:
         """Return whether memory of a kind is the host's own, unknown to the device."""
         return self.side(kind) is Endpoint.PAGEABLE
 
+    def is_hosts_own(self, kind: MemoryKind) -> bool:
+        """Return whether memory is the host's own, as far as is known: pageable, or of an unknown kind."""
+        return self.side(kind) in (Endpoint.PAGEABLE, Endpoint.UNKNOWN)
+
     def host_side(self, kind: MemoryKind) -> bool:
         """Return whether memory of a kind is surely the host's, pinned or not; managed memory is nobody's."""
         return self.side(kind).is_host

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamsan.evidence.witness.witness import Witness
+from streamsan.platforms import CUDA
 from streamsan.replay.execution import Outcome
 from streamsan.replay.replayed_memory import NOT_ALLOCATED, NOT_REGISTERED
 from streamsan.replay.replayed_steps import Access, Memory, Node, Step
@@ -17,7 +18,6 @@ from streamsan.replay.script import Script
 from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Words
 from streamsan.rules.wrong_execution import Harm
-from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind
 
 MOST_LINES = 4
@@ -59,7 +59,8 @@ class Comparison:
                 told.add(sequence)
                 # Of host memory that nothing in the trace has allocated, the registration is all that there was.
                 why = NOT_REGISTERED if unregistered else fault
-                error = why if why == NOT_ALLOCATED else f"illegal address (error {ILLEGAL_ADDRESS}): {_plain(why)}"
+                code = CUDA.status.illegal_address
+                error = why if why == NOT_ALLOCATED else f"illegal address (error {code}): {_plain(why)}"
                 yield Damage(f"{self.name(sequence)}: {error}", 0, 0)
 
     def _reads(self) -> Iterator[Damage]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import count
 
+from streamsan.platforms import CUDA
 from streamsan.trace.view import OperationView
 from streamsan.vocabulary import ContextKind, MemoryKind, OperationKind
 
-PER_THREAD = 2
+PER_THREAD = CUDA.per_thread_stream
 """the largest handle that names a default stream: those never end"""
-HOST_MEMORY = (MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC)
+HOST_MEMORY = tuple(filter(CUDA.pageable, MemoryKind))
 _ON_CONTEXTS = (
     OperationKind.CONTEXT_CURRENT,
     OperationKind.CONTEXT_DESTROY,

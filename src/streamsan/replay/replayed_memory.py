@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamsan.platforms import CUDA
 from streamsan.replay.replayed_steps import Access, Memory
 from streamsan.replay.word_layout import WORD, Layout
 from streamsan.replay.words import Words, pattern
@@ -26,14 +27,6 @@ EVERY_DEVICE = 3
 NOT_REGISTERED = "the host memory is no longer registered"
 NOT_ALLOCATED = "it frees memory that is not allocated"
 _GONE = (FreeClass.UNMAP, FreeClass.IPC_CLOSE)
-_OF_A_CONTEXT = (
-    MemoryKind.PLAIN,
-    MemoryKind.ARRAY,
-    MemoryKind.MANAGED,
-    MemoryKind.PINNED,
-    MemoryKind.IPC,
-    MemoryKind.REGISTERED,  # of host memory that nobody has seen allocated: what the device may access of it
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +59,7 @@ class ReplayedMemory:
     # -- allocation -------------------------------------------------------------------------------
     def allocate(self, memory: Memory, context: int) -> None:
         """Allocate now, out of any stream's order."""
-        if memory.kind in _OF_A_CONTEXT:
+        if CUDA.dies_with_context(memory.kind):
             self._context[memory.number] = context
         start = self._storage.allocate(self._bytes(memory), memory.kind, None)
         block = None if start is None else self.memory.at(start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
+from streamsan.effects.waits import Endpoint
 from streamsan.model.answers import answers, flat, given, number, set_value
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -15,8 +16,6 @@ from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
-_HOST_KINDS = frozenset({MemoryKind.PINNED, MemoryKind.REGISTERED})
-_PAGEABLE = frozenset({MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC, MemoryKind.UNKNOWN})
 _UNREGISTERED, _HOST, _DEVICE, _MANAGED = (
     CUDA.constants[f"cudaMemoryType{word}"] for word in ("Unregistered", "Host", "Device", "Managed")
 )
@@ -56,7 +55,7 @@ def inspected(core: ModelCore, call: Call) -> tuple[Pointer | None, Allocation |
     allocation = core.allocation_of(call.thread, pointer)
     if allocation is not None and allocation.registration:
         allocation = call.thread.process.allocations.get(allocation.registration, allocation)
-    if allocation is None or allocation.kind in _PAGEABLE or allocation.is_reservation:
+    if allocation is None or CUDA.is_hosts_own(allocation.kind) or allocation.is_reservation:
         return pointer, None
     return pointer, allocation if allocation.lifetime in (Lifetime.LIVE, Lifetime.UNCLEAR) else None
 
@@ -70,7 +69,7 @@ def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     if pointer is None or allocation is None:
         address = 0 if pointer is None else pointer.address
         return flat(call, {"type": _UNREGISTERED, "device": _NO_DEVICE, "devicePointer": 0, "hostPointer": address})
-    kind = _HOST if allocation.kind in _HOST_KINDS else _MANAGED if allocation.kind is MemoryKind.MANAGED else _DEVICE
+    kind = {Endpoint.PINNED: _HOST, Endpoint.MANAGED: _MANAGED}.get(CUDA.side(allocation.kind), _DEVICE)
     return flat(
         call,
         {
@@ -140,7 +139,7 @@ def address_range(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def host_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the flags that pinned memory was made with. All of it is mapped, under unified addressing."""
     _, allocation = inspected(core, call)
-    if allocation is None or allocation.kind not in _HOST_KINDS:
+    if allocation is None or CUDA.side(allocation.kind) is not Endpoint.PINNED:
         return Outcome(INVALID_VALUE, {})
     return given(call, allocation.flags | CUDA.constants["cudaHostAllocMapped"])
 
@@ -243,7 +242,7 @@ def _range_outputs(allocation: Allocation, wanted: int, size: int, name: str) ->
 
 def _value(core: ModelCore, call: Call, word: str, pointer: Pointer, allocation: Allocation) -> Value:
     """Return a CUpointer_attribute; None where this memory has none."""
-    host = allocation.kind in _HOST_KINDS
+    host = CUDA.side(allocation.kind) is Endpoint.PINNED
     managed = allocation.kind is MemoryKind.MANAGED
     pool = allocation.pool
     known: dict[str, Value] = {

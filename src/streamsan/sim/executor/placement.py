@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamsan.model.state import Allocation, Context, HostThread, OtherHandle, Stream
+from streamsan.platforms import CUDA
 from streamsan.sim.executor.heaps import Pool
 from streamsan.sim.executor.scheduler import Scheduler
 from streamsan.sim.executor.simulated_memory import Block
 from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.timelines import Timelines
 from streamsan.vocabulary import FreeClass, MemoryKind
-
-_POOLED = frozenset({MemoryKind.STREAM_ORDERED, MemoryKind.POOL_IMPORT, MemoryKind.GRAPH})
-"""Memory whose cudaFree does not wait (F-03)."""
-_WAITING = frozenset({FreeClass.DEVICE, FreeClass.ARRAY, FreeClass.PINNED, FreeClass.UNREGISTER, FreeClass.IPC_CLOSE})
-"""Frees that wait for the context that owns the memory."""
-_HOST_FREES = frozenset({FreeClass.HOST_HEAP, FreeClass.HOST_SCOPE, FreeClass.POOL_BLOCK, FreeClass.GRAPH_NODE})
-"""Frees of memory that is not the device's to take back, or (a graph's node) not yet."""
 
 
 class Placement:
@@ -109,7 +103,7 @@ class Placement:
 
     def free(self, thread: HostThread, allocation: Allocation, family: FreeClass, stream: Stream | None) -> None:
         """Release memory: in stream order, or now."""
-        block = None if family in _HOST_FREES else self._memory.at(allocation.address)
+        block = None if CUDA.frees[family].of_host else self._memory.at(allocation.address)
         # Imported memory lies where the exporter's does: closing it leaves the exporter's block alone.
         if block is not None and block.kind is allocation.kind:
             if family is FreeClass.ASYNC and stream is not None:
@@ -119,11 +113,9 @@ class Placement:
         self._scheduler.after_call()
 
     def _free_now(self, thread: HostThread, allocation: Allocation, block: Block, family: FreeClass) -> None:
-        if self._waits:
-            pooled = allocation.kind in _POOLED
-            if family in _WAITING and not (pooled and family is FreeClass.DEVICE):
-                # F-01, F-10, F-11, F-12; the pointer's own context, whichever is current (F-15)
-                self._wait_for(allocation.context or (thread.stack[-1] if thread.stack else None))
+        if self._waits and CUDA.free_waits(family, allocation.kind):
+            # The pointer's own context, whichever is current (F-15).
+            self._wait_for(allocation.context or (thread.stack[-1] if thread.stack else None))
         self._storage.discard(block)
 
     def _free_in_stream(self, thread: HostThread, block: Block, stream: Stream) -> None:

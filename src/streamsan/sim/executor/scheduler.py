@@ -9,8 +9,6 @@ from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, Unde
 
 MOST_PENDING = 100_000
 """Unfinished tasks at which a launch begins to run some, as it waits when a driver's queue is full."""
-ILLEGAL_ADDRESS = 700
-LAUNCH_FAILURE = 719
 _TASK_MS = 0.002
 
 

@@ -7,15 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streamsan.model.programmatic import is_used_early
-from streamsan.model.statuses import NOT_READY, SUCCESS
 from streamsan.model.work import CopyWork, KernelWork, Work
+from streamsan.platforms import CUDA
 from streamsan.sim.exchange.pool_files import is_pool_file
 from streamsan.sim.executor.graph_launch import GraphLaunches
 from streamsan.sim.executor.host_knowledge import HostKnowledge
 from streamsan.sim.executor.placement import Placement
 from streamsan.sim.executor.poison import Poison
 from streamsan.sim.executor.reuse import ObservedReuse, PromisedReuse
-from streamsan.sim.executor.scheduler import ILLEGAL_ADDRESS, LAUNCH_FAILURE, DeadlockError, Scheduler
+from streamsan.sim.executor.scheduler import DeadlockError, Scheduler
 from streamsan.sim.executor.schedules import Lazy, policy_of
 from streamsan.sim.executor.sharing import Sharing
 from streamsan.sim.executor.simulated_memory import SimulatedMemory
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from streamsan.model.state import Context, Event, HostThread, OtherHandle, Stream
     from streamsan.model.values import Symbol, Value
 
-DEVICES_UNAVAILABLE = 46
-"""after a reset that followed a sticky error: only a new process can use the device"""
 STAGED_BYTES = 2 << 20
 """of pageable memory, up to which an asynchronous copy to a device returns at once (L-09)"""
 MOST_FAULTS = 100
@@ -277,7 +275,8 @@ class SimulatedDevice:
         self._storage.end_context(context)
         self._timelines.end(context)
         if self._broken and context.kind is ContextKind.PRIMARY:
-            self._broken = DEVICES_UNAVAILABLE
+            # After a reset that followed a sticky error only a new process can use the device.
+            self._broken = CUDA.status.devices_unavailable
         self._scheduler.after_call()
 
     def _awaited_at_end(self, context: Context) -> list[ContextWork]:
@@ -321,11 +320,11 @@ class SimulatedDevice:
         try:
             return body()
         except IllegalAddressError as error:
-            self._broken = self._broken or ILLEGAL_ADDRESS
-            self._note(f"{task.label}: {error} (error {ILLEGAL_ADDRESS})", task.site)
+            self._broken = self._broken or CUDA.status.illegal_address
+            self._note(f"{task.label}: {error} (error {CUDA.status.illegal_address})", task.site)
         except LaunchFailedError as error:
-            self._broken = self._broken or LAUNCH_FAILURE
-            self._note(f"{task.label} failed: {error} (error {LAUNCH_FAILURE})", task.site)
+            self._broken = self._broken or CUDA.status.launch_failure
+            self._note(f"{task.label} failed: {error} (error {CUDA.status.launch_failure})", task.site)
         return None
 
     def _note(self, message: str, site: int) -> None:
@@ -338,7 +337,7 @@ class SimulatedDevice:
         if not complete:
             self.exchange.go_on_elsewhere()
         self._scheduler.after_call()
-        return SUCCESS if complete else NOT_READY
+        return CUDA.status.success if complete else CUDA.status.not_ready
 
     def _waited(self) -> None:
         """After a wait the driver gives back what pools hold above their thresholds; promised is that it will try."""

@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from streamsan.effects import Endpoint
 from streamsan.model.state import Pool as ModelPool
+from streamsan.platforms import CUDA
 from streamsan.sim.executor.heaps import Given, Heap, Pool
 from streamsan.sim.executor.memory_files import check_file
 from streamsan.sim.executor.physical import Backing, unmap
@@ -27,28 +29,6 @@ HOST_BYTES = 4 << 30
 GRAPH_ADDRESSES = 64 << 30
 """addresses for the memory of graphs"""
 VMM_GRANULARITY = 2 << 20
-
-HOST_SIDE = frozenset(
-    {
-        MemoryKind.MANAGED,
-        MemoryKind.PINNED,
-        MemoryKind.HOST_HEAP,
-        MemoryKind.HOST_STACK,
-        MemoryKind.HOST_STATIC,
-    }
-)
-DIES_WITH_CONTEXT = frozenset(
-    {
-        MemoryKind.PLAIN,
-        MemoryKind.MANAGED,
-        MemoryKind.PINNED,
-        MemoryKind.REGISTERED,
-        MemoryKind.MAPPED,
-        MemoryKind.IPC,
-        MemoryKind.DEVICE_SYMBOL,
-        MemoryKind.ARRAY,
-    }
-)
 
 
 class Storage:
@@ -208,9 +188,9 @@ class Storage:
                 block.region.give_pages_back(block.start, block.size)
 
     def end_context(self, context: Context) -> None:
-        """Discard what dies with a context. Memory of pools and graphs survives (R-04)."""
+        """Discard what dies with a context."""
         for block in self.memory.blocks():
-            if block.context is context and block.kind in DIES_WITH_CONTEXT:
+            if block.context is context and CUDA.dies_with_context(block.kind):
                 self.discard(block)
 
     # -- pools ------------------------------------------------------------------------------------
@@ -263,7 +243,8 @@ class Storage:
     def _heap_for(self, kind: MemoryKind, ordinal: int) -> Heap:
         if kind is MemoryKind.GRAPH:
             return self._graph_heap()
-        return self._host_heap() if kind in HOST_SIDE else self._heap(ordinal)
+        on_device = CUDA.side(kind) in (Endpoint.DEVICE, Endpoint.UNKNOWN)
+        return self._heap(ordinal) if on_device else self._host_heap()
 
 
 def _ordinal(context: Context | None) -> int:
