@@ -1,7 +1,14 @@
-"""From CUDA C++ source to traces: `syntax` reads text into a tree, `interpreter` walks it and drives the model."""
+"""From CUDA C++ source to traces: an abstract interpreter of host code, concrete values where known, symbols where not.
 
-from streamsan.cuda_source.interpreter.explore import read
-from streamsan.cuda_source.interpreter.limits import Limits
+In come the declarations of one translation unit, out go its worlds: the operations of every path through every entry.
+Start with `explore` (entries, paths, budgets), then `paths` (one path: `wire` gives a machine its parts). `machine` is
+the state of one path; it knows its parts by the narrow `faces` only, and so do the parts each other. The parts live in
+the rooms `language`, `calls`, `objects` and `device`, on `values` and `program`. `library` models the libraries; its
+models see no more than `library.face`.
+"""
+
+from streamsan.cuda_source.explore import read
+from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.world import Reading, World
 
 __all__ = ["Limits", "Reading", "World", "read"]

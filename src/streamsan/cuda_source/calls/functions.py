@@ -1,0 +1,187 @@
+"""Functions: which overload is meant, what templates bind, how a body runs; constructors and destructors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import (
+    Cell,
+    CellPointer,
+    Closure,
+    FunctionValue,
+    LibraryObject,
+    Operand,
+    Reference,
+    Scope,
+    StructObject,
+    Value,
+    is_pointer,
+)
+from streamsan.cuda_source.values.classes import ClassInfo
+from streamsan.cuda_source.values.frame import Frame
+from streamsan.cuda_source.values.success import is_status_type
+from streamsan.cuda_source.values.types import CType
+from streamsan.cuda_syntax.tree import Function, Parameter, Span, Type
+
+MOST_ACTIVATIONS = 16
+"""Activations of one function inside each other."""
+MOST_BLIND_ACTIVATIONS = 3
+"""The same, when nothing known is passed on."""
+
+
+class Pack(LibraryObject):
+    """A function parameter pack."""
+
+    class_name = "..."
+
+    def __init__(self, operands: list[Operand]) -> None:
+        super().__init__()
+        self.operands = operands
+
+
+class Functions:
+    """Chooses and runs functions of one path."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def invoke(
+        self,
+        function: Function,
+        operands: list[Operand],
+        span: Span,
+        *,
+        this: Cell | None = None,
+        cls: ClassInfo | None = None,
+        template_arguments: tuple[Any, ...] = (),
+        entry: bool = False,
+    ) -> Operand:
+        """Call a function (an entry has no caller): bind parameters, run the body, end the parameters' lifetime."""
+        machine = self.machine
+        name = function.name
+        if function.body is None or function.kernel:
+            result = machine.unseen.call(name, operands, span, this=this)
+            if is_status_type(function.returns.name) and not function.returns.pointers:
+                machine.succeeds(result.value)
+            return result
+        if len(machine.frames) > machine.limits.depth or self._runs_away(function, operands, this):
+            if machine.relevance.function_acts(name):
+                machine.not_understood(span, f"calls of {name} nested too deeply to follow")
+            return Operand(machine.fresh(name, "opaque"))
+        outer = dict(cls.bindings) if cls is not None else {}
+        bindings = machine.overloads.bindings_of(function, operands, template_arguments, outer)
+        namespace = cls.namespace if cls is not None else name.rpartition("::")[0]
+        call_site = 0 if entry else machine.device.site(span)
+        frame = Frame(
+            machine.program_name(function, cls),
+            Scope(machine.globals),
+            this=this,
+            cls=cls,
+            bindings=bindings,
+            namespace=namespace,
+            call_site=call_site,
+            declaration=function,
+        )
+        with self._entered(frame, function.parameters, operands, span):
+            if function.constructor and this is not None and cls is not None:
+                machine.constructors.initialise_members(function, this, cls, span)
+            return machine.statements.body(function.body, frame, function.returns)
+
+    def _runs_away(self, function: Function, operands: list[Operand], this: Cell | None) -> bool:
+        """Tell whether a recursion has no known number or address that could end it."""
+        active = sum(1 for frame in self.machine.frames if frame.declaration is function)
+        if active < MOST_BLIND_ACTIVATIONS:
+            return False
+        if active >= MOST_ACTIVATIONS:
+            return True
+        values = [operand.held for operand in operands]
+        return this is None and not any(isinstance(v, int | float | StructObject) or is_pointer(v) for v in values)
+
+    @contextmanager
+    def _entered(
+        self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span
+    ) -> Iterator[None]:
+        """Run in an activation whose parameters are bound to operands, the rest to their default arguments."""
+        position = 0
+        left: list[Parameter] = []
+        for parameter in parameters:
+            if parameter.pack:
+                frame.scope.names[parameter.name] = Cell(Pack(operands[position:]), CType("..."), parameter.name)
+                position = len(operands)
+            elif position < len(operands):
+                self._bind_one(frame, parameter, operands[position], span)
+                position += 1
+            else:
+                left.append(parameter)
+        with self.machine.entered(frame):
+            for parameter in left:
+                operand = self.machine.expressions.operand(parameter.default) if parameter.default else Operand()
+                self._bind_one(frame, parameter, operand, span)
+            yield
+
+    def _bind_one(self, frame: Frame, parameter: Parameter, operand: Operand, span: Span) -> None:
+        machine = self.machine
+        if isinstance(operand.value, Reference) and operand.cell is None:
+            operand = Operand(cell=operand.value.cell)
+        type = machine.resolve_in(parameter.type, frame)
+        if type.name in ("auto", "") and not type.pointers:
+            have = machine.expressions.type_of(operand).bare()
+            type = CType(have.name, have.arguments, have.pointers, type.reference, type.const)
+        if type.array:
+            type = type.element().pointer_to()
+        if type.reference and operand.cell is not None:
+            held = operand.cell.value
+            same_kind = not machine.objects.is_class(type.plain()) or isinstance(held, StructObject | LibraryObject)
+            if same_kind or (type.reference == "&" and not type.const):
+                frame.scope.names[parameter.name] = operand.cell
+                return
+        cell = Cell(None, type.bare() if type.reference else type, parameter.name, span=span)
+        machine.objects.initialise(cell, type.plain(), operand, span)
+        frame.scope.own(parameter.name, cell)
+
+    def call_closure(self, closure: Closure, operands: list[Operand], span: Span) -> Operand:
+        """Call a lambda."""
+        machine = self.machine
+        if len(machine.frames) > machine.limits.depth:
+            machine.not_understood(span, "lambdas nested too deeply to follow")
+            return Operand(machine.fresh("lambda", "opaque"))
+        scope = Scope(closure.scope)
+        scope.names.update(closure.captured)
+        frame = Frame(
+            closure.function,
+            Scope(scope),
+            this=closure.this,
+            cls=closure.cls,
+            bindings=closure.bindings,
+            namespace=closure.namespace,
+            call_site=machine.device.site(span),
+        )
+        with self._entered(frame, closure.node.parameters, operands, span):
+            return machine.statements.body(closure.node.body, frame, Type("auto"))
+
+    def call_value(self, value: Value, operands: list[Operand], span: Span) -> Operand:
+        """Call whatever a value is: a lambda, a function, an object with `operator()`, an unknown."""
+        machine = self.machine
+        if isinstance(value, CellPointer):
+            value = value.cell.value
+        if isinstance(value, Closure):
+            return self.call_closure(value, operands, span)
+        if isinstance(value, FunctionValue):
+            this: Cell | None = None
+            if value.cls is not None and operands and not value.functions[0].static:
+                this = machine.expressions.cell_of(operands[0])
+                if not isinstance(this.value, StructObject | LibraryObject):
+                    this = machine.expressions.cell_of(machine.expressions.dereference(this.value, span))
+                operands = operands[1:]
+                if isinstance(this.value, StructObject) and this.value.cls is not None:
+                    return machine.calls.method(this, value.functions, this.value.cls, operands, span)
+            chosen = machine.overloads.choose(value.functions, operands)
+            if chosen is None:
+                return machine.unseen.call(value.name, operands, span)
+            return self.invoke(
+                chosen, operands, span, this=this, cls=value.cls, template_arguments=value.template_arguments
+            )
+        return machine.calls.call_object(value, operands, span)

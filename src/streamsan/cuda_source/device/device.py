@@ -1,0 +1,174 @@
+"""The interpreter's side of the device model: places, addresses and plain values as the model takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from streamsan.cuda_source.device.source_sites import Sites
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import (
+    Cell,
+    CellPointer,
+    DevicePointer,
+    ElementPointer,
+    SymbolPointer,
+    Term,
+    Value,
+)
+from streamsan.cuda_syntax.tree import Span, Variable
+from streamsan.model import events
+from streamsan.model import values as model_values
+from streamsan.model.device_model import DeviceModel
+from streamsan.model.state import HostThread, Lifetime
+from streamsan.model.values import Handle, Pointer, Symbol
+from streamsan.vocabulary import FreeClass, LostKind, MemoryKind
+
+NOT_READY = 600
+
+
+class Device:
+    """What one path tells the device model beside calls of the API."""
+
+    def __init__(self, machine: Machine, model: DeviceModel, files: dict[str, str]) -> None:
+        self.machine = machine
+        self.model = model
+        self.builder = model.builder
+        self.thread: HostThread = model.main_thread
+        model.core.on_host_call = self._on_drivers_thread
+        self.sites = Sites(model.builder, files)
+        self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
+        """Results of queries that are not decided yet: the handle that was asked, and where."""
+        self._terms: dict[Any, Symbol] = {}
+
+    @property
+    def operations(self) -> int:
+        """How many operations the path has issued."""
+        return self.builder.operations
+
+    def site(self, span: Span, label: str = "") -> int:
+        """Return the site id of a place in the current frame."""
+        return self.sites.site(self.machine.frame, span, label)
+
+    def not_understood(self, span: Span, what: str) -> None:
+        """Note what could not be followed."""
+        self.model.not_understood(self.thread, self.site(span, what), "")
+
+    def heap_free(self, pointer: DevicePointer, span: Span) -> None:
+        """Memory that the API gave out is given to the host's own `free` or `delete` (SS202)."""
+        self.model.host_free(self.thread, pointer.pointer, FreeClass.HOST_HEAP, self.site(span))
+
+    def device_symbol(self, cell: Cell, variable: Variable) -> None:
+        """A `__device__`, `__constant__` or `__managed__` variable."""
+        cell.kind = MemoryKind.MANAGED if variable.device == "managed" else MemoryKind.DEVICE_SYMBOL
+
+    def kind_of(self, pointer: Pointer) -> MemoryKind:
+        """Return the kind of the memory behind a pointer."""
+        allocation = self.model.core.allocation_of(self.thread, pointer)
+        return allocation.kind if allocation is not None else MemoryKind.UNKNOWN
+
+    def is_live(self, pointer: Pointer) -> bool:
+        """Tell whether the allocation behind a pointer is alive for certain, and made by the program."""
+        allocation = self.model.core.allocation_of(self.thread, pointer)
+        return allocation is not None and allocation.lifetime is Lifetime.LIVE and not allocation.assumed
+
+    def pointer_lost(self, pointer: Pointer, kind: LostKind, span: Span) -> None:
+        """The last pointer to an allocation is gone."""
+        self.model.pointer_lost(self.thread, pointer, kind, self.site(span))
+
+    def symbol_block(self, symbol: Symbol) -> Pointer | None:
+        """Return the assumed memory behind an unknown pointer, if CUDA has seen the pointer."""
+        allocation = self.thread.process.assumed_memory.get(symbol)
+        return allocation.pointer if allocation is not None else None
+
+    def symbol_pointer(self, symbol: Symbol, offset: Any, span: Span) -> Pointer | None:
+        """Return an address at an offset in bytes from an unknown pointer."""
+        base = self.model.memory_of(self.thread, symbol, self.site(span))
+        if base is None:
+            return None
+        if isinstance(offset, int) and 0 <= base.address + offset < 1 << 62:
+            return replace(base, address=base.address + offset)
+        return replace(base, exact=False)
+
+    def plain(self, value: Value) -> model_values.Value:
+        """Return a number, handle or unknown as the model takes it."""
+        if isinstance(value, Term):
+            known = self.machine.known(value)
+            if not isinstance(known, Term):
+                return self.plain(known)
+            symbol = self._terms.get(known)
+            if symbol is None:
+                symbol = self.machine.fresh("value", "opaque")
+                self._terms[known] = symbol
+            return symbol
+        if isinstance(value, Symbol):
+            known = self.machine.known(value)
+            return known if isinstance(known, int | float | Symbol) else value
+        if isinstance(value, Handle | DevicePointer):
+            self.machine.made_names.used(value)
+        if isinstance(value, int | float | str | Handle):
+            return value
+        if isinstance(value, DevicePointer):
+            return value.pointer
+        if isinstance(value, SymbolPointer):
+            return value.symbol
+        return None
+
+    def address(self, value: Value, span: Span) -> model_values.Value:
+        """Return an address as the model takes it; host variables get one."""
+        if isinstance(value, SymbolPointer):
+            if isinstance(value.offset, int) and value.offset == 0:
+                return value.symbol
+            size = self.machine.objects.size_of(value.element) if value.element is not None else 1
+            known = self.machine.known(value.offset)
+            offset = known * size if isinstance(known, int) and size is not None else None
+            return self.symbol_pointer(value.symbol, offset, span)
+        if isinstance(value, ElementPointer | CellPointer):
+            return self.machine.memory.pointer(value, span)
+        if isinstance(value, str):
+            return None
+        return self.plain(value)
+
+    def _on_drivers_thread(self, worker: HostThread, body: Callable[[], None]) -> None:
+        with_thread, self.thread = self.thread, worker
+        try:
+            body()
+        finally:
+            self.thread = with_thread
+
+    def decided(self, question: Any, answer: bool) -> None:
+        """A condition was decided: if it says that a query succeeded, the host knows that the work is complete."""
+        if not self.queries:
+            return
+        symbol: Any = question
+        succeeded: bool | None = None
+        if isinstance(question, Symbol):
+            succeeded = not answer  # the status as a condition: 0 is success
+        elif isinstance(question, Term) and question.operator == "==" and NOT_READY in question.operands:
+            symbol = next((operand for operand in question.operands if isinstance(operand, Symbol)), None)
+            succeeded = not answer  # neither success nor NotReady is an error: not explored
+        if not isinstance(symbol, Symbol) or symbol not in self.queries or succeeded is None:
+            return
+        handle, site = self.queries.pop(symbol)
+        self.machine.assumed[symbol] = 0 if succeeded else NOT_READY
+        if succeeded:
+            self.model.query_succeeded(self.thread, handle, site)
+
+    def opaque_call(self, name: str, reached: list[Value], span: Span) -> None:
+        """Unseen code gets these pointers and handles."""
+        self.machine.failures.asked()
+        values: list[model_values.Value] = []
+        for value in reached:
+            if isinstance(value, DevicePointer):
+                values.append(value.pointer)
+            elif isinstance(value, SymbolPointer):
+                values.append(value.symbol)
+            elif isinstance(value, ElementPointer | CellPointer):
+                storage = value.array if isinstance(value, ElementPointer) else value.cell
+                if storage.host is not None:
+                    values.append(storage.host.pointer)
+            elif isinstance(value, Handle | Symbol):
+                values.append(value)
+        events.may_be_recorded(self.thread, values)
+        self.model.opaque_call(self.thread, values, self.site(span), name)

@@ -1,0 +1,113 @@
+"""Entries and paths: which functions to run, and every way their undecided branches can go, within a budget."""
+
+from __future__ import annotations
+
+import heapq
+import pathlib
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from streamsan.cuda_source.entries import entries_of
+from streamsan.cuda_source.limits import Limits
+from streamsan.cuda_source.paths import Path
+from streamsan.cuda_source.program.index import Program
+from streamsan.cuda_source.program.relevance import Relevance
+from streamsan.cuda_source.world import Reading
+from streamsan.cuda_syntax import read_unit
+from streamsan.cuda_syntax.tree import Unit
+
+Result = TypeVar("Result")
+STACK_BYTES = 256 << 20
+DEEPEST_RECURSION = 40_000
+
+
+def read(
+    path: pathlib.Path,
+    *,
+    defines: dict[str, str] | None = None,
+    include_dirs: Sequence[pathlib.Path] = (),
+    limits: Limits | None = None,
+    strict: bool = False,
+    contents: Mapping[str, bytes] | None = None,
+) -> Reading:
+    """Read a CUDA source file and explore its paths. `contents` stand for those of the files that they name.
+
+    `strict` lets an error of the interpreter itself through (for tests); otherwise it becomes a NOT_UNDERSTOOD of the
+    entry. Raises OSError when the file cannot be read.
+    """
+    unit = read_unit(path, defines=defines, include_dirs=include_dirs, contents=contents)
+    return explore(unit, limits=limits, strict=strict)
+
+
+def explore(unit: Unit, *, limits: Limits | None = None, strict: bool = False) -> Reading:
+    """Explore the paths of a unit."""
+    return with_deep_stack(lambda: _explore(unit, limits or Limits(), strict))
+
+
+def with_deep_stack(work: Callable[[], Result]) -> Result:
+    """Run on a thread whose stack allows deep recursion; exceptions come through."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    recursion = sys.getrecursionlimit()
+    stack = threading.stack_size(STACK_BYTES)
+    try:
+        sys.setrecursionlimit(max(recursion, DEEPEST_RECURSION))
+        thread = threading.Thread(target=run, name="interpreter")
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(stack)
+        sys.setrecursionlimit(recursion)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
+    program = Program(unit)
+    relevance = Relevance(program)
+    reading = Reading(files=unit.files)
+    steps = operations = 0
+    entries = entries_of(program, relevance)
+    for position, entry in enumerate(entries):
+        # Paths with the fewest turns off the first path come first: each branch is seen both ways before combinations.
+        pending: list[tuple[int, int, tuple[bool, ...]]] = [(0, 0, ())]
+        worlds = order = 0
+        done = False
+        while pending:
+            turns, _, prefix = heapq.heappop(pending)
+            left_steps = max(1, limits.most_steps - steps)
+            run = Path(program, relevance, entry, prefix, replace(limits, steps=min(limits.steps, left_steps)), strict)
+            run.run()
+            worlds += 1
+            steps += run.machine.steps
+            operations += run.builder.operations
+            for alternative in run.decisions.alternatives():
+                order += 1
+                heapq.heappush(pending, (turns + 1, order, alternative))
+            spent = steps > limits.file_steps or operations > limits.file_operations
+            if pending and (spent or worlds >= limits.paths):
+                run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
+                run.truncated = True
+                pending = []
+            left = len(entries) - position - 1
+            exhausted = steps >= limits.most_steps
+            done = left > 0 and not pending and ((position + 1 >= limits.entries and spent) or exhausted)
+            if done:
+                run.note(f"{left} more functions than the budget allows, from {entries[position + 1].name} on")
+                run.truncated = True
+            reading.worlds.append(run.world())
+        if done:
+            break
+    reading.problems = [*unit.problems, *unit.missing_includes]
+    return reading

@@ -1,0 +1,305 @@
+"""Loops: run, run in part, or summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamsan.cuda_source.device.source_sites import end_of
+from streamsan.cuda_source.language.local_variables import Declarations
+from streamsan.cuda_source.language.summaries import Summaries
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import (
+    ArrayObject,
+    Cell,
+    ElementPointer,
+    LibraryObject,
+    Operand,
+    Scope,
+    StructObject,
+    Term,
+    Value,
+)
+from streamsan.cuda_source.values.frame import BREAK, CONTINUE, Completion
+from streamsan.cuda_source.values.terms import condition as strip
+from streamsan.cuda_source.values.types import CType
+from streamsan.cuda_syntax import tree
+from streamsan.model.values import Symbol
+
+
+class Loops:
+    """Executes the loops of one path."""
+
+    def __init__(self, machine: Machine, declarations: Declarations, summaries: Summaries) -> None:
+        self.machine = machine
+        self._declarations = declarations
+        self._summaries = summaries
+        self.relevance = machine.relevance
+
+    def for_(self, node: tree.For) -> Completion | None:
+        """Run a `for` loop."""
+        statements = self.machine.statements
+        with statements.opened(Scope(self.machine.frame.scope), end_of(node.span)):
+            for part in node.init:
+                completion = statements.execute(part)
+                if completion is not None:
+                    return completion
+            return self._for(node)
+
+    def _for(self, node: tree.For) -> Completion | None:
+        parts = [part for part in (node.condition, node.step, node.body) if part is not None]
+        if (
+            not self.relevance.loop_acts(node.body)
+            and not any(
+                part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
+            )
+            and self._summaries.summarise(parts, node.span, counted=self._counted(node))
+        ):
+            return None
+        self._assume_bound(node)
+
+        def step() -> None:
+            if node.step is not None:
+                self.machine.expressions.operand(node.step)
+                self.machine.statements.end_full_expression(node.span)
+
+        return self._run(node.condition, node.body, step, node.span, self._induction(node))
+
+    def _counted(self, node: tree.For) -> tuple[str, int] | None:
+        """Return the induction variable's name and how often the loop runs, if it counts up from 0 by 1."""
+        induction = self._induction(node)
+        if (
+            induction is None
+            or not isinstance(node.condition, tree.Binary)
+            or not isinstance(node.condition.left, tree.Name)
+        ):
+            return None
+        cell, amount, last = induction
+        return (node.condition.left.name, last + 1) if amount == 1 and self.machine.known(cell.value) == 0 else None
+
+    def _induction(self, node: tree.For) -> tuple[Cell, int, int] | None:
+        """Return the induction variable, its step and its last value, if they are known."""
+        machine = self.machine
+        step = _step_of(node.step)
+        condition = node.condition
+        if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
+            return None
+        name, amount_node, sign = step
+        if condition.left.name != name or condition.operator not in ("<", "<=", ">", ">=", "!="):
+            return None
+        cell = machine.expressions.operand(condition.left).cell
+        if cell is None or self.relevance.expression_acts(condition.right):
+            return None
+        amount = 1 if amount_node is None else machine.known(machine.expressions.value(amount_node))
+        bound = machine.known(machine.expressions.value(condition.right))
+        start = machine.known(cell.value)
+        if not (isinstance(amount, int) and isinstance(bound, int) and isinstance(start, int)) or amount <= 0:
+            return None
+        amount *= sign
+        if condition.operator in ("<=", ">="):
+            bound += 1 if amount > 0 else -1
+        count = -(-(bound - start) // amount)
+        return (cell, amount, start + amount * (count - 1)) if count > 0 else None
+
+    def _assume_bound(self, node: tree.For) -> None:
+        """A loop of unknown length runs a few times: its bound is taken to be that, in conditions from here on."""
+        machine = self.machine
+        step = _step_of(node.step)
+        condition = node.condition
+        if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
+            return
+        name, amount_node, sign = step
+        if sign < 0 or condition.left.name != name or condition.operator not in ("<", "<=", "!="):
+            return
+        if self.relevance.expression_acts(condition.right):
+            return
+        start = machine.known(machine.expressions.value(condition.left))
+        bound = machine.known(machine.expressions.value(condition.right))
+        amount = 1 if amount_node is None else machine.known(machine.expressions.value(amount_node))
+        if isinstance(start, int) and isinstance(amount, int) and isinstance(bound, Symbol | Term) and amount > 0:
+            last = start + amount * machine.limits.unknown_iterations
+            machine.assumed[bound] = last - amount if condition.operator == "<=" else last
+
+    def while_(self, node: tree.While) -> Completion | None:
+        """Run a `while` loop."""
+        quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
+        if quiet and self._summaries.summarise([node.condition, node.body], node.span):
+            return None
+        return self._run(node.condition, node.body, lambda: None, node.span, None)
+
+    def do_while(self, node: tree.DoWhile) -> Completion | None:
+        """Run a `do` loop."""
+        completion = self._iteration(node.body)
+        if completion is BREAK:
+            return None
+        if completion is not None and completion is not CONTINUE:
+            return completion
+        if isinstance(node.condition, tree.Literal_):
+            if not node.condition.value:
+                return None
+        elif (
+            not self.relevance.loop_acts(node.body)
+            and not self.relevance.expression_acts(node.condition)
+            and self._summaries.summarise([node.condition, node.body], node.span)
+        ):
+            return None
+        return self._run(node.condition, node.body, lambda: None, node.span, None)
+
+    def _run(
+        self,
+        condition: tree.Expression | None,
+        body: tree.Statement,
+        step: Callable[[], None],
+        span: tree.Span,
+        induction: tuple[Cell, int, int] | None,
+    ) -> Completion | None:
+        machine = self.machine
+        limits = machine.limits
+        count = unknown = 0
+        jumped = False
+        endless = condition is None or (isinstance(condition, tree.Literal_) and bool(condition.value))
+        polling = condition is not None and _is_empty(body)
+        while True:
+            if condition is not None and not endless:
+                value = machine.expressions.condition(machine.expressions.operand(condition), condition.span)
+                pending = machine.statements.settle(condition.span)
+                if pending is not None:
+                    return pending
+                truth = machine.truth(value)
+                if truth is None:
+                    enough = polling or unknown >= limits.unknown_iterations or self._is_query(value)
+                    machine.assume(value, not enough)
+                    self._forget_decision(value)
+                    if enough:
+                        return None
+                    unknown += 1
+                elif not truth:
+                    return None
+            if endless and count >= limits.endless_iterations:
+                return None
+            if count >= limits.iterations and induction is None:
+                return None
+            completion = self._iteration(body)
+            count += 1
+            if completion is not None and completion is not CONTINUE:
+                return None if completion is BREAK else completion
+            step()
+            if induction is not None and not jumped and count >= limits.first_iterations:
+                jumped = self._jump(induction, count)
+
+    def _is_query(self, value: Value) -> bool:
+        """Tell whether a condition asks for the result of a query: polling ends with success."""
+        if not isinstance(value, Symbol | Term):
+            return False
+        question, _ = strip(value)
+        operands = question.operands if isinstance(question, Term) else (question,)
+        return any(isinstance(operand, Symbol) and operand in self.machine.device.queries for operand in operands)
+
+    def _forget_decision(self, value: Value) -> None:
+        """The same expression may differ in the next iteration: only symbols of this iteration are fixed."""
+        if isinstance(value, Symbol | Term):
+            self.machine.decisions.forget(strip(value)[0])
+
+    def _jump(self, induction: tuple[Cell, int, int], count: int) -> bool:
+        """In a long loop, go on with its last two iterations."""
+        cell, amount, last = induction
+        value = cell.value
+        if not isinstance(value, int):
+            return True
+        remaining = (last - value) // amount + 1
+        if count + remaining <= self.machine.limits.iterations:
+            return True
+        cell.value = last - amount
+        return True
+
+    def _iteration(self, body: tree.Statement) -> Completion | None:
+        machine = self.machine
+        self.machine.loop_depth += 1
+        machine.frame.loops += 1
+        try:
+            return machine.statements.execute(body)
+        finally:
+            machine.frame.loops -= 1
+            self.machine.loop_depth -= 1
+
+    def range_for(self, node: tree.RangeFor) -> Completion | None:
+        """Run a range-based `for` loop."""
+        machine = self.machine
+        operand = machine.expressions.operand(node.range)
+        held = operand.held
+        if isinstance(held, LibraryObject | StructObject) and operand.cell is None:
+            machine.statements.keep(held)
+        elements, known = self._elements(held, operand, node.span)
+        if not known and not self.relevance.loop_acts(node.body) and self._summaries.summarise([node.body], node.span):
+            return None
+        if len(elements) > machine.limits.iterations:
+            first = machine.limits.first_iterations
+            elements = elements[:first] + elements[-2:]
+        result: Completion | None = None
+        for element in elements:
+            scope = Scope(machine.frame.scope)
+            with machine.statements.opened(scope, end_of(node.span)):
+                self._bind(node.variable, element, scope, node.span)
+                completion = self._iteration(node.body)
+            if completion is not None and completion is not CONTINUE:
+                result = None if completion is BREAK else completion
+                break
+        if operand.cell is None and isinstance(held, LibraryObject | StructObject):
+            machine.objects.destroy_value(held, end_of(node.span))
+        machine.statements.end_full_expression(node.span)
+        return result
+
+    def _elements(self, held: Value, operand: Operand, span: tree.Span) -> tuple[list[Operand], bool]:
+        machine = self.machine
+        if isinstance(held, ArrayObject) and isinstance(held.length, int):
+            length = held.length
+            indices = list(range(min(length, 4096)))
+            return [Operand(cell=machine.objects.element(held, index)) for index in indices], True
+        if isinstance(held, LibraryObject):
+            found = held.elements(machine, span)
+            if found is not None:
+                return found, held.length() is not None
+        if isinstance(held, StructObject) and held.cls is not None and held.cls.find_method("begin") is not None:
+            begin = held.cls.find_method("begin")
+            assert begin is not None
+            cell = machine.expressions.cell_of(operand)
+            start = machine.calls.method(cell, begin[0], begin[1], [], span)
+            value = machine.expressions.load(start, span)
+            if isinstance(value, ElementPointer) and isinstance(value.array.length, int):
+                return [
+                    Operand(cell=machine.objects.element(value.array, index))
+                    for index in range(min(value.array.length, 4096))
+                ], True
+        count = machine.limits.unknown_iterations
+        return [Operand(machine.fresh("element", "opaque")) for _ in range(count)], False
+
+    def _bind(self, variable: tree.Variable, element: Operand, scope: Scope, span: tree.Span) -> None:
+        machine = self.machine
+        if variable.bindings:
+            self._declarations.bind_names(variable.bindings, machine.expressions.cell_of(element), scope)
+            return
+        type = machine.resolve(variable.type)
+        if type.reference and element.cell is not None:
+            scope.names[variable.name] = element.cell
+            return
+        if type.name in ("auto", ""):
+            deduced = machine.expressions.type_of(element).bare()
+            type = CType(deduced.name, deduced.arguments, max(deduced.pointers, type.pointers))
+        cell = Cell(None, type.bare(), variable.name, span=variable.span)
+        machine.objects.initialise(cell, type.bare(), element, span)
+        scope.own(variable.name, cell)
+
+
+def _is_empty(body: tree.Statement) -> bool:
+    return isinstance(body, tree.Block) and not body.body
+
+
+def _step_of(step: tree.Expression | None) -> tuple[str, tree.Expression | None, int] | None:
+    """Return a loop step's variable, amount (None: 1) and direction."""
+    if isinstance(step, tree.Unary) and isinstance(step.operand, tree.Name):
+        if step.operator in ("++", "post++"):
+            return step.operand.name, None, 1
+        if step.operator in ("--", "post--"):
+            return step.operand.name, None, -1
+    if isinstance(step, tree.Assign) and isinstance(step.target, tree.Name) and step.operator in ("+=", "-="):
+        return step.target.name, step.value, 1 if step.operator == "+=" else -1
+    return None

@@ -1,0 +1,217 @@
+"""What a name of the program means, from the innermost scope to what nobody declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsan.cuda_source.library.tables import find_function, header_value
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import (
+    Cell,
+    FunctionValue,
+    MacroArgument,
+    Operand,
+    Scope,
+    StructObject,
+    Value,
+)
+from streamsan.cuda_source.values.classes import PlainContext, last_name
+from streamsan.cuda_source.values.frame import Frame
+from streamsan.cuda_source.values.success import Success, means_success
+from streamsan.cuda_source.values.terms import combine
+from streamsan.cuda_source.values.types import INT, CType
+from streamsan.cuda_syntax.tree import Expression, Name, Type, Variable
+from streamsan.platforms import CUDA
+from streamsan.vocabulary import MemoryKind
+
+
+class Names:
+    """The names of one path that are more than a scope's: members, macros, globals, functions, APIs, unknowns."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._undeclared: dict[str, Value] = {}
+        self._enumerators: dict[str, Value] = {}
+
+    def undeclared(self, name: str) -> Value:
+        """Return the unknown that an undeclared name stands for: the same one each time."""
+        if name not in self._undeclared and means_success(name):
+            self._undeclared[name] = Success()
+        if name not in self._undeclared:
+            symbol = self.machine.fresh(name, "undeclared")
+            self.machine.live_handles.add(symbol.number)
+            self._undeclared[name] = symbol
+        return self._undeclared[name]
+
+    def global_cell(self, name: str) -> Cell | None:
+        """Return the cell of a global variable, made and initialised when first asked for."""
+        found = self.machine.program.find(self.machine.program.global_names, name, self.machine.frame)
+        if found is None:
+            return None
+        key, variable = found
+        cell = self.machine.globals.names.get(key)
+        if isinstance(cell, Cell):
+            return cell
+        return self._make_global(key, variable)
+
+    def _make_global(self, key: str, variable: Variable) -> Cell:
+        """Create a global; in an entry that is not main, what other code may have set is unknown."""
+        context = PlainContext(namespace=key.rpartition("::")[0])
+        type = self.machine.resolve_in(variable.type, context)
+        cell = Cell(0, type, variable.name, kind=MemoryKind.HOST_STATIC, span=variable.span)
+        self.machine.globals.names[key] = cell
+        if variable.device:
+            self.machine.device.device_symbol(cell, variable)
+        frame = Frame("", Scope(self.machine.globals), namespace=context.namespace)
+        with self.machine.entered(frame):
+            constant = type.const or "constexpr" in variable.type.name
+            if self.machine.known_main or constant or variable.device:
+                if not variable.extern or variable.initializer is not None:
+                    self.machine.objects.declare(cell, type, variable, static=True)
+                    self.machine.globals.owned.append(cell)
+                else:
+                    cell.value = self.machine.objects.unknown(type, variable.name, "undeclared")
+            else:
+                cell.value = self.machine.objects.unknown(type.plain(), variable.name, "parameter")
+            self.machine.objects.adopt(cell)
+            self.machine.statements.end_full_expression(variable.span)
+        return cell
+
+    def enumerator(self, name: str) -> Value:
+        """Return the value of a visible enumerator; None if there is none of that name."""
+        found = self.machine.program.find(self.machine.program.enumerators, name, self.machine.frame)
+        if found is None:
+            return None
+        key, (node, position) = found
+        if key not in self._enumerators:
+            self._enumerators[key] = position  # a guard against enumerators that name each other
+            value: Value = -1
+            scope = key.rpartition("::")[0]
+            frame = Frame("", Scope(self.machine.globals), namespace=scope, cls=self.machine.frame.cls)
+            with self.machine.entered(frame):
+                for item, expression in node.items[: position + 1]:
+                    value = self.machine.expressions.value(expression) if expression else combine("+", value, 1)
+                    frame.scope.names[item] = Cell(value, INT)
+            self._enumerators[key] = value
+        return self._enumerators[key]
+
+    def lookup(self, name: str, node: Name) -> Operand | None:
+        """Find what a name means; None if it is not declared anywhere."""
+        machine = self.machine
+        local = machine.find(name)
+        if isinstance(local, Cell):
+            return Operand(cell=local)
+        if isinstance(local, MacroArgument):
+            return machine.macros.argument(local)
+        frame = machine.frame
+        if name in frame.bindings:
+            bound = frame.bindings[name]
+            return Operand(self.undeclared(name) if isinstance(bound, CType) else bound)
+        member = self._implicit_member(name)
+        if member is not None:
+            return member
+        macro = machine.program.macros.get(name)
+        if macro is not None and macro.parameters is None and name not in frame.expanding:
+            return machine.macros.use(macro, node.span)
+        cell = self.global_cell(name)
+        if cell is not None:
+            return Operand(cell=cell)
+        enumerator = self.enumerator(name)
+        if enumerator is not None:
+            return Operand(enumerator)
+        functions = machine.program.find_functions(name, frame)
+        if functions:
+            arguments = tuple(machine.calls.template_arguments(node.template_arguments))
+            return Operand(FunctionValue(name, functions, arguments))
+        method = machine.calls.implicit_method(name) if "::" in name else None
+        if method is not None:
+            return Operand(FunctionValue(name, method[0], (), method[1]))
+        constant = CUDA.constants.get(last_name(name))
+        if constant is not None:
+            return Operand(constant)
+        if machine.api.is_api(name):
+            return Operand(machine.api.function(last_name(name)))
+        model = find_function(name)
+        if model is not None:
+            return Operand(machine.calls.native(name, model))
+        if name == "__LINE__":
+            return Operand(node.span.line)
+        known = header_value(last_name(name))
+        return Operand(known) if known is not None else None
+
+    def _implicit_member(self, name: str) -> Operand | None:
+        frame = self.machine.frame
+        cls = frame.cls
+        if cls is None:
+            return None
+        static = self.static_member(name)
+        if static is not None:
+            return Operand(cell=static)
+        if frame.this is not None and isinstance(frame.this.value, StructObject) and "::" not in name:
+            object = frame.this.value
+            if name in object.fields or any(
+                field.name == name for base in cls.lineage() for field in base.own_fields()
+            ):
+                cell = self.machine.objects.field(object, name)
+                if cell is not None:
+                    return Operand(cell=cell)
+        return None
+
+    def static_member(self, name: str) -> Cell | None:
+        """Return a static data member's cell: `count` inside the class, `Pool::count` anywhere."""
+        machine = self.machine
+        scope, _, short = name.rpartition("::")
+        cls = machine.frame.cls
+        if scope:
+            found = machine.program.find(machine.program.classes, scope, machine.frame)
+            cls = machine.program.class_of(CType(found[0]), machine.frame) if found is not None else None
+        if cls is None:
+            return None
+        for base in cls.lineage():
+            for field in base.static_fields():
+                if field.name == short:
+                    return self.static_cell(base, field)
+        return None
+
+    def static_cell(self, cls: Any, field: Any) -> Cell:
+        """Return the one cell of a static data member, made and initialised when first asked for."""
+        machine = self.machine
+        key = (cls.name, cls.arguments, field.name)
+        cell = machine.statics.get(key)
+        if cell is None:
+            outside = machine.program.global_names.get(f"{cls.name}::{field.name}")
+            variable = outside or field
+            if outside is not None and outside.initializer is None and outside.arguments is None:
+                variable = field
+            type = machine.resolve_in(field.type, cls.context())
+            cell = Cell(0, type, field.name, kind=MemoryKind.HOST_STATIC, span=field.span)
+            machine.statics[key] = cell
+            if machine.known_main or type.const or "constexpr" in field.type.name:
+                machine.objects.declare(cell, type, variable, static=True)
+            else:
+                cell.value = machine.objects.unknown(type, field.name, "parameter")
+            machine.objects.adopt(cell)
+        return cell
+
+    def template_arguments(self, arguments: list[Type | Expression]) -> list[Any]:
+        """Evaluate template arguments."""
+        machine = self.machine
+        found: list[Any] = []
+        for argument in arguments:
+            if isinstance(argument, Type):
+                found.append(machine.resolve(argument))
+            elif isinstance(argument, Name) and isinstance(machine.frame.bindings.get(argument.name), CType):
+                found.append(machine.frame.bindings[argument.name])
+            elif isinstance(argument, Name) and self._names_type(argument.name):
+                found.append(machine.resolve(Type(argument.name, list(argument.template_arguments))))
+            else:
+                found.append(machine.known(machine.expressions.value(argument)))
+        return found
+
+    def _names_type(self, name: str) -> bool:
+        program, frame = self.machine.program, self.machine.frame
+        return (
+            program.find(program.classes, name, frame) is not None
+            or program.find(program.aliases, name, frame) is not None
+            or program.find(program.enums, name, frame) is not None
+        )

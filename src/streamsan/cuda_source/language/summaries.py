@@ -1,0 +1,158 @@
+"""Branches and loops that issue nothing: done at once, by what they may do to numbers and buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import (
+    ArrayObject,
+    Cell,
+    ElementPointer,
+    LibraryObject,
+    StructObject,
+    Value,
+    is_pointer,
+)
+from streamsan.cuda_syntax import tree
+from streamsan.model.values import Handle, Symbol
+from streamsan.vocabulary import AccessMode
+
+
+class Summaries:
+    """Summarises statements of one path."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.relevance = machine.relevance
+
+    def skips(self, node: tree.If) -> bool:
+        """Summarise an undecided `if` whose branches do nothing of interest; True if that was possible."""
+        branches = [node.then] + ([node.otherwise] if node.otherwise is not None else [])
+        if any(self.relevance.statement_acts(branch) for branch in branches):
+            return False
+        return self.summarise(branches, node.span, conditional=True)
+
+    def summarise(
+        self, parts: list[Any], span: tree.Span, *, conditional: bool = False, counted: tuple[str, int] | None = None
+    ) -> bool:
+        """Do at once what running the parts could do to numbers and buffers; False if more could change.
+
+        `counted`: the induction variable, and how often the loop runs, where it counts up from 0 by 1.
+        """
+        targets = [target for part in parts for target in self.relevance.assigned(part)]
+        declared = {name for part in parts for name in self.relevance.declares(part)}
+        cells: list[Cell] = []
+        for target in targets:
+            if isinstance(target, tree.Name):
+                if target.name in declared:
+                    continue
+                operand = self.machine.expressions.operand(target)
+                cell = operand.cell
+                if cell is None or not self._is_number(cell):
+                    return False
+                cells.append(cell)
+            elif not self._writes_numbers(target, declared):
+                return False
+        varying = declared | {target.name for target in targets if isinstance(target, tree.Name)}
+        for part in parts:
+            for base, writes, indexing in self.relevance.accessed(part):
+                self._touch(base, varying, writes, self._bytes(indexing, counted))
+        for cell in cells:
+            cell.value = self.machine.fresh(cell.name, "opaque")
+        for target in targets:
+            self._forget_elements(target, declared)
+        return True
+
+    def _is_number(self, cell: Cell) -> bool:
+        value = cell.value
+        if cell.type.pointers or isinstance(value, Handle | LibraryObject | StructObject) or is_pointer(value):
+            return False
+        return not (isinstance(value, Symbol) and value.number in self.machine.live_handles)
+
+    def _writes_numbers(self, target: tree.Expression, declared: set[str]) -> bool:
+        """Tell whether an element or member that is assigned holds no pointer and no handle."""
+        machine = self.machine
+        names = set(self.relevance.names_in(target))
+        if names & declared:
+            base = target
+            while not isinstance(base, tree.Name):
+                inner = next((c for c in _bases(base)), None)
+                if inner is None:
+                    return False
+                base = inner
+            if base.name in declared:
+                return True
+        type = machine.expressions.static_type(target)
+        if type.name in ("", "auto", "void") or type.pointers:
+            return False
+        return not machine.objects.is_class(type) and type.name not in ("cudaStream_t", "cudaEvent_t", "CUdeviceptr")
+
+    def _base_value(self, base: tree.Expression, declared: set[str]) -> Value:
+        if set(self.relevance.names_in(base)) & declared:
+            return None
+        if not isinstance(base, tree.Name) and self.relevance.expression_acts(base):
+            return None
+        return self.machine.expressions.value(base)
+
+    def _bytes(self, indexing: tree.Index | None, counted: tuple[str, int] | None) -> int | None:
+        """Return how much of a buffer a loop walks over: known where the index is the induction variable itself."""
+        if indexing is None or counted is None or not isinstance(indexing.index, tree.Name):
+            return None
+        name, count = counted
+        size = self.machine.objects.size_of(self.machine.expressions.static_type(indexing))
+        return None if indexing.index.name != name or size is None else count * size
+
+    def _touch(self, base: tree.Expression, varying: set[str], writes: bool, size: int | None) -> None:
+        """Issue the accesses of a loop to one buffer; a base that varies with the loop stands for all it can be."""
+        machine = self.machine
+        mode = AccessMode.WRITE if writes else AccessMode.READ
+        place = base.span
+        every = False
+        while set(self.relevance.names_in(base)) & varying:
+            inner = next(_bases(base), None)
+            if inner is None:
+                return
+            base, every = inner, True
+        value = self._base_value(base, varying)
+        if isinstance(value, LibraryObject):
+            value = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
+        if isinstance(value, ArrayObject):
+            value = ElementPointer(value, 0)
+        if not is_pointer(value):
+            return
+        machine.memory.access_value(value, None if every else size, mode, place)
+        if every and isinstance(value, ElementPointer):
+            for cell in list(value.array.cells.values())[: machine.limits.iterations]:
+                if is_pointer(cell.value):
+                    machine.memory.access_value(cell.value, None, mode, place)
+
+    def _forget_elements(self, target: tree.Expression, declared: set[str]) -> None:
+        base: tree.Expression = target
+        while True:
+            inner = next(_bases(base), None)
+            if inner is None:
+                break
+            base = inner
+        if base is target:
+            return
+        value = self._base_value(base, declared)
+        if isinstance(value, ElementPointer):
+            value.array.cells = {
+                key: cell for key, cell in value.array.cells.items() if not isinstance(cell.value, int | float)
+            }
+            if value.array.origin == "zero":
+                value.array.origin = "opaque"
+
+
+def _bases(node: tree.Expression) -> Any:
+    """Yield the expression that an element, member or pointee belongs to."""
+    for name in ("base", "object"):
+        inner = getattr(node, name, None)
+        if isinstance(inner, tree.Expression):
+            yield inner
+            return
+    if isinstance(node, tree.Unary) and node.operator == "*":
+        yield node.operand
+    elif isinstance(node, tree.Binary):
+        yield node.left

@@ -1,0 +1,183 @@
+"""CUDA's own libraries (cuBLAS, cuFFT, cuRAND, cuSPARSE, cuSOLVER, cuDNN, NCCL): work on a handle's stream.
+
+Their calls are uses, of unknown mode, of the device memory that they are given or that their descriptors hold, on the
+stream that the handle was told (`cublasSetStream`), else on the default stream. Calls that return results to the host
+wait for them. Destroying a handle may free memory and wait (cuBLAS documents that it synchronises the device), which
+orders everything before it: nothing is concluded from that, either way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsan.cuda_source.library.face import CallSite, Machine
+from streamsan.cuda_source.values.cells import (
+    Cell,
+    CellPointer,
+    DevicePointer,
+    ElementPointer,
+    LibraryObject,
+    Operand,
+    StructObject,
+    SymbolPointer,
+    Value,
+    held_by,
+    is_pointer,
+)
+from streamsan.cuda_source.values.types import CType
+from streamsan.cuda_syntax.tree import Span
+from streamsan.model.values import Handle
+from streamsan.vocabulary import AccessMode, MemoryKind
+
+DEEPEST_DESCRIPTOR = 6
+
+
+class LibraryHandle(LibraryObject):
+    """A handle, plan, generator or descriptor of a library: its stream, and the memory it was told of."""
+
+    class_name = "library handle"
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.type = CType("void", pointers=1)
+        self.name = name
+        self.stream: Value = 0
+        self.given: list[Value] = []
+
+    def parts(self) -> list[Any]:
+        """The memory it was told of."""
+        return [*self.given, self.stream]
+
+    def truth(self) -> bool | None:
+        """A handle is not NULL."""
+        return True
+
+
+def _out_cell(machine: Machine, value: Value, span: Span) -> Cell | None:
+    if isinstance(value, CellPointer | ElementPointer):
+        return machine.expressions.dereference(value, span).cell
+    return None
+
+
+def _memory(machine: Machine, value: Value, found: list[Value], depth: int = 0) -> None:
+    """Collect the device memory that an argument leads to; host scalars (`&alpha`) are read before the call returns."""
+    if isinstance(value, DevicePointer):
+        if machine.device.kind_of(value.pointer) is not MemoryKind.PINNED:
+            found.append(value)
+    elif isinstance(value, SymbolPointer):
+        found.append(value)
+    elif depth < DEEPEST_DESCRIPTOR:
+        if isinstance(value, LibraryHandle):
+            for part in value.given:
+                _memory(machine, part, found, depth + 1)
+        elif isinstance(value, StructObject):
+            for cell in list(value.fields.values()):
+                _memory(machine, cell.value, found, depth + 1)
+
+
+def _stream_of(values: list[Value]) -> Value:
+    """Return the stream of a call: an explicit stream argument, else the handle's."""
+    for value in reversed(values):
+        if isinstance(value, Handle) and value.type == "stream":
+            return value
+    for value in values:
+        if isinstance(value, LibraryHandle):
+            return value.stream
+    return 0
+
+
+def _values(machine: Machine, operands: list[Operand], call: CallSite) -> list[Value]:
+    """Return the arguments: handles as objects, everything else as values."""
+    held = [held_by(operand) for operand in operands]
+    return [
+        value if isinstance(value, LibraryObject) else machine.expressions.load(operand, call.span)
+        for value, operand in zip(held, operands, strict=True)
+    ]
+
+
+def _forget_outputs(machine: Machine, values: list[Value], span: Span) -> None:
+    for value in values:
+        cell = _out_cell(machine, value, span)
+        if cell is not None and not isinstance(cell.value, LibraryObject | StructObject) and not is_pointer(cell.value):
+            cell.value = machine.objects.unknown(cell.type, cell.name, "opaque")
+
+
+def _issue_call(machine: Machine, name: str, values: list[Value], span: Span, waits: bool = False) -> None:
+    found: list[Value] = []
+    for value in values:
+        _memory(machine, value, found)
+    issue(machine, name, found, _stream_of(values), waits, span)
+
+
+def issue(machine: Machine, name: str, memory: list[Value], stream: Value, waits: bool, span: Span) -> None:
+    """Issue work on a stream that uses memory in an unknown way; with `waits`, the host waits for it."""
+    device = machine.device
+    arguments = [(device.address(value, span), AccessMode.OPAQUE) for value in memory]
+    where = device.plain(stream)
+    device.model.launch(device.thread, name, arguments, where, device.site(span, name))
+    if waits:
+        device.model.query_succeeded(device.thread, where, device.site(span))
+
+
+def work(machine: Machine, operands: list[Operand], call: CallSite, *, name: str, waits: bool = False) -> Any:
+    """Issue work on the handle's stream; the host `waits` for it."""
+    _issue_call(machine, name, _values(machine, operands, call), call.span, waits)
+    return 0
+
+
+def output(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Issue work whose output the last argument has when the call returns."""
+    values = _values(machine, operands, call)
+    _issue_call(machine, name, values, call.span, waits=True)
+    _forget_outputs(machine, values[-1:], call.span)
+    return 0
+
+
+def result(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Issue work with a result: one on the host is there when the call returns, one on the device is not."""
+    to_host = any(isinstance(value, CellPointer | ElementPointer) for value in _values(machine, operands[-2:], call))
+    return (output if to_host else work)(machine, operands, call, name=name)
+
+
+def set_stream(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Tell a handle its stream."""
+    values = _values(machine, operands, call)
+    if len(values) > 1 and isinstance(values[0], LibraryHandle):
+        values[0].stream = values[1]
+    return 0
+
+
+def get_stream(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Ask a handle for its stream."""
+    values = _values(machine, operands, call)
+    cell = _out_cell(machine, values[1], call.span) if len(values) > 1 else None
+    if cell is not None and isinstance(values[0], LibraryHandle):
+        cell.value = values[0].stream
+    return 0
+
+
+def make_handle(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Make a handle, plan or descriptor, through the first argument."""
+    values = _values(machine, operands, call)
+    made = LibraryHandle(name)
+    made.given = [value for value in values[1:] if isinstance(value, DevicePointer | SymbolPointer | LibraryHandle)]
+    cell = _out_cell(machine, values[0], call.span) if values else None
+    if cell is not None:
+        cell.value = made
+        machine.objects.adopt(cell)
+    return 0
+
+
+def end_handle(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """End a handle: it may wait for the device."""
+    machine.device.opaque_call(name, [], call.span)
+    return 0
+
+
+def describe(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Ask or tell a handle something: it keeps the memory that it is given, and gives numbers."""
+    values = _values(machine, operands, call)
+    if values and isinstance(values[0], LibraryHandle):
+        values[0].given.extend(value for value in values[1:] if isinstance(value, DevicePointer | SymbolPointer))
+    _forget_outputs(machine, values[1:], call.span)
+    return 0

@@ -1,0 +1,229 @@
+"""What orders host threads against each other: mutexes, condition variables, promises, atomics, once-flags.
+
+They are edges of this run only: that one thread came first is how this interleaving went, no promise of the program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsan.cuda_source.library.face import CallSite, Machine
+from streamsan.cuda_source.library.host_data import value_of
+from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.library.threads_and_processes import Future, Waits
+from streamsan.cuda_source.values.cells import NOT_MODELLED, Cell, CellPointer, Operand
+from streamsan.cuda_source.values.types import CType
+from streamsan.cuda_syntax.tree import Span
+from streamsan.model.values import Origin
+from streamsan.vocabulary import EdgeClass
+
+
+class Synchroniser(Modelled):
+    """An object with a sync key of the model."""
+
+    class_name = "synchroniser"
+
+    def __init__(self, type: CType) -> None:
+        super().__init__(type)
+        self._key = 0
+
+    def acquire(self, machine: Machine, span: Span) -> None:
+        """See what was released."""
+        device = machine.device
+        self._key = self._key or device.model.sync_key()
+        device.model.acquire(device.thread, self._key, EdgeClass.RUN, device.site(span))
+
+    def release(self, machine: Machine, span: Span) -> None:
+        """Publish what the thread has seen."""
+        device = machine.device
+        self._key = self._key or device.model.sync_key()
+        device.model.release(device.thread, self._key, EdgeClass.RUN, device.site(span))
+
+
+class Mutex(Synchroniser):
+    """A mutex, and whatever else one thread signals and another waits for."""
+
+    class_name = "std::mutex"
+    own_parts = ("promised",)
+    promised: Cell | None = None
+    _ACQUIRE = frozenset({"lock", "lock_shared", "acquire", "wait", "arrive_and_wait", "wait_for", "wait_until"})
+    _RELEASE = frozenset({"unlock", "unlock_shared", "release", "notify_one", "notify_all", "arrive_and_wait",
+                          "count_down", "set_value", "arrive", "clear", "set_exception"})  # fmt: skip
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method."""
+        if method in ("try_lock", "try_acquire", "test_and_set"):
+            self.acquire(machine, span)
+            return 1 if method != "test_and_set" else 0
+        if method == "get_future":
+            device = machine.device
+            self._key = self._key or device.model.sync_key()
+            future = Future(CType("std::future"), None, machine.fresh("result", "opaque"), self._key)
+            future.promised = self._promised()
+            return machine.statements.temporary(future)
+        if method == "set_value" and operands:
+            result = self._promised()
+            machine.objects.initialise(result, machine.expressions.type_of(operands[0]).bare(), operands[0], span)
+            machine.objects.adopt(result)
+        if method not in self._ACQUIRE and method not in self._RELEASE:
+            return NOT_MODELLED
+        if method in self._RELEASE:
+            self.release(machine, span)
+        if method == "wait" and self.type.name.rpartition("::")[2].startswith("condition_variable"):
+            self._wait(machine, operands[1:], span)
+        if method in self._ACQUIRE:
+            for operand in operands[:1]:
+                lock = operand.held
+                if isinstance(lock, Lock):
+                    lock.relock(machine, span)
+            self.acquire(machine, span)
+        return None
+
+    def _promised(self) -> Cell:
+        self.promised = self.promised or Cell(None, CType("auto"), "promised")
+        return self.promised
+
+    def _wait(self, machine: Machine, predicate: list[Operand], span: Span) -> None:
+        """A thread's body runs where it starts: if what it waits for is still to come, it cannot go on here."""
+        device = machine.device
+        if device.thread is device.model.main_thread:
+            return
+        if predicate:
+            held = predicate[0].held
+            result = machine.expressions.load(machine.calls.invoke_value(held, [], span), span)
+            if machine.truth(result) is not False:
+                return
+        raise Waits(span)
+
+
+class Lock(Modelled):
+    """A mutex held for a scope."""
+
+    class_name = "std::unique_lock"
+
+    def __init__(self, type: CType) -> None:
+        super().__init__(type)
+        self.mutexes: list[Synchroniser] = []
+        self.held = False
+
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
+        """Lock the mutexes."""
+        self.mutexes = [value for operand in operands if isinstance(value := operand.held, Synchroniser)]
+        self.held = bool(self.mutexes)
+        for mutex in self.mutexes:
+            mutex.acquire(machine, span)
+
+    def relock(self, machine: Machine, span: Span) -> None:
+        """Wait on a condition variable: the mutex is given up and taken again."""
+        for mutex in self.mutexes:
+            mutex.release(machine, span)
+            mutex.acquire(machine, span)
+
+    def destroy(self, machine: Machine, span: Span) -> None:
+        """Unlock."""
+        if self.held:
+            self.held = False
+            for mutex in reversed(self.mutexes):
+                mutex.release(machine, span)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method."""
+        if method == "unlock":
+            self.destroy(machine, span)
+            return None
+        if method in ("lock", "try_lock"):
+            self.held = True
+            for mutex in self.mutexes:
+                mutex.acquire(machine, span)
+            return 1
+        if method in ("owns_lock", "operator bool"):
+            return int(self.held)
+        return NOT_MODELLED
+
+
+class Atomic(Synchroniser):
+    """An atomic variable: its stores release, its loads acquire."""
+
+    class_name = "std::atomic"
+    own_parts = ("held",)
+
+    def __init__(self, type: CType) -> None:
+        super().__init__(type)
+        element = type.arguments[0] if type.arguments and isinstance(type.arguments[0], CType) else CType("int")
+        self.held = Cell(0, element, "atomic")
+
+    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
+        """Hold what is given."""
+        if operands:
+            held = operands[0].held
+            given = held.held.value if isinstance(held, Atomic) else machine.expressions.load(operands[0], span)
+            self.held.value = given
+
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Hold what unseen code set."""
+        self.held.value = machine.objects.unknown(self.held.type, name, origin)
+
+    def truth(self) -> bool | None:
+        """The value as a condition."""
+        return bool(self.held.value) if isinstance(self.held.value, int | float) else None
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method."""
+        operators = machine.expressions.operators
+        value = machine.expressions.load(operands[0], span) if operands else None
+        old = self.held.value
+        if method in ("load", "wait") or method.startswith("operator ") or method in ("operator==", "operator!="):
+            self.acquire(machine, span)
+            return operators.compare(method[8:], old, value) if method in ("operator==", "operator!=") else old
+        if method in ("store", "operator=", "exchange"):
+            if method == "exchange":
+                self.acquire(machine, span)
+            self.held.value = value
+            self.release(machine, span)
+            return old if method == "exchange" else value
+        arithmetic = {"fetch_add": "+", "fetch_sub": "-", "operator++": "+", "operator--": "-", "operator+=": "+",
+                      "operator-=": "-", "fetch_or": "|", "fetch_and": "&"}.get(method)  # fmt: skip
+        if arithmetic is not None:
+            self.acquire(machine, span)
+            amount = 1 if method in ("operator++", "operator--") else value
+            self.held.value = operators.arithmetic(arithmetic, old, amount)
+            self.release(machine, span)
+            return old if method.startswith("fetch") else self.held.value
+        if method.startswith("compare_exchange"):
+            self.acquire(machine, span)
+            if len(operands) > 1:
+                self.held.value = machine.expressions.load(operands[1], span)
+            self.release(machine, span)
+            return 1
+        if method in ("notify_one", "notify_all"):
+            self.release(machine, span)
+            return None
+        return NOT_MODELLED
+
+
+def call_once(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The function runs the first time."""
+    if len(operands) < 2 or operands[0].cell is None:
+        return None
+    flag = operands[0].cell.value
+    if isinstance(flag, Synchroniser) and not getattr(flag, "called", False):
+        flag.called = True  # type: ignore[attr-defined]
+        callee = operands[1].held
+        machine.calls.invoke_value(callee, operands[2:], call.span)
+        flag.release(machine, call.span)
+    elif isinstance(flag, Synchroniser):
+        flag.acquire(machine, call.span)
+    return None
+
+
+def pthread_sync(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """POSIX synchronisation: each object is one key; waiting acquires, signalling releases."""
+    value = value_of(machine, operands, 0, call)
+    if isinstance(value, CellPointer):
+        held = value.cell.value
+        if not isinstance(held, Synchroniser):
+            held = Mutex(CType("pthread_mutex_t"))
+            value.cell.value = held
+        held.acquire(machine, call.span)
+        held.release(machine, call.span)
+    return 0

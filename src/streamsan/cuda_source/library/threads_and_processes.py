@@ -1,0 +1,306 @@
+"""Host threads: std::thread, std::async and futures, POSIX threads; processes: exit, abort, exit handlers, fork.
+
+A thread's body runs where it is started, as a host thread of its own; what orders it against the others is what the
+model is told: start and join are promised edges. A thread that waits for what is still to come cannot go on there: the
+rest of it is code that may run at any time until it is joined.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsan.cuda_source.library.face import CallSite, Machine
+from streamsan.cuda_source.library.host_data import value_of
+from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.values.cells import (
+    NOT_MODELLED,
+    Cell,
+    LibraryObject,
+    Operand,
+    Reference,
+    StructObject,
+    Value,
+    cell_name,
+)
+from streamsan.cuda_source.values.frame import Exited, Thrown
+from streamsan.cuda_source.values.types import CType
+from streamsan.cuda_syntax.tree import Span
+from streamsan.model.state import HostThread
+from streamsan.model.values import Origin, Symbol
+from streamsan.trace.host_threads import UNNAMED
+from streamsan.vocabulary import EdgeClass, MemoryKind
+
+
+class Waits(Exception):  # noqa: N818 - no error: how control leaves the thread's body
+    """A thread can go on only after another has done something that is not run yet."""
+
+    def __init__(self, span: Span) -> None:
+        super().__init__("waits")
+        self.span = span
+
+
+class Parked(LibraryObject):
+    """The rest of a thread that waits: at some time it runs, and may do anything with what it reaches."""
+
+    class_name = "waiting thread"
+
+    def __init__(self, given: list[Any]) -> None:
+        super().__init__()
+        self.given = [item.cell or item.value if isinstance(item, Operand) else item for item in given]
+
+    def parts(self) -> list[Any]:
+        """What the thread was given."""
+        return self.given
+
+    def goes_on(self, machine: Machine, span: Span) -> None:
+        """Now it may have run."""
+        machine.unseen.call("", [Operand(self)], span, quiet=True)
+
+
+def start(
+    machine: Machine, callee: Value, operands: list[Operand], span: Span, name: str = ""
+) -> tuple[HostThread, Value]:
+    """Run a function as a new host thread; returns the thread and the function's result.
+
+    The thread is called as the function is; for a lambda, as the variable that holds the thread (`name`).
+    """
+    device = machine.device
+    parent = device.thread
+    name = getattr(callee, "name", "") or name or f"{UNNAMED}line {span.line}"
+    worker = device.model.spawn(parent, name, device.site(span))
+    worker.conditional = parent.conditional
+    given = [_decayed(machine, operand, span) for operand in operands]
+    device.thread = worker
+    result: Value = None
+    try:
+        result = machine.expressions.load(machine.calls.invoke_value(callee, given, span), span)
+    except Waits as waits:
+        result = Parked([callee, *given])
+        machine.not_understood(waits.span, "a thread waits here for another: what it does then is not followed")
+        result.goes_on(machine, span)
+    except Thrown:
+        machine.not_understood(span, "an exception leaves a thread")
+    finally:
+        device.thread = parent
+    return worker, result
+
+
+def _decayed(machine: Machine, operand: Operand, span: Span) -> Operand:
+    """A thread gets copies of its arguments, but for `std::ref`."""
+    value = operand.held
+    if isinstance(value, Reference):
+        return Operand(cell=value.cell)
+    if isinstance(value, StructObject | LibraryObject):
+        type = machine.expressions.type_of(operand).bare()
+        cell = Cell(None, type, operand.cell.name if operand.cell is not None else "")
+        machine.objects.initialise(cell, type, operand, span)
+        machine.objects.adopt(cell)
+        machine.reach.kept.append(cell)
+        return Operand(cell=cell, moved=True)
+    return Operand(machine.expressions.load(operand, span))
+
+
+def _variable(cell: Cell | None) -> str:
+    """Return the name of the variable or member that a thread is put into; a container's element has none."""
+    if cell is None or (cell.kind == MemoryKind.HOST_HEAP and not isinstance(cell.owner, StructObject)):
+        return ""
+    return cell_name(cell)
+
+
+class Thread(Modelled):
+    """A host thread, or none."""
+
+    class_name = "std::thread"
+    contents = ("worker", "rest")
+    own_parts = ("rest",)
+    move = Modelled.handed_over
+
+    def __init__(self, type: CType, worker: HostThread | None = None) -> None:
+        super().__init__(type)
+        self.worker = worker
+        self.rest: Value = None
+        """`Parked` if the thread waits for another."""
+
+    @classmethod
+    def construct(
+        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
+    ) -> LibraryObject:
+        """Start a thread, or take one over."""
+        if not operands:
+            return cls(type)
+        held = operands[0].held
+        if isinstance(held, Thread):
+            machine.statements.keep(held)
+            return held.move(machine, span)
+        if operands[0].cell is None:
+            machine.reach.kept.append(held)
+        worker, result = start(machine, held, operands[1:], span, _variable(cell))
+        made = cls(type, worker)
+        made.rest = result if isinstance(result, Parked) else None
+        return made
+
+    def join(self, machine: Machine, span: Span) -> None:
+        """Wait for the thread."""
+        if self.worker is not None:
+            device = machine.device
+            device.model.join(device.thread, self.worker, device.site(span))
+            if isinstance(self.rest, Parked):
+                self.rest.goes_on(machine, span)
+            self.worker = self.rest = None
+
+    def destroy(self, machine: Machine, span: Span) -> None:
+        """A jthread joins; a std::thread must have been joined."""
+        if self.type.name.endswith("jthread"):
+            self.join(machine, span)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method."""
+        if method == "join":
+            self.join(machine, span)
+            return None
+        if method == "detach":
+            self.worker = None
+            return None
+        if method == "joinable":
+            return int(self.worker is not None)
+        if method in ("operator=", "swap") and operands:
+            held = operands[0].held
+            if isinstance(held, Thread):
+                self.worker, held.worker = held.worker, self.worker if method == "swap" else None
+                self.rest, held.rest = held.rest, self.rest if method == "swap" else None
+            return Operand(self, self.cell)
+        if method in ("get_id", "native_handle", "request_stop", "get_stop_token"):
+            return machine.fresh(method, "opaque")
+        return NOT_MODELLED
+
+
+class Future(Modelled):
+    """The result of an asynchronous function."""
+
+    class_name = "std::future"
+    own_parts = ("result",)
+
+    def __init__(self, type: CType, worker: HostThread | None = None, result: Value = None, key: int = 0) -> None:
+        super().__init__(type)
+        self.worker = worker
+        self.result = result
+        self.key = key
+        self.promised: Cell | None = None
+        """Where a promise puts the result."""
+
+    @classmethod
+    def construct(
+        cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
+    ) -> LibraryObject:
+        """Nothing, or another future's."""
+        if operands:
+            held = operands[0].held
+            if isinstance(held, Future):
+                machine.statements.keep(held)
+                return held.move(machine, span)
+        return cls(type)
+
+    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
+        """Wait for what unseen code computes."""
+        self.result = machine.fresh(name, origin)
+
+    def move(self, machine: Machine, span: Span) -> LibraryObject:
+        """Hand the result over."""
+        made = Future(self.type, self.worker, self.result, self.key)
+        made.promised = self.promised
+        self.worker = None
+        return made
+
+    def wait(self, machine: Machine, span: Span) -> None:
+        """Wait for the function."""
+        device = machine.device
+        if self.worker is not None:
+            device.model.join(device.thread, self.worker, device.site(span))
+            self.worker = None
+        elif self.key:
+            device.model.acquire(device.thread, self.key, EdgeClass.RUN, device.site(span))
+
+    def destroy(self, machine: Machine, span: Span) -> None:
+        """A future of std::async waits."""
+        self.wait(machine, span)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        """Call a method."""
+        if method in ("get", "wait"):
+            self.wait(machine, span)
+            if isinstance(self.result, Parked):
+                self.result.goes_on(machine, span)
+                self.result = machine.fresh("result", "opaque")
+            if method == "get" and self.promised is not None and self.promised.value is not None:
+                return Operand(cell=self.promised, moved=True)
+            return self.result if method == "get" else None
+        if method in ("wait_for", "wait_until", "valid", "share"):
+            return machine.fresh(method, "opaque") if method != "share" else Operand(self, self.cell)
+        if method == "operator=" and operands:
+            held = operands[0].held
+            if isinstance(held, Future):
+                self.worker, self.result, self.key = held.worker, held.result, held.key
+                self.promised = held.promised
+                held.worker = None
+            return Operand(self, self.cell)
+        return NOT_MODELLED
+
+
+def async_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Start a function whose result a future gives."""
+    if operands and operands[0].cell is None and isinstance(operands[0].value, int | Symbol):
+        operands = operands[1:]  # the launch policy
+    if not operands:
+        return machine.fresh("future", "opaque")
+    held = operands[0].held
+    worker, result = start(machine, held, operands[1:], call.span)
+    return machine.statements.temporary(Future(CType("std::future"), worker, result))
+
+
+def pthread_create(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Start a POSIX thread."""
+    if len(operands) < 4:
+        return 0
+    target = machine.expressions.dereference(value_of(machine, operands, 0, call), call.span).cell
+    callee = value_of(machine, operands, 2, call)
+    worker, _ = start(machine, callee, operands[3:4], call.span)
+    if target is not None:
+        target.value = Thread(CType("pthread_t"), worker)
+    return 0
+
+
+def pthread_join(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Wait for a POSIX thread."""
+    held = value_of(machine, operands, 0, call)
+    if isinstance(held, Thread) and len(operands) > 1:
+        held.join(machine, call.span)
+    return 0
+
+
+def exit_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The process ends as after main: exit handlers and static destructors run."""
+    raise Exited(True, value_of(machine, operands, 0, call), call.span)
+
+
+def abort(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The process ends at once."""
+    raise Exited(False, 0, call.span)
+
+
+def atexit(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The function runs at exit."""
+    value = value_of(machine, operands, 0, call)
+    machine.exit_functions.append((value, call.span))
+    machine.reach.kept.append(value)
+    return 0
+
+
+def fork(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """Two paths: the parent's, which gets a process id, and the child's, which gets 0."""
+    device = machine.device
+    pid = machine.fresh("pid", "opaque")
+    machine.live_handles.add(pid.number)
+    question = machine.fresh("fork", "input")
+    child = not machine.decisions.choose(question, True)
+    device.thread = device.model.fork(device.thread, device.site(call.span), child=child)
+    return 0 if child else pid

@@ -1,0 +1,235 @@
+"""The state of one path: frames, names, unknowns, decisions, budgets. The parts that know C++ hang off it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from streamsan.cuda_source import faces
+from streamsan.cuda_source.decisions import Decisions
+from streamsan.cuda_source.limits import Limits
+from streamsan.cuda_source.program.index import Program
+from streamsan.cuda_source.program.relevance import Relevance
+from streamsan.cuda_source.values.bounds import Bounds
+from streamsan.cuda_source.values.cells import (
+    BoundMethod,
+    Cell,
+    Closure,
+    FunctionValue,
+    LibraryObject,
+    MacroArgument,
+    Native,
+    Scope,
+    Term,
+    Value,
+    is_pointer,
+)
+from streamsan.cuda_source.values.classes import ClassInfo
+from streamsan.cuda_source.values.frame import Completion, Frame, PathEnds
+from streamsan.cuda_source.values.terms import condition, substitute
+from streamsan.cuda_source.values.types import CType
+from streamsan.cuda_syntax.tree import Expression, Function, Span, Type
+from streamsan.model.values import Handle, Origin, Symbol
+
+
+class Machine:
+    """One path of one entry, under execution, and the faces of the parts that know C++ and the device model."""
+
+    expressions: faces.Expressions
+    objects: faces.Objects
+    names: faces.Names
+    calls: faces.Calls
+    macros: faces.Macros
+    unseen: faces.Unseen
+    class_operators: faces.ClassOperators
+    overloads: faces.Overloads
+    functions: faces.Functions
+    constructors: faces.Constructors
+    statements: faces.Statements
+    reach: faces.Reach
+    device: faces.Device
+    memory: faces.HostMemory
+    made_names: faces.MadeNames
+    failures: faces.Failures
+    api: faces.ApiCalls
+
+    def __init__(self, program: Program, relevance: Relevance, decisions: Decisions, limits: Limits) -> None:
+        self.program = program
+        self.relevance = relevance
+        self.decisions = decisions
+        self.limits = limits
+        self.globals = Scope()
+        self.statics: dict[Any, Cell] = {}
+        self.frames: list[Frame] = [Frame("", Scope(self.globals))]
+        self.assumed: dict[Any, Any] = {}
+        """What conditions have fixed: an unknown that equals a number, a loop's bound."""
+        self.bounds = Bounds()
+        """What decided comparisons say of unknown numbers."""
+        self.conditional = 0
+        """Undecided branches around the statement under execution."""
+        self.steps = 0
+        self.nesting = 0
+        self.loop_depth = 0
+        """Loops around the statement under execution, over all activations."""
+        self.symbols = 0
+        self.pending_completion: Completion | None = None
+        """`return` or `break` in a macro's statements: takes effect when the full-expression ends."""
+        self.returned_at: Span | None = None
+        """Where the function that ended last returned."""
+        self.exit_functions: list[tuple[Value, Span]] = []
+        self.known_main = False
+        """The entry is main: globals hold what their initialisers say."""
+        self._noted: set[str] = set()
+        self.live_handles: set[int] = set()
+        """Numbers of symbols that are handles or addresses: taken as not null."""
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost activation."""
+        return self.frames[-1]
+
+    @contextmanager
+    def entered(self, frame: Frame) -> Iterator[None]:
+        """Run in an activation for a while."""
+        self.frames.append(frame)
+        try:
+            yield
+        finally:
+            self.frames.pop()
+
+    def step(self, span: Span) -> None:
+        """Count one step; ends the path when its budget is spent."""
+        self.steps += 1
+        if self.steps > self.limits.steps:
+            raise PathEnds("the path is longer than the budget of steps", span)
+        if self.device.operations > self.limits.operations:
+            raise PathEnds("the path issues more operations than the budget", span)
+
+    def fresh(self, name: str, origin: Origin) -> Symbol:
+        """Return a new unknown."""
+        self.symbols += 1
+        return Symbol(self.symbols, name, origin)
+
+    def truth(self, value: Value) -> bool | None:
+        """Return a value as a condition, if it is known."""
+        if isinstance(value, int | float):
+            return bool(value)
+        if value is None:
+            return None
+        if isinstance(value, Symbol):
+            known = self.known(value)
+            if isinstance(known, int | float):
+                return bool(known)
+            if value.number in self.live_handles:
+                return True
+            recalled = self.decisions.recall(value)
+            return recalled if recalled is not None else self.bounds.decide(value)
+        if isinstance(value, Term):
+            known = self.known(value)
+            if isinstance(known, int | float):
+                return bool(known)
+            question, positive = condition(known if known is not None else value)
+            if isinstance(question, Symbol) and question.number in self.live_handles:
+                return positive
+            decided = self.decisions.recall(question)
+            if decided is None:
+                decided = self.bounds.decide(question)
+            return None if decided is None else decided == positive
+        if isinstance(value, Handle):
+            return value.value != 0
+        if isinstance(value, LibraryObject):
+            return value.truth()
+        if is_pointer(value) or isinstance(value, FunctionValue | Closure | BoundMethod | Native | str):
+            return True
+        return None
+
+    def known(self, value: Value) -> Value:
+        """Return a value with what conditions have fixed filled in."""
+        if self.assumed and isinstance(value, Symbol | Term):
+            found: Value = substitute(value, self.assumed)
+            return found
+        return value
+
+    def decide(self, value: Value) -> tuple[bool, bool]:
+        """Decide a condition: its truth, and whether it was known. An unknown one forks the path."""
+        known = self.truth(value)
+        if known is not None:
+            return known, True
+        if isinstance(value, Symbol | Term):
+            question, positive = condition(self.known(value))
+        else:
+            question, positive = self.fresh("condition", "opaque"), True
+        answer = self.decisions.choose(question, positive)
+        self._fix(question, answer)
+        return answer == positive, False
+
+    def assume(self, value: Value, wanted: bool) -> None:
+        """Fix a condition that is not known, without a fork."""
+        if isinstance(value, Symbol | Term) and self.truth(value) is None:
+            question, positive = condition(self.known(value))
+            self.decisions.remember(question, wanted == positive)
+            self._fix(question, wanted == positive)
+
+    def _fix(self, question: Any, answer: bool) -> None:
+        """Draw the consequences of a decided condition: an unknown that must equal a number does from now on."""
+        if (
+            answer
+            and isinstance(question, Term)
+            and question.operator == "=="
+            and isinstance(question.operands[0], int)
+            and isinstance(question.operands[1], Symbol | Term)
+        ):
+            self.assumed[question.operands[1]] = question.operands[0]
+        elif not answer and isinstance(question, Symbol):
+            self.assumed[question] = 0
+        self.bounds.learn(question, answer)
+        self.device.decided(question, answer)
+
+    def succeeds(self, value: Value) -> None:
+        """Take an unknown status as success, without a fork; whether a query found its work done stays open."""
+        known = self.known(value)
+        if isinstance(known, Symbol) and known.number not in self.live_handles and known not in self.device.queries:
+            self.assumed[known] = 0
+
+    @contextmanager
+    def under_branch(self, decided: bool) -> Iterator[None]:
+        """Run what a branch chose; unless it was decided, operations are conditional."""
+        if decided:
+            yield
+            return
+        self.conditional += 1
+        self.device.thread.conditional = True
+        try:
+            yield
+        finally:
+            self.conditional -= 1
+            self.device.thread.conditional = self.conditional > 0
+
+    def program_name(self, function: Function, cls: ClassInfo | None) -> str:
+        """Return a function's name for messages."""
+        if cls is None or "::" in function.name:
+            return function.name
+        return f"{cls.name}::{function.name}"
+
+    def not_understood(self, span: Span, what: str) -> None:
+        """Say once for each text that something could not be followed."""
+        if what not in self._noted:
+            self._noted.add(what)
+            self.device.not_understood(span, what)
+
+    def resolve(self, type: Type) -> CType:
+        """Resolve a type as written in the current frame."""
+        return self.program.resolve(type, self.frame, self.constant)
+
+    def resolve_in(self, type: Type, context: Any) -> CType:
+        """Resolve a type as written in another context (a class, say)."""
+        return self.program.resolve(type, context, self.constant)
+
+    def constant(self, expression: Expression) -> Value:
+        """Evaluate a template argument or array dimension."""
+        return self.known(self.expressions.value(expression))
+
+    def find(self, name: str) -> Cell | MacroArgument | None:
+        """Look up a local, parameter, captured variable or macro argument."""
+        return self.frame.scope.find(name)

@@ -1,0 +1,153 @@
+"""Sizes, alignment and members of types, as a 64-bit Linux compiler lays them out."""
+
+from __future__ import annotations
+
+from streamsan.cuda_source.library.tables import is_class, object_size
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import ArrayObject, Value
+from streamsan.cuda_source.values.classes import ClassInfo
+from streamsan.cuda_source.values.success import is_status_type
+from streamsan.cuda_source.values.terms import combine
+from streamsan.cuda_source.values.types import HANDLE_TYPES, SCALAR_SIZES, CType
+from streamsan.cuda_syntax.tree import Variable
+
+POINTER_SIZE = 8
+DEEPEST_CLASS = 48
+"""Classes inside each other."""
+
+
+class Layout:
+    """What types look like in memory."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._measuring: set[tuple[str, str]] = set()
+
+    def size_of(self, type: CType) -> int | None:
+        """Return the bytes of a type; None if they are not known."""
+        if type.array:
+            size = self.size_of(type.element())
+            length = self.machine.known(type.array[0])
+            return size * length if size is not None and isinstance(length, int) else None
+        if type.pointers:
+            return POINTER_SIZE
+        known = SCALAR_SIZES.get(type.name)
+        if known is not None:
+            return known
+        if type.name in HANDLE_TYPES:
+            return POINTER_SIZE
+        if type.name in self.machine.program.enums:
+            return 4
+        cls = self.machine.program.class_of(type, self.machine.frame)
+        if cls is not None:
+            return self._class_size(cls)
+        if type.name == "std::array" and len(type.arguments) == 2 and isinstance(type.arguments[0], CType):
+            size, length = self.size_of(type.arguments[0]), type.arguments[1]
+            return size * length if size is not None and isinstance(length, int) else None
+        return object_size(type.name)
+
+    def align_of(self, type: CType) -> int:
+        """Return the alignment of a type."""
+        if type.array:
+            return self.align_of(type.element())
+        cls = None if type.pointers else self.machine.program.class_of(type, self.machine.frame)
+        if cls is not None:
+            key = ("align", f"{cls.name}{cls.arguments}")
+            if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:
+                return POINTER_SIZE
+            self._measuring.add(key)
+            try:
+                members = [self.align_of(member) for _, member in self.all_fields(cls)]
+            finally:
+                self._measuring.discard(key)
+            return max([8 if self.is_virtual(cls) else 1, *members])
+        size = self.size_of(type) or POINTER_SIZE
+        return size if size in (1, 2, 4, 8, 16) else 8 if size % 8 == 0 else 4 if size % 4 == 0 else 1
+
+    def is_virtual(self, cls: ClassInfo) -> bool:
+        """Tell whether objects of a class hold a pointer to its virtual methods."""
+        return any(method.virtual for base in cls.lineage() for found in base.methods.values() for method in found)
+
+    def _class_size(self, cls: ClassInfo) -> int | None:
+        key = ("size", f"{cls.name}{cls.arguments}")
+        if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:  # a class cannot contain itself
+            return None
+        self._measuring.add(key)
+        try:
+            return self._laid_out(cls)
+        finally:
+            self._measuring.discard(key)
+
+    def _laid_out(self, cls: ClassInfo) -> int | None:
+        offset = 8 if self.is_virtual(cls) else 0
+        alignment = 8 if offset else 1
+        for _, type in self.all_fields(cls):
+            size = POINTER_SIZE if type.reference else self.size_of(type)
+            if size is None:
+                return None
+            align = self.align_of(type)
+            alignment = max(alignment, align)
+            if cls.node.union:
+                offset = max(offset, size)
+                continue
+            offset = -(-offset // align) * align + size
+        return max(1, -(-offset // alignment) * alignment)
+
+    def offset_of(self, cls: ClassInfo, name: str) -> int | None:
+        """Return the offset of a member; None if it is not known."""
+        if cls.node.union:
+            return 0
+        offset = 8 if self.is_virtual(cls) else 0
+        for field, type in self.all_fields(cls):
+            align = self.align_of(type)
+            offset = -(-offset // align) * align
+            if field.name == name:
+                return offset
+            size = POINTER_SIZE if type.reference else self.size_of(type)
+            if size is None:
+                return None
+            offset += size
+        return None
+
+    def field_type(self, field: Variable, cls: ClassInfo) -> CType:
+        """Return the type of a member in an instantiation."""
+        return self.machine.resolve_in(field.type, cls.context())
+
+    def all_fields(self, cls: ClassInfo) -> list[tuple[Variable, CType]]:
+        """Return the members of a class in layout order: bases first."""
+        found: list[tuple[Variable, CType]] = []
+        for base in cls.bases:
+            found.extend(self.all_fields(base))
+        found.extend((field, self.field_type(field, cls)) for field in cls.own_fields())
+        return found
+
+    def is_class(self, type: CType) -> bool:
+        """Tell whether values of a type are objects with constructors."""
+        if type.pointers or type.array or type.function or type.name in SCALAR_SIZES or type.name in HANDLE_TYPES:
+            return False
+        if self.machine.program.class_of(type, self.machine.frame) is not None:
+            return True
+        return is_class(type.name)
+
+    def is_plain(self, type: CType) -> bool:
+        """Tell whether a type is a scalar, a pointer, or a handle or structure of CUDA: no constructor runs."""
+        return bool(
+            type.pointers
+            or type.function
+            or type.name in SCALAR_SIZES
+            or type.name in HANDLE_TYPES
+            or type.name in self.machine.program.enums
+            or type.name.startswith(("cuda", "CU", "cu"))
+            or is_status_type(type.name)
+        )
+
+    def is_aggregate(self, cls: ClassInfo) -> bool:
+        """Tell whether braces initialise the members directly."""
+        return not cls.methods.get("") and not cls.unknown_bases and not self.is_virtual(cls)
+
+    def bytes_of(self, array: ArrayObject) -> Value:
+        """Return the bytes of an array; unknown ones as None or a term."""
+        if array.element is None:
+            return array.length
+        size = self.size_of(array.element)
+        return combine("*", array.length, size) if size is not None and array.length is not None else None

@@ -1,0 +1,155 @@
+"""One path of one entry: its machine with all parts, from the first statement to the end of the process."""
+
+from __future__ import annotations
+
+from streamsan.cuda_source.calls.class_operators import ClassOperators
+from streamsan.cuda_source.calls.construction import Constructors
+from streamsan.cuda_source.calls.dispatch import Calls
+from streamsan.cuda_source.calls.functions import Functions
+from streamsan.cuda_source.calls.overloads import Overloads
+from streamsan.cuda_source.calls.unseen import Unseen
+from streamsan.cuda_source.decisions import Decisions
+from streamsan.cuda_source.device.api_calls import ApiCalls
+from streamsan.cuda_source.device.call_failures import Failures
+from streamsan.cuda_source.device.device import Device
+from streamsan.cuda_source.device.host_memory import HostMemory
+from streamsan.cuda_source.device.made_names import MadeNames
+from streamsan.cuda_source.device.source_sites import end_of
+from streamsan.cuda_source.entries import Entry
+from streamsan.cuda_source.host_functions import HostFunctionsRun
+from streamsan.cuda_source.language.expressions import Expressions
+from streamsan.cuda_source.language.macro_uses import Macros
+from streamsan.cuda_source.language.name_lookup import Names
+from streamsan.cuda_source.language.statements import Statements
+from streamsan.cuda_source.limits import Limits
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.objects.life import Objects
+from streamsan.cuda_source.objects.reach import Reach
+from streamsan.cuda_source.program.index import Program
+from streamsan.cuda_source.program.relevance import Relevance
+from streamsan.cuda_source.values.frame import Exited, PathEnds, Thrown
+from streamsan.cuda_source.world import World
+from streamsan.cuda_syntax.tree import Span
+from streamsan.model.device_model import DeviceModel
+from streamsan.trace.builder import TraceBuilder
+from streamsan.vocabulary import ExitKind
+
+PER_THREAD_MACRO = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
+
+
+def wire(machine: Machine, model: DeviceModel) -> Device:
+    """Give a machine its parts; returns the one that tells the device model what happens."""
+    device = machine.device = Device(machine, model, machine.program.unit.files)
+    machine.memory = HostMemory(machine)
+    machine.made_names = MadeNames(machine)
+    machine.failures = Failures(machine)
+    machine.api = ApiCalls(machine)
+    machine.objects = Objects(machine)
+    machine.expressions = Expressions(machine)
+    machine.names = Names(machine)
+    machine.calls = Calls(machine)
+    machine.macros = Macros(machine)
+    machine.unseen = Unseen(machine)
+    machine.class_operators = ClassOperators(machine)
+    machine.overloads = Overloads(machine)
+    machine.functions = Functions(machine)
+    machine.constructors = Constructors(machine)
+    machine.statements = Statements(machine)
+    machine.reach = Reach(machine)
+    return device
+
+
+class Path:
+    """One path of one entry."""
+
+    def __init__(
+        self,
+        program: Program,
+        relevance: Relevance,
+        entry: Entry,
+        prefix: tuple[bool, ...],
+        limits: Limits,
+        strict: bool,
+    ) -> None:
+        self.entry = entry
+        self.strict = strict
+        self.truncated = False
+        self.decisions = Decisions(prefix)
+        unit = program.unit
+        self.builder = TraceBuilder(unit.file, origin="source")
+        per_thread = PER_THREAD_MACRO in unit.defines or PER_THREAD_MACRO in unit.macros
+        self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=HostFunctionsRun())
+        self.machine = Machine(program, relevance, self.decisions, limits)
+        self.machine.known_main = entry.is_main or entry.is_fragment
+        self.device = wire(self.machine, self.model)
+
+    def run(self) -> None:
+        """Run the path to its end."""
+        try:
+            if self.entry.is_main:
+                self._run_main()
+            else:
+                self.entry.run(self.machine)
+        except PathEnds as end:
+            self.truncated = True
+            self.note(end.reason, end.span)
+        except Exited:
+            pass
+        except Thrown:
+            pass
+        except RecursionError:
+            self.truncated = True
+            self.note("nested too deeply to follow")
+        except Exception as error:
+            if self.strict:
+                raise
+            self.truncated = True
+            self.note(f"the interpreter failed here ({type(error).__name__})")
+
+    def _run_main(self) -> None:
+        machine, device, model = self.machine, self.device, self.model
+        model.static_begin(device.thread)
+        end = end_of(self.entry.span)
+        kind = ExitKind.NORMAL
+        try:
+            for variable in machine.program.globals:
+                machine.names.global_cell(variable.name)
+            model.main_begin(device.thread, device.site(self.entry.span))
+            self.entry.run(machine)
+            end = machine.returned_at or end
+        except Exited as exited:
+            kind = ExitKind.NORMAL if exited.normal else ExitKind.ABORTED
+            end = exited.span or end
+        except Thrown as thrown:
+            kind = ExitKind.ABORTED
+            end = thrown.span
+        del machine.frames[1:]
+        site = device.site(end)
+        machine.failures.go_on()
+        machine.failures.say_unread()
+        if kind is ExitKind.NORMAL:
+            hidden = machine.reach.hidden_and_live()
+            if hidden:  # what nobody sees may have freed them, or does so now
+                device.opaque_call("", hidden, end)
+            model.main_end(device.thread, site)
+            self._run_exit_handlers(end)
+        model.process_exit(device.thread, site, kind)
+
+    def _run_exit_handlers(self, end: Span) -> None:
+        machine = self.machine
+        try:
+            for function, span in reversed(machine.exit_functions):
+                machine.functions.call_value(function, [], span)
+            machine.statements.end_scope(machine.globals, end)
+            for cell in reversed(list(machine.statics.values())):
+                machine.objects.destroy(cell, end)
+        except (Exited, Thrown):
+            return
+
+    def note(self, what: str, span: Span | None = None) -> None:
+        """Add a NOT_UNDERSTOOD to the path."""
+        self.device.not_understood(span or self.entry.span, what)
+
+    def world(self) -> World:
+        """Return the path's world."""
+        return World(self.entry.name, tuple(self.decisions.taken), self.builder.finish(), self.truncated)

@@ -1,0 +1,293 @@
+"""What a piece of code could do to GPU work, found without running it: what may be summarised, and what must be run."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from streamsan.cuda_source.library.tables import is_harmless
+from streamsan.cuda_source.program.index import Program
+from streamsan.cuda_source.values.cells import Closure, FunctionValue, Native, StructObject, Value
+from streamsan.cuda_source.values.classes import last_name
+from streamsan.cuda_source.values.types import SCALAR_SIZES, canonical_name
+from streamsan.cuda_syntax import tree
+from streamsan.kernels.behaviour import KernelBehaviours
+
+API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
+Fact = TypeVar("Fact")
+CUDA_NAME = re.compile(r"(?:cuda|cu|CU|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)")
+CUDA_WORD = re.compile(r"\b(?:cuda|cu)[A-Z]|<<<")
+MOST_FUNCTIONS = 2000
+_FIELDS: dict[type[Any], tuple[str, ...]] = {}
+_LARGEST_WALK = 20_000
+
+
+def children(node: Any) -> Iterator[Any]:
+    """Yield the tree nodes directly below a node."""
+    names = _FIELDS.get(type(node))
+    if names is None:
+        names = tuple(
+            field.name for field in dataclasses.fields(node) if field.name not in ("span", "type", "_lower", "returns")
+        )
+        _FIELDS[type(node)] = names
+    for name in names:
+        value = getattr(node, name)
+        if isinstance(value, tree.Expression | tree.Statement):
+            yield value
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, tree.Expression | tree.Statement):
+                    yield item
+                elif isinstance(item, tuple):
+                    for part in item:
+                        if isinstance(part, tree.Expression | tree.Statement):
+                            yield part
+                        elif isinstance(part, list):
+                            yield from (inner for inner in part if isinstance(inner, tree.Expression | tree.Statement))
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield a node and all below it."""
+    pending = [node]
+    count = 0
+    while pending and count < _LARGEST_WALK:
+        current = pending.pop()
+        count += 1
+        yield current
+        pending.extend(reversed(list(children(current))))
+
+
+def _mentions(function: tree.Function) -> Iterator[str]:
+    """Yield the last names, and types, that a function's body and parameters mention."""
+    for parameter in function.parameters:
+        yield parameter.type.name
+    for part in walk(function):
+        if isinstance(part, tree.Name):
+            yield last_name(part.name)
+        elif isinstance(part, tree.Member):
+            yield last_name(part.member)
+        elif isinstance(part, tree.Variable | tree.New):
+            yield last_name(part.type.name)
+        elif isinstance(part, tree.Launch):
+            yield "<<<>>>"
+
+
+class Relevance:
+    """Answers for one unit; shared by all its paths."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.kernels = KernelBehaviours(program.unit)
+        self.macros: dict[str, tree.Macro] = program.macros
+        self._kept: list[Any] = []
+        """Nodes whose ids are keys above: they must not be collected."""
+        self._functions: dict[str, bool] = {}
+        self._facts: dict[tuple[str, int], Any] = {}
+        self._bodies: dict[str, list[tree.Function]] | None = None
+
+    def names_in(self, node: Any) -> list[str]:
+        """Return the names used in a tree, in order, each once."""
+        return self._once(
+            "names", node, lambda: list(dict.fromkeys(part.name for part in walk(node) if isinstance(part, tree.Name)))
+        )
+
+    def _once(self, fact: str, node: Any, compute: Callable[[], Fact]) -> Fact:
+        """Compute a fact about a tree the first time it is asked for."""
+        key = (fact, id(node))
+        if key not in self._facts:
+            self._facts[key] = compute()
+            self._kept.append(node)
+        found: Fact = self._facts[key]
+        return found
+
+    def _leaves(self, node: Any, kinds: Any) -> bool:
+        return bool(self._once(f"leaves{kinds}", node, lambda: any(isinstance(part, kinds) for part in walk(node))))
+
+    def free_names(self, node: tree.Lambda) -> list[str]:
+        """Return the names that a lambda's body uses and may capture."""
+        own = {parameter.name for parameter in node.parameters}
+        return self._once("free", node, lambda: [name for name in self.names_in(node.body) if name not in own])
+
+    def expression_acts(self, node: tree.Expression) -> bool:
+        """Tell whether evaluating an expression may issue an operation, or call code nobody can see."""
+        return self._acts(node)
+
+    def statement_acts(self, node: tree.Statement) -> bool:
+        """Tell whether a statement may issue an operation, leave its block, or change a pointer or handle."""
+        return self._acts(node) or self._leaves(node, tree.Return | tree.Break | tree.Continue | tree.Goto)
+
+    def loop_acts(self, node: tree.Statement) -> bool:
+        """Tell whether a loop's statement may issue an operation or leave the function."""
+        return self._acts(node) or self._leaves(node, tree.Return | tree.Goto)
+
+    def _acts(self, node: Any) -> bool:
+        return self._once("acts", node, lambda: any(self._part_acts(part) for part in walk(node)))
+
+    def _part_acts(self, part: Any) -> bool:
+        if isinstance(part, tree.Launch | tree.New | tree.Delete):
+            return True
+        if isinstance(part, tree.Unary) and part.operator == "throw":
+            return True
+        if isinstance(part, tree.Call):
+            return self._call_acts(part)
+        if isinstance(part, tree.Name):
+            macro = self.macros.get(part.name)
+            return macro is not None and macro.parameters is None and self._macro_acts(macro)
+        if isinstance(part, tree.Variable):
+            return self._type_acts(part.type)
+        return isinstance(part, tree.Unparsed) and bool(part.children)
+
+    def _call_acts(self, call: tree.Call) -> bool:
+        callee = call.callee
+        if isinstance(callee, tree.Member):
+            return not (is_harmless(callee.member) or self._harmless_method(callee.member))
+        if not isinstance(callee, tree.Name):
+            return True
+        name = callee.name
+        if API_NAME.match(last_name(name)):
+            return True
+        macro = self.macros.get(name)
+        if macro is not None:
+            return self._macro_acts(macro)
+        if is_harmless(name) or canonical_name(name) in SCALAR_SIZES:
+            return False
+        return self.function_acts(name)
+
+    def _harmless_method(self, name: str) -> bool:
+        bodies = self._by_name().get(last_name(name))
+        if not bodies:
+            return False
+        return not self.function_acts(name)
+
+    def _by_name(self) -> dict[str, list[tree.Function]]:
+        if self._bodies is None:
+            found: dict[str, list[tree.Function]] = {}
+            for functions in self.program.functions.values():
+                for function in functions:
+                    found.setdefault(last_name(function.name), []).append(function)
+            for name, node in self.program.classes.items():
+                for method in self.program.members_of(name, node):
+                    found.setdefault(last_name(method.name), []).append(method)
+            self._bodies = found
+        return self._bodies
+
+    def function_acts(self, name: str) -> bool:
+        """Tell whether a call by this name may issue an operation."""
+        short = last_name(name)
+        known = self._functions.get(short)
+        if known is not None:
+            return known
+        self._functions[short] = False  # recursion adds nothing
+        functions = self._by_name().get(short, [])
+        bodies = [function for function in functions if function.body is not None]
+        acts = not bodies or any(self._part_acts(part) for function in bodies for part in walk(function.body))
+        self._functions[short] = acts
+        return acts
+
+    def touches_gpu(self, function: tree.Function) -> bool:
+        """Tell whether a function, or one that it calls, names anything of CUDA: an API, a launch, a handle's type."""
+        seen: set[int] = set()
+        pending = [function]
+        while pending and len(seen) < MOST_FUNCTIONS:
+            current = pending.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            for name in self._once("mentions", current, lambda node=current: list(_mentions(node))):  # type: ignore[misc]
+                if name == "<<<>>>" or CUDA_NAME.match(name):
+                    return True
+                macro = self.macros.get(name)
+                if macro is not None and CUDA_WORD.search(macro.text):
+                    return True
+                pending.extend(self._by_name().get(name, []))
+        return False
+
+    def body_acts(self, function: tree.Function) -> bool:
+        """Tell whether a function's own body may issue an operation."""
+        return function.body is not None and self._acts(function.body)
+
+    def callee_acts(self, callee: Value) -> bool:
+        """Tell whether calling a value may do more than compute numbers."""
+        if isinstance(callee, Closure):
+            return self.closure_issues(callee) or bool(self.assigned(callee.node.body))
+        if isinstance(callee, StructObject) and callee.cls is not None:
+            found = callee.cls.find_method("operator()")
+            return found is not None and self._functions_act(found[0])
+        if isinstance(callee, FunctionValue):
+            return self._functions_act(callee.functions)
+        return isinstance(callee, Native)
+
+    def closure_issues(self, closure: Closure) -> bool:
+        """Tell whether calling a lambda may issue operations."""
+        body: Any = closure.node.body
+        return self.expression_acts(body)
+
+    def _functions_act(self, functions: list[tree.Function]) -> bool:
+        return any(each.body is None or self.body_acts(each) for each in functions)
+
+    def _macro_acts(self, macro: tree.Macro) -> bool:
+        if macro.name in self._functions:
+            return self._functions[macro.name]
+        self._functions[macro.name] = False
+        nodes: list[Any] = list(macro.statements or [])
+        if macro.expression is not None:
+            nodes.append(macro.expression)
+        acts = any(self._part_acts(part) or isinstance(part, tree.Return) for node in nodes for part in walk(node))
+        if not nodes and macro.text.strip():
+            acts = True
+        self._functions[macro.name] = acts
+        return acts
+
+    def _type_acts(self, type: tree.Type) -> bool:
+        if type.pointers or type.reference:
+            return False
+        if type.name.startswith(("std::thread", "std::jthread")):
+            return True
+        node = self.program.classes.get(type.name)
+        if node is None:
+            return False
+        return any(
+            method.constructor or method.destructor for method in self.program.members_of(type.name, node)
+        ) or bool(node.bases)
+
+    def assigned(self, node: Any) -> list[tree.Expression]:
+        """Return the targets of assignments, increments and compound assignments in a tree."""
+        return self._once("assigned", node, lambda: self._assigned(node))
+
+    def _assigned(self, node: Any) -> list[tree.Expression]:
+        found: list[tree.Expression] = []
+        for part in walk(node):
+            if isinstance(part, tree.Assign):
+                found.append(part.target)
+            elif isinstance(part, tree.Unary) and part.operator in ("++", "--", "post++", "post--"):
+                found.append(part.operand)
+        return found
+
+    def accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
+        """Return the buffers that a tree indexes or dereferences, whether it writes them, and the indexing."""
+        return self._once("accessed", node, lambda: self._accessed(node))
+
+    def _accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
+        targets = {id(target) for target in self.assigned(node)}
+        found: list[tuple[tree.Expression, bool, tree.Index | None]] = []
+        for part in walk(node):
+            if isinstance(part, tree.Index):
+                found.append((part.base, id(part) in targets, part))
+            elif isinstance(part, tree.Unary) and part.operator == "*":
+                found.append((part.operand, id(part) in targets, None))
+            elif isinstance(part, tree.Member) and part.arrow:
+                found.append((part.object, id(part) in targets, None))
+        return found
+
+    def declares(self, node: Any) -> set[str]:
+        """Return the names that a tree declares."""
+        return self._once(
+            "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, tree.Variable)}
+        )
+
+
+def has_calls(node: Any) -> bool:
+    """Tell whether a tree calls or launches anything."""
+    return any(isinstance(part, tree.Call | tree.Launch) for part in walk(node))

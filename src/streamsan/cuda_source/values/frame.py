@@ -1,0 +1,97 @@
+"""Frames, and how control leaves a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from streamsan.cuda_source.values.cells import Cell, Scope, Value
+from streamsan.cuda_source.values.classes import ClassInfo
+from streamsan.cuda_syntax.tree import Function, Span
+
+
+class Frame:
+    """One activation of a function, method or lambda."""
+
+    def __init__(
+        self,
+        function: str,
+        scope: Scope,
+        *,
+        this: Cell | None = None,
+        cls: ClassInfo | None = None,
+        bindings: dict[str, Any] | None = None,
+        namespace: str = "",
+        call_site: int = 0,
+        declaration: Function | None = None,
+    ) -> None:
+        self.function = function
+        self.scope = scope
+        self.outermost = scope
+        self.this = this
+        self.cls = cls
+        self.bindings = bindings or {}
+        self.namespace = namespace
+        self.call_site = call_site
+        """Site id of the call that made the frame."""
+        self.declaration = declaration
+        self.temporaries: list[Value] = []
+        """Class objects made by the full-expression under evaluation; destroyed when it ends."""
+        self.expanding: set[str] = set()
+        """Macros under expansion: C expands none inside itself."""
+        self.loops = 0
+        """Loops around the statement under execution, in this activation."""
+
+    @contextmanager
+    def within(self, scope: Scope) -> Iterator[None]:
+        """Look names up in a scope for a while."""
+        outer, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = outer
+
+
+class Completion:
+    """How a statement ended; None stands for falling off its end."""
+
+    __slots__ = ("kind", "label", "span", "value")
+
+    def __init__(self, kind: str, value: Value = None, label: str = "", span: Span | None = None) -> None:
+        self.kind = kind
+        self.span = span
+        self.value = value
+        self.label = label
+
+
+BREAK = Completion("break")
+CONTINUE = Completion("continue")
+
+
+class Thrown(Exception):  # noqa: N818 - control flow, no error
+    """A C++ exception of the program under interpretation."""
+
+    def __init__(self, value: Value, span: Span) -> None:
+        super().__init__("thrown")
+        self.value = value
+        self.span = span
+
+
+class Exited(Exception):  # noqa: N818 - control flow, no error
+    """The program under interpretation called exit (normal) or abort."""
+
+    def __init__(self, normal: bool, status: Value = 0, span: Span | None = None) -> None:
+        super().__init__("exited")
+        self.normal = normal
+        self.span = span
+        self.status = status
+
+
+class PathEnds(Exception):  # noqa: N818 - control flow, no error
+    """The path cannot be followed further: a budget is spent, or the path contradicts itself."""
+
+    def __init__(self, reason: str, span: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span

@@ -1,0 +1,183 @@
+# ruff: noqa: E501 - programs under test stay as a person would type them
+from __future__ import annotations
+
+from reading import kinds, operations, reading_of, run, run_main
+
+from streamsan.cuda_source import Limits
+from streamsan.cuda_source.objects import reach
+from streamsan.vocabulary import SlotFlag
+
+
+def test_undecided_branches_fork_and_mark_their_operations(tmp_path):
+    text = "int main(int argc, char** argv) { if (argc > 1) cudaDeviceSynchronize(); else cudaDeviceReset(); }"
+    worlds = reading_of(text, tmp_path).worlds
+    assert [(world.decisions, kinds(operations(world))) for world in worlds] == [
+        ((True,), ["CONTEXT_SYNCHRONIZE"]),
+        ((False,), ["DEVICE_RESET"]),
+    ]
+    assert operations(worlds[0])[0].flags & SlotFlag.CONDITIONAL
+
+
+def test_a_decision_is_remembered(tmp_path):
+    text = """int main(int argc, char** argv) { bool use = argc > 3; float* p = nullptr;
+  if (use) cudaMalloc(&p, 4);
+  if (!use) cudaDeviceSynchronize();
+  if (use == false) cudaDeviceSynchronize();
+  if (argc > 2 && use) cudaFree(p);
+  if (argc <= 3) cudaDeviceReset(); }
+"""
+    worlds = reading_of(text, tmp_path).worlds
+    assert sorted({tuple(kinds(operations(world))) for world in worlds}) == [
+        ("ALLOC", "FREE"),
+        ("CONTEXT_SYNCHRONIZE", "CONTEXT_SYNCHRONIZE", "DEVICE_RESET"),
+    ]
+
+
+def test_branches_without_effect_do_not_fork(tmp_path):
+    text = """int main(int argc, char** argv) { int n = 4; if (argc > 1) n = atoi(argv[1]); if (n < 1) n = 1;
+  printf("%d", n); float* p; cudaMalloc(&p, n); cudaFree(p); }
+"""
+    assert len(reading_of(text, tmp_path).worlds) == 1
+
+
+def test_a_budget_of_paths_is_said(tmp_path):
+    branches = "".join(f"if (argc == {i}) cudaDeviceSynchronize(); " for i in range(2, 12))
+    reading = reading_of(f"int main(int argc, char** argv) {{ {branches} }}", tmp_path, Limits(paths=4))
+    assert len(reading.worlds) == 4
+    assert reading.worlds[-1].truncated
+    assert kinds(operations(reading.worlds[-1]))[-1] == "NOT_UNDERSTOOD"
+
+
+def test_a_budget_of_steps_ends_the_path(tmp_path):
+    text = "int main() { for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize(); }"
+    reading = reading_of(text, tmp_path, Limits(steps=500))
+    assert reading.worlds[0].truncated
+
+
+def test_known_loops_run_to_their_end(tmp_path):
+    assert (
+        kinds(run_main("  for (int i = 10; i > 0; i -= 3) cudaDeviceSynchronize();", tmp_path))
+        == ["CONTEXT_SYNCHRONIZE"] * 4
+    )
+
+
+def test_long_loops_run_their_first_and_last_iterations(tmp_path):
+    body = (
+        "  float* p; cudaMalloc(&p, 4000);\n  for (int i = 0; i < 1000; ++i) cudaMemset(p + i, 0, 4);\n  cudaFree(p);"
+    )
+    ops = run_main(body, tmp_path)
+    offsets = [(op.address - ops[0].address) // 4 for op in ops if op.kind == "MEMSET"]
+    assert offsets == [0, 1, 2, 3, 4, 5, 998, 999]
+
+
+def test_unknown_loops_run_a_few_iterations_that_agree(tmp_path):
+    text = """void go(int n, cudaStream_t* s) { float* p[64];
+  for (int i = 0; i < n; ++i) cudaMallocAsync(&p[i], 4, s[i % 2]);
+  for (int i = 0; i < n; ++i) { if (i + 1 < n) fill<<<1, 1, 0, s[i % 2]>>>(p[i], 1); else cudaDeviceSynchronize(); }
+  for (int i = 0; i < n; ++i) cudaFreeAsync(p[i], s[i % 2]); }
+"""
+    worlds = reading_of(text, tmp_path).worlds
+    assert len(worlds) == 1
+    ops = operations(worlds[0])
+    allocated = [op.object for op in ops if op.kind == "ALLOC"]
+    assert len(allocated) == 4
+    assert [op.object for op in ops if op.kind == "FREE"] == allocated
+    assert [op.kind for op in ops].count("LAUNCH") == 3
+    assert len({op.stream for op in ops if op.kind == "ALLOC"}) == 2
+
+
+def test_polling_ends_with_success(tmp_path):
+    body = "  cudaStream_t s; cudaStreamCreate(&s);\n  while (cudaStreamQuery(s) == cudaErrorNotReady) { }\n  cudaStreamDestroy(s);"
+    ops = run_main(body, tmp_path)
+    queries = [op.status for op in ops if op.kind == "STREAM_QUERY"]
+    assert queries[-1] == 0
+    assert len(queries) == 2
+
+
+def test_a_query_in_a_condition_forks(tmp_path):
+    text = """int main() { cudaStream_t s; cudaStreamCreate(&s);
+  if (cudaStreamQuery(s) == cudaSuccess) cudaDeviceReset(); else cudaStreamSynchronize(s); }
+"""
+    worlds = reading_of(text, tmp_path).worlds
+    found = sorted(tuple(op.status for op in operations(world) if op.kind == "STREAM_QUERY") for world in worlds)
+    assert len(worlds) == 2
+    assert any(statuses[-1] == 0 for statuses in found)
+    assert any(0 not in statuses for statuses in found)
+
+
+def test_fork_gives_a_world_to_each_process(tmp_path):
+    text = """int main() { float* p; cudaMalloc(&p, 4); int pid = fork();
+  if (pid == 0) { cudaFree(p); exit(0); }
+  cudaFree(p); }
+"""
+    worlds = reading_of(text, tmp_path).worlds
+    assert len(worlds) == 2
+    parent, child = (operations(world) for world in worlds)
+    assert kinds(parent) == ["ALLOC", "FORK", "FREE"]
+    assert [(op.kind, op.status) for op in child if op.thread != 0] == [("CALL", 3)]
+
+
+def test_exit_in_a_helper_ends_the_program(tmp_path):
+    text = "void die() { exit(1); }\nint main() { cudaDeviceSynchronize(); die(); cudaDeviceReset(); }"
+    worlds = reading_of(text, tmp_path).worlds
+    assert kinds(operations(worlds[0])) == ["CONTEXT_SYNCHRONIZE"]
+    assert kinds(operations(worlds[0], quiet=False))[-2:] == ["MAIN_END", "PROCESS_EXIT"]
+
+
+def test_an_iteration_that_drops_its_pointer_loses_it(tmp_path):
+    ops = run_main("  for (int i = 0; i < 2; ++i) {\n    float* p;\n    cudaMalloc(&p, 4);\n  }", tmp_path)
+    assert [(op.kind, op.detail) for op in ops if op.kind == "POINTER_LOST"] == [("POINTER_LOST", 1)] * 2
+
+
+def test_an_overwritten_pointer_is_lost_and_a_kept_one_is_not(tmp_path):
+    lost = run_main("  float* p;\n  for (int i = 0; i < 3; ++i) cudaMalloc(&p, 4);", tmp_path)
+    kept = run_main(
+        "  std::vector<float*> all;\n  for (int i = 0; i < 3; ++i) { float* p; cudaMalloc(&p, 4); all.push_back(p); }",
+        tmp_path,
+    )
+    freed = run_main("  for (int i = 0; i < 3; ++i) { float* p; cudaMalloc(&p, 4); cudaFree(p); }", tmp_path)
+    assert kinds(lost).count("POINTER_LOST") == 2
+    assert "POINTER_LOST" not in kinds(kept)
+    assert "POINTER_LOST" not in kinds(freed)
+
+
+def test_pointers_that_leave_are_not_lost(tmp_path):
+    text = """void keep(float* p);
+float* make() { float* p; cudaMalloc(&p, 4); return p; }
+void give() { float* p; cudaMalloc(&p, 4); keep(p); }
+void drop() { float* p; cudaMalloc(&p, 4); }
+"""
+    worlds = {world.entry: kinds(operations(world)) for world in reading_of(text, tmp_path).worlds}
+    assert "POINTER_LOST" not in worlds["make"]
+    assert "POINTER_LOST" not in worlds["give"]
+    assert "POINTER_LOST" in worlds["drop"]
+
+
+def test_nothing_counts_as_lost_when_not_all_could_be_looked_at(tmp_path, monkeypatch):
+    text = """float table[8]; float best(float* d) { return table[1]; }
+int main() { float* p; cudaMalloc(&p, 4); for (int i = 0; i < 8; i++) table[i] = i;
+  for (int r = 0; r < 3; r++) best(p);
+  cudaMemset(p, 0, 4); cudaFree(p); }
+"""
+    monkeypatch.setattr(reach, "LARGEST_WALK", 3)
+    assert "POINTER_LOST" not in kinds(run(text, tmp_path))
+    lost = "int main() { for (int r = 0; r < 3; r++) { float* p; cudaMalloc(&p, 4); } }"
+    monkeypatch.undo()
+    assert "POINTER_LOST" in kinds(run(lost, tmp_path))
+
+
+def test_a_class_that_seems_to_hold_itself_ends(tmp_path):
+    text = "struct A { A left; A right; float* p; }; int main() { A a; float* q; cudaMalloc(&q, 4); cudaFree(q); }"
+    assert kinds(run(text, tmp_path)) == ["ALLOC", "FREE"]
+
+
+def test_a_file_has_a_budget_whatever_its_entries(tmp_path):
+    loops = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
+    text = "".join(f"void f{number}() {{ {loops} }}\n" for number in range(30))
+    limits = Limits(steps=500, file_steps=2_000, most_steps=4_000)
+    worlds = reading_of(text, tmp_path, limits).worlds
+    assert 8 <= len(worlds) < 12
+    assert all(world.truncated for world in worlds)
+    said = [operation.label for operation in operations(worlds[-1]) if operation.kind == "NOT_UNDERSTOOD"]
+    assert any("more functions than the budget allows" in label for label in said)
+    assert sum("more functions" in op.label for world in worlds for op in operations(world)) == 1
