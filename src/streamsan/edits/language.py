@@ -73,6 +73,9 @@ class Language(ABC, Generic[P]):
     helper's caller. An edit goes where the names that it needs are visible, as near to the operation as possible.
     """
 
+    NAMES_ALL_STREAMS = False
+    """whether code at one place can name each of several streams that it waits for"""
+
     files: Mapping[str, SourceText]
     """the texts, by the names that the edits have"""
     layout: Layout[P]

@@ -70,8 +70,8 @@ class Moves:
             for group in groups:
                 for other in lasts:
                     yield from self._moved(place, group, what, last, other)
-        if len(reasons) == known and not any(place.body is other.body for place in places for other in lasts):
-            names = [self._trace.trace.site(each.site).function or "the module" for each in (what, last)]
+        names = [self._trace.trace.site(each.site).function or "the module" for each in (what, last)]
+        if len(reasons) == known and names[0] != names[1]:
             reasons.append(f"no block of the program has both the call in `{names[0]}` and that in `{names[1]}`")
 
     def _moved(

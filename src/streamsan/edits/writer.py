@@ -76,7 +76,8 @@ class Writer:
             case EventBetween(place=Place.APART):
                 yield from self._event_apart(step)
             case EventBetween():
-                if step.place is Place.LATER and streams_awaited(self._trace, step) > 1:
+                names_all = self._language.NAMES_ALL_STREAMS
+                if names_all and step.place is Place.LATER and streams_awaited(self._trace, step) > 1:
                     # Where the work is issued there is code for each of its streams already.
                     yield from self._event_between(replace(step, place=Place.EARLIER))
                 yield from self._event_between(step)

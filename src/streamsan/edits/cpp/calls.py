@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from streamsan.cuda_syntax.tree import (
     Call,
     Expression,
-    Function,
     Launch,
     Member,
     Name,
@@ -195,8 +194,3 @@ def is_status_call(call: Expression | None) -> bool:
     name = api_name(call)
     api = CUDA.effects.find(name) if name is not None else None
     return api is not None and (api.effect is not Effect.PURE or api.name in ASKING)
-
-
-def function_name(body: Body) -> str:
-    """Return the name of a function, "" for a lambda."""
-    return body.name if isinstance(body, Function) else ""

@@ -35,6 +35,8 @@ ASSEMBLY = 'asm volatile("griddepcontrol.wait;" ::: "memory");'
 class Python(Language[PythonPlace]):
     """The Python of one program, with the trace of a run of it."""
 
+    NAMES_ALL_STREAMS = True
+
     def __init__(
         self, trace: EditableTrace, texts: Mapping[str, PythonText], looks: Sequence[Mapping[str, Any]]
     ) -> None:
