@@ -8,7 +8,7 @@ import re
 from fake_device import FAKE
 from streamsan.platforms import CUDA
 
-CALL = re.compile(r"\b(driver|runtime)_call\((\d+), \"(\w+)\"")
+CALL = re.compile(r"\b(driver|runtime)_call\(\s*(\d+), \"(\w+)\"")
 TABLE = CUDA.folder / "callbacks.json"
 
 
