@@ -21,8 +21,6 @@ from streamsan.findings.finding import Confidence, Finding, Location, Severity
 _EXPECTATION = re.compile(r"(?://|#)\s*expect(?P<note>-note)?:\s*(?P<codes>[^/#\n]*?)\s*$", re.MULTILINE)
 _CODE = re.compile(r"SS\d{3}\Z")
 
-"""schedules of the simulated device under which a Python program is run"""
-
 Mark = tuple[int, str]
 """line and code"""
 

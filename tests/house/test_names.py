@@ -50,7 +50,6 @@ HOMONYMS = {
     "runtime.py": 2,
     "state.py": 2,
     "streams.py": 2,
-    "symbols.py": 2,
     "text.py": 3,
     "writer.py": 2,
 }

@@ -22,7 +22,7 @@ from streamsan.trace.modules import Module
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.reader import read
 from streamsan.trace.segments import find_segments
-from streamsan.trace.symboliser.symbols import add_symbols
+from streamsan.trace.symboliser.symbol_segments import add_symbols
 from streamsan.trace.symbols import Frame
 from streamsan.trace.view import iterate
 from streamsan.trace.writer import TraceWriter, write

@@ -15,7 +15,7 @@ from native_programs import COMPILER, Program, compiled, identity, line_of, ran
 
 from streamsan.trace.modules import Module
 from streamsan.trace.symboliser.lines import LineTable
-from streamsan.trace.symboliser.symboliser import Symboliser
+from streamsan.trace.symboliser.module_files import Symboliser
 from streamsan.trace.symboliser.units import UnitScan
 from streamsan.trace.symbols import Frame
 

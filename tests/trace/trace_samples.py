@@ -11,7 +11,7 @@ import numpy as np
 from streamsan.trace import Reference, Site, Thread, Trace, TraceBuilder
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
-from streamsan.trace.store import Slots
+from streamsan.trace.store import Slots, owners
 from streamsan.trace.symbols import Frame
 from streamsan.trace.view import OperationView, iterate
 from streamsan.trace.writer import TraceWriter
@@ -72,6 +72,12 @@ def native_sample(operations: int, *, threads: int = 1) -> Trace:
 
 def views(trace: Trace) -> list[OperationView]:
     return list(iterate(trace))
+
+
+def sequences_from(trace: Trace, first: int) -> list[int]:
+    """Return the numbers of the operations from `first` on, as reading from there on finds them."""
+    slots = np.concatenate(list(trace.chunks(first=first)))
+    return [number for number in slots["sequence"][owners(slots)].tolist() if number >= first]
 
 
 def slots_of(trace: Trace) -> Slots:

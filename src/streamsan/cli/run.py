@@ -129,8 +129,8 @@ def _finish(
 def _add_symbols(files: Sequence[str], started: float, show: Step | None) -> None:
     """Write what the frames of the call stacks are into the files, so that they can be checked anywhere."""
     # Loaded when the program has ended: it starts the sooner.
-    from streamsan.trace.symboliser.symboliser import Symboliser
-    from streamsan.trace.symboliser.symbols import add_symbols
+    from streamsan.trace.symboliser.module_files import Symboliser
+    from streamsan.trace.symboliser.symbol_segments import add_symbols
 
     source = Symboliser(started)  # one for all: the processes of a run have their libraries in common
     for number, path in enumerate(files):

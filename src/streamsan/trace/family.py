@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 from streamsan.trace import reader
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import MOST_LANES
 from streamsan.trace.header import read_header
-from streamsan.trace.lane import LaneCursor
-from streamsan.trace.merge import in_order
+from streamsan.trace.joined_files import JoinedSites, JoinedSlots, JoinedSymbols
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.reader import OpenFile, cut_off
-from streamsan.trace.site import Site
 from streamsan.trace.stacks import FrameSource
-from streamsan.trace.store import CHUNK, Slots, owners
-from streamsan.trace.symbols import Address, Frame, Symbols
-from streamsan.trace.trace import RECORDING, UNKNOWN_SITE, Thread, Trace
+from streamsan.trace.symbols import Frame
+from streamsan.trace.trace import RECORDING, Thread, Trace
 from streamsan.trace.translation import Translation
 
 SUFFIX = ".sst"
@@ -53,7 +49,7 @@ class _LateSymboliser:
 
     def __call__(self, module: Module, offset: int) -> Sequence[Frame]:
         if self._symboliser is None:
-            from streamsan.trace.symboliser.symboliser import Symboliser
+            from streamsan.trace.symboliser.module_files import Symboliser
 
             self._symboliser = Symboliser(self._loaded_before)
         return self._symboliser(module, offset)
@@ -218,10 +214,10 @@ class _Family:
         begins_at = max(table.metadata.get(reader.BEGINS_AT, 0) for table in tables)
         trace = Trace(
             self._path,
-            _FamilySlots(self._path, self._members, self._translations, self._problems),
+            JoinedSlots(self._path, [member.opened for member in self._members], self._translations, self._problems),
             threads=self._threads,
             apis=list(self._apis),
-            sites=_FamilySites([table.sites for table in tables], self._first_sites, self._first_modules),
+            sites=JoinedSites([table.sites for table in tables], self._first_sites, self._first_modules),
             platform=first.platform,
             origin=RECORDING,
             complete=all(member.whole for member in self._members),
@@ -229,7 +225,7 @@ class _Family:
             | {"processes": self._process_ids()}
             | ({reader.BEGINS_AT: begins_at} if begins_at else {}),
             modules=modules,
-            symbols=_FamilySymbols([table.symbols for table in tables], self._first_modules),
+            symbols=JoinedSymbols([table.symbols for table in tables], self._first_modules),
         )
         trace.problems = self._problems  # reading may add to them
         return trace
@@ -270,113 +266,3 @@ class _Children:
                 self._known[key] = self._next
                 self._next += 1
         return self._known[key]
-
-
-class _FamilySites(Sequence[Site]):
-    """The sites of several files in a row; 0 is the unknown site."""
-
-    def __init__(self, parts: Sequence[Sequence[Site]], first_sites: Sequence[int], modules: Sequence[int]) -> None:
-        self._parts = parts
-        self._firsts = first_sites
-        self._modules = modules
-
-    def __len__(self) -> int:
-        return self._firsts[-1] + len(self._parts[-1]) - 1
-
-    @overload
-    def __getitem__(self, index: int) -> Site: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Site]: ...
-    def __getitem__(self, index: int | slice) -> Site | Sequence[Site]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        if index == 0:
-            return UNKNOWN_SITE
-        part = _part(self._firsts, index)
-        shift = self._firsts[part] - 1
-        site = self._parts[part][index - shift]
-        if not (site.caller or site.module):
-            return site
-        return _moved(site, shift, self._modules[part] - 1)
-
-
-def _part(firsts: Sequence[int], number: int) -> int:
-    """Return the last part that begins at or before a number: parts without entries begin where the next one does."""
-    return bisect_left(firsts, number + 1) - 1
-
-
-def _moved(site: Site, sites: int, modules: int) -> Site:
-    return Site(
-        site.file,
-        site.line,
-        site.column,
-        site.end_line,
-        site.end_column,
-        site.function,
-        site.text,
-        site.label,
-        site.caller + sites if site.caller else 0,
-        site.module + modules if site.module else 0,
-        site.offset,
-    )
-
-
-class _FamilySymbols(Mapping[Address, tuple[Frame, ...]]):
-    """The symbols of several files."""
-
-    def __init__(self, parts: Sequence[Symbols], first_modules: Sequence[int]) -> None:
-        self._parts = parts
-        self._firsts = first_modules
-
-    def __getitem__(self, address: Address) -> tuple[Frame, ...]:
-        module, offset = address
-        if module < 1:
-            raise KeyError(address)
-        part = _part(self._firsts, module)
-        return self._parts[part][module - self._firsts[part] + 1, offset]
-
-    def __iter__(self) -> Iterator[Address]:
-        for part, first in zip(self._parts, self._firsts, strict=True):
-            for module, offset in part:
-                yield module + first - 1, offset
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
-
-
-class _FamilySlots:
-    """A store over the lanes of several files. A lane that is found damaged ends there, and a problem says so."""
-
-    def __init__(
-        self, path: str, members: Sequence[_Member], translations: Sequence[Translation], problems: list[str]
-    ) -> None:
-        self._path = path
-        self._members = members
-        self._translations = translations
-        self._problems = problems
-        self._count: int | None = None
-        promised = [member.opened.promised for member in members]
-        if None not in promised:
-            self._count = sum(filter(None, promised))
-
-    def chunks(self, size: int, first: int) -> Iterator[Slots]:
-        """Yield all slots in order. Raises TraceError where two files have operations of one sequence."""
-        cursors = [
-            LaneCursor(lane, member.opened.sizes, first, translation)
-            for member, translation in zip(self._members, self._translations, strict=True)
-            for lane in member.opened.lanes
-        ]
-        return in_order(self._path, cursors, size, self._damaged)
-
-    def _damaged(self, cursor: LaneCursor, error: TraceError) -> None:
-        line = f"{os.path.basename(error.path)}: {error.reason}; its operations from there on are left out"
-        if line not in self._problems:
-            self._problems.append(line)
-
-    def count(self) -> int:
-        """Return the number of operations: what the end marks say, else by counting once."""
-        if self._count is None:
-            self._count = sum(int(owners(chunk).sum()) for chunk in self.chunks(CHUNK, 0))
-        return self._count

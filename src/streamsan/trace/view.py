@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,42 +82,10 @@ def _view(slots: Slots) -> OperationView:
     )
 
 
-def _views(slots: Slots, wanted: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None) -> Iterator[OperationView]:
-    """Yield the operations of a chunk, or only those where `wanted` (one for each operation) says so."""
-    starts = np.flatnonzero(owners(slots))
-    ends = np.append(starts[1:], len(slots))
-    if wanted is not None:
-        starts, ends = starts[wanted], ends[wanted]
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        yield _view(slots[start:end])
-
-
 def iterate(trace: Trace) -> Iterator[OperationView]:
     """Yield every operation of a trace in order."""
-    for chunk in trace.chunks():
-        yield from _views(chunk)
-
-
-def operations_between(trace: Trace, first: int, last: int) -> Iterator[OperationView]:
-    """Yield the operations whose sequence is in [first, last], in order."""
-    for chunk in trace.chunks(first=first):
-        sequences = chunk["sequence"][owners(chunk)]
-        if sequences[0] > last:
-            return
-        yield from _views(chunk, (sequences >= first) & (sequences <= last))
-
-
-def read_operations(trace: Trace, sequences: Iterable[int]) -> dict[int, OperationView]:
-    """Return the operations with these sequences; sequences that the trace does not have are left out."""
-    numbers = sorted({number for number in sequences if 0 < number < 1 << 64})
-    if not numbers:
-        return {}
-    wanted = np.array(numbers, np.uint64)
-    found: dict[int, OperationView] = {}
-    for chunk in trace.chunks(first=numbers[0]):
-        has = chunk["sequence"][owners(chunk)]
-        if has[0] > wanted[-1]:
-            break
-        for view in _views(chunk, np.isin(has, wanted)):
-            found[view.sequence] = view
-    return found
+    for slots in trace.chunks():
+        starts = np.flatnonzero(owners(slots))
+        ends = np.append(starts[1:], len(slots))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            yield _view(slots[start:end])

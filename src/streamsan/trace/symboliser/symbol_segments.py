@@ -47,7 +47,7 @@ def add_symbols(path: str | os.PathLike[str], source: FrameSource | None = None)
 
 def _modules_of_this_machine(metadata: Mapping[str, Any]) -> FrameSource:
     # Late: most runs of the command need no reader of debug information.
-    from streamsan.trace.symboliser.symboliser import Symboliser
+    from streamsan.trace.symboliser.module_files import Symboliser
 
     return Symboliser(began(metadata))
 

@@ -1,0 +1,128 @@
+"""What several files of one run have, as if one file had it: sites, symbols and slots."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
+
+from streamsan.trace.errors import TraceError
+from streamsan.trace.lane import LaneCursor
+from streamsan.trace.merge import in_order
+from streamsan.trace.reader import OpenFile
+from streamsan.trace.site import Site
+from streamsan.trace.store import CHUNK, Slots, owners
+from streamsan.trace.symbols import Address, Frame, Symbols
+from streamsan.trace.trace import UNKNOWN_SITE
+from streamsan.trace.translation import Translation
+
+
+class JoinedSites(Sequence[Site]):
+    """The sites of several files in a row; 0 is the unknown site."""
+
+    def __init__(self, parts: Sequence[Sequence[Site]], first_sites: Sequence[int], modules: Sequence[int]) -> None:
+        self._parts = parts
+        self._firsts = first_sites
+        self._modules = modules
+
+    def __len__(self) -> int:
+        return self._firsts[-1] + len(self._parts[-1]) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Site: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Site]: ...
+    def __getitem__(self, index: int | slice) -> Site | Sequence[Site]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        if index == 0:
+            return UNKNOWN_SITE
+        part = _part(self._firsts, index)
+        shift = self._firsts[part] - 1
+        site = self._parts[part][index - shift]
+        if not (site.caller or site.module):
+            return site
+        return _moved(site, shift, self._modules[part] - 1)
+
+
+def _part(firsts: Sequence[int], number: int) -> int:
+    """Return the last part that begins at or before a number: parts without entries begin where the next one does."""
+    return bisect_left(firsts, number + 1) - 1
+
+
+def _moved(site: Site, sites: int, modules: int) -> Site:
+    return Site(
+        site.file,
+        site.line,
+        site.column,
+        site.end_line,
+        site.end_column,
+        site.function,
+        site.text,
+        site.label,
+        site.caller + sites if site.caller else 0,
+        site.module + modules if site.module else 0,
+        site.offset,
+    )
+
+
+class JoinedSymbols(Mapping[Address, tuple[Frame, ...]]):
+    """The symbols of several files."""
+
+    def __init__(self, parts: Sequence[Symbols], first_modules: Sequence[int]) -> None:
+        self._parts = parts
+        self._firsts = first_modules
+
+    def __getitem__(self, address: Address) -> tuple[Frame, ...]:
+        module, offset = address
+        if module < 1:
+            raise KeyError(address)
+        part = _part(self._firsts, module)
+        return self._parts[part][module - self._firsts[part] + 1, offset]
+
+    def __iter__(self) -> Iterator[Address]:
+        for part, first in zip(self._parts, self._firsts, strict=True):
+            for module, offset in part:
+                yield module + first - 1, offset
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+
+class JoinedSlots:
+    """A store over the lanes of several files. A lane that is found damaged ends there, and a problem says so."""
+
+    def __init__(
+        self, path: str, files: Sequence[OpenFile], translations: Sequence[Translation], problems: list[str]
+    ) -> None:
+        self._path = path
+        self._files = files
+        self._translations = translations
+        self._problems = problems
+        self._count: int | None = None
+        promised = [file.promised for file in files]
+        if None not in promised:
+            self._count = sum(filter(None, promised))
+
+    def chunks(self, size: int, first: int) -> Iterator[Slots]:
+        """Yield all slots in order. Raises TraceError where two files have operations of one sequence."""
+        cursors = [
+            LaneCursor(lane, file.sizes, first, translation)
+            for file, translation in zip(self._files, self._translations, strict=True)
+            for lane in file.lanes
+        ]
+        return in_order(self._path, cursors, size, self._damaged)
+
+    def _damaged(self, cursor: LaneCursor, error: TraceError) -> None:
+        line = f"{os.path.basename(error.path)}: {error.reason}; its operations from there on are left out"
+        if line not in self._problems:
+            self._problems.append(line)
+
+    def count(self) -> int:
+        """Return the number of operations: what the end marks say, else by counting once."""
+        if self._count is None:
+            self._count = sum(int(owners(chunk).sum()) for chunk in self.chunks(CHUNK, 0))
+        return self._count
