@@ -75,7 +75,9 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
 
 bool Engine::goes_with_context(const Allocation& allocation, std::uint32_t context) {
     if (!allocation.live() || allocation.context != context) return false;
-    // What the end of a context does to a module's variables is not settled: the engine leaves them.
+    // A variable dies with its module (E-01), and is there again, by its name, when the runtime loads the module anew;
+    // a
+    // __managed__ one lives (E-02). A use by name after a reset is no mistake.
     return dies_with_context(allocation.kind) && allocation.kind != MemoryKind::DEVICE_SYMBOL;
 }
 

@@ -9,20 +9,17 @@ constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::GR
 
 /// What is wrong with freeing such memory with such a function; NONE where nothing is.
 FactVariant family_fault(FreeClass family, MemoryKind kind) {
-    // Whether cudaFreeAsync refuses managed memory is not settled: the engine lets it pass.
-    if (accepts(family, kind) || (family == FreeClass::ASYNC && kind == MemoryKind::MANAGED)) return FactVariant::NONE;
+    if (accepts(family, kind)) return FactVariant::NONE;
     if (family != FreeClass::DEVICE && family != FreeClass::ASYNC && family != FreeClass::ARRAY)
         return FactVariant::WRONG_FAMILY;
     if (pageable(kind) || kind == MemoryKind::REGISTERED) return FactVariant::HOST_POINTER;
     return kind == MemoryKind::IPC ? FactVariant::IMPORTED : FactVariant::WRONG_FAMILY;
 }
 
-/// Whether a free makes its caller wait for work. An imported pool's memory is freed like plain memory here, and the
-/// end of a mapping of another process's memory is not taken for a wait: both are unsettled.
-bool may_wait(FreeClass family, MemoryKind kind) {
-    if (family == FreeClass::IPC_CLOSE) return false;
-    return waits(family, kind) || (kind == MemoryKind::POOL_IMPORT && waits(family));
-}
+/// Whether a free makes its caller wait for work. The end of a mapping of another process's memory does on the H200
+/// (E-07), but SS104 is about the promise: a program that closes under pending work is wrong, not one that relies on a
+/// wait.
+bool may_wait(FreeClass family, MemoryKind kind) { return family != FreeClass::IPC_CLOSE && waits(family, kind); }
 
 }  // namespace
 
