@@ -4,14 +4,3 @@ In: a Python program that imports `cuda.bindings` (`start` runs it; it imports `
 Out: its own results, and a trace. Look first at `session` (one simulated process): it gives each call to the device
 model, whose `executor/` keeps bytes and runs work as late as the schedule says; `exchange/` is what processes share.
 """
-
-from __future__ import annotations
-
-import importlib
-
-
-def __getattr__(name: str) -> object:
-    """Return `streamsan.testing.device` by its older name: programs use it."""
-    if name == "device":
-        return importlib.import_module("streamsan.testing").device
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
