@@ -48,7 +48,6 @@ HOMONYMS = {
     "python_bindings.py": 2,
     "rule.py": 2,
     "runtime.py": 2,
-    "state.py": 2,
     "streams.py": 2,
     "text.py": 3,
     "writer.py": 2,

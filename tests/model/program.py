@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.state import HostThread
+from streamsan.model.process_state import HostThread
 from streamsan.model.values import Outcome, Value
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference, unpacked

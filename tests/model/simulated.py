@@ -5,7 +5,9 @@ from __future__ import annotations
 from program import Program
 
 from streamsan.model.executor import NothingRuns
-from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Pool, Stream
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Allocation, Context, OtherHandle, Pool
+from streamsan.model.streams_and_graphs import Event, Stream
 from streamsan.model.values import Pointer, Symbol, Value
 from streamsan.model.work import Work
 from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass

@@ -7,7 +7,7 @@ from simulated import HOST, TOTAL, Simulated
 
 from streamsan.model.address_space import AddressIndex
 from streamsan.model.errors import words
-from streamsan.model.state import Allocation
+from streamsan.model.resources import Allocation
 from streamsan.model.values import Handle, Pointer
 from streamsan.vocabulary import HandleKind, MemoryKind, OperationKind
 

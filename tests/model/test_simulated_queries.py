@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulated import HOST, TOTAL, Simulated
 
-from streamsan.model.state import Pool
+from streamsan.model.resources import Pool
 from streamsan.model.statuses import NOT_SUPPORTED
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import FreeClass, MemoryKind, OperationKind

@@ -6,8 +6,9 @@ import pytest
 from program import Program
 
 from streamsan.model.executor import NothingRuns
-from streamsan.model.state import HostThread, Stream
+from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import NOT_SUPPORTED
+from streamsan.model.streams_and_graphs import Stream
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import FreeClass, MemoryKind, OperationKind, SlotFlag
 

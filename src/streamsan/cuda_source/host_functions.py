@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streamsan.model.executor import NothingRuns
-from streamsan.model.graphs.state import GraphExec
-from streamsan.model.state import HostThread, Stream
+from streamsan.model.process_state import HostThread
+from streamsan.model.streams_and_graphs import GraphExec, Stream
 from streamsan.model.work import HostWork, Work
 from streamsan.vocabulary import WaitClass
 

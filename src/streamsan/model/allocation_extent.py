@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsan.effects import Role
-from streamsan.model.call import Call, Fields
-from streamsan.model.state import ArrayLayout
+from streamsan.model.call import Call
+from streamsan.model.resources import ArrayLayout
 from streamsan.model.statuses import INVALID_CHANNEL_DESCRIPTOR, INVALID_VALUE, SUCCESS
-from streamsan.model.values import Value
+from streamsan.model.values import Fields, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 

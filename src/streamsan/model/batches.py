@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Effect, Role
-from streamsan.model.call import Call, Fields
+from streamsan.model.call import Call
 from streamsan.model.copies import copy_of
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
@@ -12,7 +12,7 @@ from streamsan.model.others import unmodelled
 from streamsan.model.ranges import range_status
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
-from streamsan.model.values import Outcome, Value
+from streamsan.model.values import Fields, Outcome, Value
 from streamsan.model.work import NoWork
 from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
 

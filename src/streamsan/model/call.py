@@ -7,17 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamsan.effects import Api, Hint, Parameter, Role, Signature
-from streamsan.model.state import HostThread
-from streamsan.model.values import Handle, Pointer, Value
+from streamsan.model.process_state import HostThread
+from streamsan.model.values import Fields, Handle, KernelArguments, Pointer, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode
-
-KernelArgument = tuple[Value, AccessMode] | tuple[Value, AccessMode, int]
-"""A value, how the kernel's body uses it, and perhaps flags of the reference (SlotFlag.TOUCHES, SlotFlag.ATOMIC)."""
-KernelArguments = Sequence[KernelArgument]
-"""The arguments of a kernel, structures flattened."""
-Fields = Mapping[str, Value]
-"""What is known of a structure: `{"srcPtr.ptr": ..., "extent.width": ...}`."""
 
 _NUMBER = re.compile(r"\d+$")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from streamsan.effects import Effect, Role
-from streamsan.model.call import Call, KernelArguments
+from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.graphs import (
     capture_calls,
@@ -19,8 +19,7 @@ from streamsan.model.graphs import (
     structure,
 )
 from streamsan.model.graphs.legality import invalidate, refuse_call
-from streamsan.model.graphs.state import Capture, Graph, GraphExec
-from streamsan.model.state import LEGACY_HANDLE, HostThread, Process, Stream
+from streamsan.model.process_state import HostThread, Process
 from streamsan.model.statuses import (
     CAPTURE_IMPLICIT,
     CAPTURE_UNSUPPORTED,
@@ -28,7 +27,8 @@ from streamsan.model.statuses import (
     INVALID_VALUE,
 )
 from streamsan.model.streams import stream_argument
-from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.model.streams_and_graphs import LEGACY_HANDLE, Capture, Graph, GraphExec, Stream
+from streamsan.model.values import Handle, KernelArguments, Outcome, Pointer, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode, NodeKind, SlotFlag
 

@@ -6,7 +6,8 @@ from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
-from streamsan.model.state import Context, HostThread, Lifetime, Process
+from streamsan.model.process_state import HostThread, Process
+from streamsan.model.resources import Context, Lifetime
 from streamsan.model.statuses import INVALID_CONTEXT, INVALID_DEVICE, SUCCESS
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.platforms import CUDA

@@ -19,9 +19,9 @@ from streamsan.model.operands import (
     gaps,
 )
 from streamsan.model.ranges import copy_status, fill_status
-from streamsan.model.state import Stream
 from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams import status_of, stream_argument
+from streamsan.model.streams_and_graphs import Stream
 from streamsan.model.values import Outcome, Value
 from streamsan.model.work import CopyForm
 from streamsan.platforms import CUDA

@@ -8,17 +8,9 @@ from dataclasses import replace
 from streamsan.model.emission import Emission
 from streamsan.model.executor import Executor, NothingRuns
 from streamsan.model.machine import Machine, load_machine
-from streamsan.model.state import (
-    LEGACY_HANDLE,
-    PER_THREAD_HANDLE,
-    Allocation,
-    Context,
-    Event,
-    HostThread,
-    Physical,
-    Pool,
-    Stream,
-)
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Allocation, Context, Physical, Pool
+from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE, Event, Stream
 from streamsan.model.values import Handle, Pointer, Symbol, Value
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference

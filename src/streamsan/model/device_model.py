@@ -29,16 +29,17 @@ from streamsan.model import (
     streams,
     vmm,
 )
-from streamsan.model.call import Call, Fields, KernelArguments, bind_values, hints
+from streamsan.model.call import Call, bind_values, hints
 from streamsan.model.core import ModelCore, OutOfMemoryError
 from streamsan.model.errors import note_error
 from streamsan.model.executor import Executor
 from streamsan.model.guards import refusal, say_refusal
 from streamsan.model.handlers import HANDLERS
 from streamsan.model.launches import HostFunctionBody
-from streamsan.model.state import Event, HostThread, Phase, Process, Stream
+from streamsan.model.process_state import HostThread, Phase, Process
 from streamsan.model.statuses import INITIALIZATION_ERROR, OUT_OF_MEMORY, SUCCESS
-from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.model.streams_and_graphs import Event, Stream
+from streamsan.model.values import Fields, Handle, KernelArguments, Outcome, Pointer, Value
 from streamsan.platforms import CUDA
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from streamsan.model.state import (
-    FIRST_HANDLE,
-    LEGACY_HANDLE,
-    PER_THREAD_HANDLE,
-    HostThread,
-    Phase,
-    Process,
-    Stream,
-)
+from streamsan.model.process_state import HostThread, Phase, Process
+from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE, Stream
 from streamsan.model.values import Origin, Symbol
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import OperationKind, SlotFlag, StreamKind
 
+FIRST_HANDLE = 0x1000
 FIRST_SYMBOL = 1 << 32
 """Symbols that the model makes count from here, so that they differ from those of its caller."""
 

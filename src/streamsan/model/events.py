@@ -8,9 +8,10 @@ from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
-from streamsan.model.state import Event, HostThread, Stream
+from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import INVALID_HANDLE, SUCCESS, UNKNOWN
 from streamsan.model.streams import status_of, stream_argument
+from streamsan.model.streams_and_graphs import Event, Stream
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import OperationKind

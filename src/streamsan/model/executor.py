@@ -17,17 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from streamsan.model.address_space import FreshAddresses
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Allocation, Context, OtherHandle, Physical, Pool
 from streamsan.model.statuses import INVALID_VALUE
+from streamsan.model.streams_and_graphs import Event, GraphExec, Stream
+from streamsan.model.values import Symbol, Value
 from streamsan.model.work import Work
 from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
-
-if TYPE_CHECKING:
-    from streamsan.model.graphs.state import GraphExec
-    from streamsan.model.state import Allocation, Context, Event, HostThread, OtherHandle, Physical, Pool, Stream
-    from streamsan.model.values import Symbol, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from streamsan.model.answers import answers, given
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
-from streamsan.model.state import Allocation, Event, Lifetime, Process
+from streamsan.model.process_state import Process
+from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.statuses import INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MAP_FAILED, NOT_SUPPORTED, SUCCESS
+from streamsan.model.streams_and_graphs import Event
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag

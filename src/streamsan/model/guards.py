@@ -6,7 +6,7 @@ from __future__ import annotations
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.state import Context, Event, OtherHandle, Stream
+from streamsan.model.resources import Context, OtherHandle
 from streamsan.model.statuses import (
     CONTEXT_IS_DESTROYED,
     INITIALIZATION_ERROR,
@@ -17,6 +17,7 @@ from streamsan.model.statuses import (
     NO_DEVICE,
     SUCCESS,
 )
+from streamsan.model.streams_and_graphs import Event, Stream
 from streamsan.model.values import Handle, HandleType, Value
 from streamsan.vocabulary import ContextKind, HandleKind, MemoryKind, OperationKind
 

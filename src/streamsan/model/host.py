@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streamsan.model.core import ModelCore
-from streamsan.model.state import HostThread, Lifetime
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Lifetime
 from streamsan.model.values import Pointer, Value
 from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamsan.model.core import ModelCore
+from streamsan.model.process_state import HostThread
 from streamsan.model.processes import acquire, release, start_thread
-from streamsan.model.state import HostThread
 from streamsan.vocabulary import EdgeClass
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamsan.effects import Effect, Role
-from streamsan.model.call import Call, KernelArguments
+from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.host_calls import HostCall
 from streamsan.model.launch_configuration import configuration_status
 from streamsan.model.managed import prefetch_status, remember_prefetch
+from streamsan.model.process_state import HostThread
 from streamsan.model.programmatic import combined, is_programmatic, record_events
-from streamsan.model.state import HostThread, Stream
 from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
-from streamsan.model.values import Outcome, Pointer, Symbol, Value
+from streamsan.model.streams_and_graphs import Stream
+from streamsan.model.values import KernelArguments, Outcome, Pointer, Symbol, Value
 from streamsan.model.work import HostWork, KernelWork, NoWork, Work
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind, WaitClass

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.state import OtherHandle
+from streamsan.model.resources import OtherHandle
 
 Maker = Callable[[ModelCore, Call, int], OtherHandle | int]
 """Returns what the handle names (with the fresh handle number given, or one that exists already), or a status."""

@@ -6,7 +6,7 @@ from streamsan.effects import Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.ranges import range_status
-from streamsan.model.state import Allocation
+from streamsan.model.resources import Allocation
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, SUCCESS
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind

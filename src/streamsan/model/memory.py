@@ -11,9 +11,10 @@ from streamsan.model.exports import origin
 from streamsan.model.handlers import handles
 from streamsan.model.others import stale_pool
 from streamsan.model.pools import note_pool_usage, stream_pool
-from streamsan.model.state import Allocation, Lifetime, Stream
+from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.statuses import INVALID_VALUE, NOT_REGISTERED, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
+from streamsan.model.streams_and_graphs import Stream
 from streamsan.model.values import Outcome, Pointer, Value
 from streamsan.model.vmm import further_mappings, unmap_status, unmapped
 from streamsan.platforms import CUDA

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from streamsan.effects import Role
-from streamsan.model.call import Call, Fields
+from streamsan.model.call import Call
 from streamsan.model.core import LARGEST_SIZE, ModelCore
-from streamsan.model.state import ArrayLayout
-from streamsan.model.values import Pointer, Value
+from streamsan.model.resources import ArrayLayout
+from streamsan.model.values import Fields, Pointer, Value
 from streamsan.model.work import CopyForm, CopyWork, FillWork, NoWork, Place, Work
 from streamsan.vocabulary import SlotFlag
 

@@ -10,7 +10,8 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.makers import MAKERS
-from streamsan.model.state import HostThread, Lifetime, OtherHandle, Physical, Pool
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Lifetime, OtherHandle, Physical, Pool
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument, use_stream
 from streamsan.model.values import Handle, HandleType, Outcome, Pointer, Symbol, Value

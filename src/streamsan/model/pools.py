@@ -8,8 +8,10 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
 from streamsan.model.makers import makes
-from streamsan.model.state import Context, Pool, Process, Stream
+from streamsan.model.process_state import Process
+from streamsan.model.resources import Context, Pool
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, SUCCESS
+from streamsan.model.streams_and_graphs import Stream
 from streamsan.model.values import Handle, Outcome
 from streamsan.platforms import CUDA
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamsan.model.core import ModelCore
-from streamsan.model.state import HostThread, Phase, Process
+from streamsan.model.process_state import HostThread, Phase, Process
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import EdgeClass, ExitKind, MemoryKind, OperationKind
 

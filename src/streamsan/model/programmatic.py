@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.state import HostThread, Stream
+from streamsan.model.process_state import HostThread
+from streamsan.model.streams_and_graphs import Stream
 from streamsan.model.values import Value
 from streamsan.platforms import CUDA
 from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference

@@ -12,8 +12,9 @@ from streamsan.effects.waits import Endpoint
 from streamsan.model.call import Call
 from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.operands import CopyOperands, Operand, Shape, address_of, extent
-from streamsan.model.state import Allocation, Lifetime, Stream
+from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_DIRECTION, INVALID_PITCH, INVALID_VALUE, SUCCESS
+from streamsan.model.streams_and_graphs import Stream
 from streamsan.model.values import Pointer, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind

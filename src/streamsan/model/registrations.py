@@ -7,7 +7,7 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.memory import say_inspection
-from streamsan.model.state import Lifetime
+from streamsan.model.resources import Lifetime
 from streamsan.model.statuses import ALREADY_REGISTERED, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Outcome, Pointer
 from streamsan.vocabulary import MemoryKind, OperationKind

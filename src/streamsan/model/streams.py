@@ -6,8 +6,9 @@ from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
-from streamsan.model.state import PER_THREAD_HANDLE, HostThread, Stream
+from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import INVALID_HANDLE, SUCCESS, UNKNOWN
+from streamsan.model.streams_and_graphs import PER_THREAD_HANDLE, Stream
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.vocabulary import HandleKind, OperationKind, StreamKind
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from streamsan.vocabulary import AccessMode
 
 Origin = Literal["parameter", "undeclared", "opaque", "input", "uninitialised"]
 HandleType = Literal[
@@ -44,6 +47,13 @@ class Handle:
 
 Value = int | float | str | Symbol | Pointer | Handle | None
 """None is a value nobody could compute; 0 is NULL, and the legacy default stream where a stream is meant."""
+
+KernelArgument = tuple[Value, AccessMode] | tuple[Value, AccessMode, int]
+"""A value, how the kernel's body uses it, and perhaps flags of the reference (SlotFlag.TOUCHES, SlotFlag.ATOMIC)."""
+KernelArguments = Sequence[KernelArgument]
+"""The arguments of a kernel, structures flattened."""
+Fields = Mapping[str, Value]
+"""What is known of a structure: `{"srcPtr.ptr": ..., "extent.width": ...}`."""
 
 
 @dataclass(frozen=True, slots=True)

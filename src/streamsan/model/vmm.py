@@ -9,7 +9,7 @@ from streamsan.model.core import ModelCore, OutOfMemoryError
 from streamsan.model.handlers import handles
 from streamsan.model.machine import Machine
 from streamsan.model.makers import makes
-from streamsan.model.state import Allocation, Lifetime, Physical
+from streamsan.model.resources import Allocation, Lifetime, Physical
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.platforms import CUDA

@@ -16,7 +16,7 @@ from streamsan.sim.launch_arguments import early_references, given_arguments, is
 from streamsan.vocabulary import AccessMode
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context
+    from streamsan.model.resources import Context
 
 BODIES = "SIMULATED_KERNELS"
 """The variable in which a script's main module gives bodies of kernels, by name."""

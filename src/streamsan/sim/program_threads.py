@@ -6,7 +6,7 @@ import threading
 from weakref import WeakKeyDictionary
 
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.state import HostThread
+from streamsan.model.process_state import HostThread
 from streamsan.vocabulary import EdgeClass
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NoReturn
 
-from streamsan.model.call import Fields, KernelArguments
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.host_calls import HostCall
-from streamsan.model.state import Context, HostThread
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Context
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
-from streamsan.model.values import Outcome, Value
+from streamsan.model.values import Fields, KernelArguments, Outcome, Value
 from streamsan.platforms import CUDA
 from streamsan.python_program.call_text import PythonSources
 from streamsan.sim.call_lock import CallLock

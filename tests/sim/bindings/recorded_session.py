@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streamsan.model.call import Fields, KernelArguments
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.values import Outcome, Value
+from streamsan.model.values import Fields, KernelArguments, Outcome, Value
 from streamsan.trace.builder import TraceBuilder
 
 

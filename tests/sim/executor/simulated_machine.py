@@ -7,16 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from streamsan.model.executor import Executor
-from streamsan.model.graphs.state import BodyNode, GraphExec, Node
-from streamsan.model.state import (
+from streamsan.model.process_state import HostThread, Process
+from streamsan.model.resources import Allocation, Context, OtherHandle
+from streamsan.model.streams_and_graphs import (
     LEGACY_HANDLE,
     PER_THREAD_HANDLE,
-    Allocation,
-    Context,
+    BodyNode,
     Event,
-    HostThread,
-    OtherHandle,
-    Process,
+    GraphExec,
+    Node,
     Stream,
 )
 from streamsan.model.values import Symbol

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from simulated_machine import SCHEDULES, Machine, words_of
 
-from streamsan.model.state import Pool
+from streamsan.model.resources import Pool
 from streamsan.sim.options import Driver, Schedule
 from streamsan.vocabulary import FreeClass, MemoryKind, StreamKind
 

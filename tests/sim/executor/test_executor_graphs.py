@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulated_machine import SCHEDULES, Machine, body_node, kernel_work, value_work, words_of
 
-from streamsan.model.graphs.state import GraphExec
+from streamsan.model.streams_and_graphs import GraphExec
 from streamsan.model.work import CopyWork, HostWork, Place
 from streamsan.sim.options import Driver, Schedule
 from streamsan.vocabulary import FreeClass, MemoryKind, NodeKind

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from simulated_machine import SCHEDULES, UNKNOWN, Machine, value_work, words_of
 
-from streamsan.model.state import Pool
+from streamsan.model.resources import Pool
 from streamsan.model.work import CopyWork, FillWork, Place
 from streamsan.sim.executor import host_bytes
 from streamsan.sim.executor.regions import Region

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_machine import Machine, body_node, kernel_work, words_of
 
-from streamsan.model.graphs.state import GraphExec
-from streamsan.model.state import Pool
+from streamsan.model.resources import Pool
+from streamsan.model.streams_and_graphs import GraphExec
 from streamsan.sim.options import Driver, Schedule
 from streamsan.vocabulary import MemoryKind, StreamKind
 

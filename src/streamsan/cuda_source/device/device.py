@@ -21,7 +21,8 @@ from streamsan.cuda_syntax.tree import Span, Variable
 from streamsan.model import events
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.state import HostThread, Lifetime
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Lifetime
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import FreeClass, LostKind, MemoryKind
 

@@ -26,8 +26,7 @@ from streamsan.cuda_syntax.tree import Expression, Function, Launch, Name, Param
 from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.kernels.uses import Start, Use
 from streamsan.model import values as model_values
-from streamsan.model.call import KernelArgument
-from streamsan.model.values import Handle, Pointer, Symbol
+from streamsan.model.values import Handle, KernelArgument, Pointer, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag
 
 KernelArguments = list[KernelArgument]

@@ -24,7 +24,7 @@ from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.state import HostThread
+from streamsan.model.process_state import HostThread
 from streamsan.model.values import Origin, Pointer, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind
 

@@ -25,7 +25,7 @@ from streamsan.cuda_source.values.cells import (
 from streamsan.cuda_source.values.frame import Exited, Thrown
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
-from streamsan.model.state import HostThread
+from streamsan.model.process_state import HostThread
 from streamsan.model.values import Origin, Symbol
 from streamsan.trace.host_threads import UNNAMED
 from streamsan.vocabulary import EdgeClass, MemoryKind

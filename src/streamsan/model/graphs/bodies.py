@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from streamsan.model.core import ModelCore
 from streamsan.model.graphs.memory_nodes import inner_graphs
-from streamsan.model.graphs.state import BodyNode, Graph, GraphExec, Node
-from streamsan.model.state import HostThread
+from streamsan.model.process_state import HostThread
+from streamsan.model.streams_and_graphs import BodyNode, Graph, GraphExec, Node
 from streamsan.model.work import HostWork
 from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference
 from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag

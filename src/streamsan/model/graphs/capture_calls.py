@@ -13,9 +13,8 @@ from streamsan.model.graphs import (
     structure,
 )
 from streamsan.model.graphs.legality import invalidate, refuse_call
-from streamsan.model.graphs.state import Capture, Graph, Node
 from streamsan.model.handlers import done, handles
-from streamsan.model.state import LEGACY_HANDLE, Process, Stream
+from streamsan.model.process_state import Process
 from streamsan.model.statuses import (
     CAPTURE_IMPLICIT,
     CAPTURE_INVALIDATED,
@@ -28,6 +27,7 @@ from streamsan.model.statuses import (
     SUCCESS,
 )
 from streamsan.model.streams import status_of, stream_argument, use_stream
+from streamsan.model.streams_and_graphs import LEGACY_HANDLE, Capture, Graph, Node, Stream
 from streamsan.model.values import Outcome, Value
 from streamsan.vocabulary import CaptureMode, OperationKind
 

@@ -9,9 +9,8 @@ from streamsan.model.graphs import descriptions, memory_nodes
 from streamsan.model.graphs.legality import invalidate, refuse_call
 from streamsan.model.graphs.nodes import new_node
 from streamsan.model.graphs.recording import work_of
-from streamsan.model.graphs.state import Capture, Node
 from streamsan.model.handlers import done
-from streamsan.model.state import Event, Process, Stream
+from streamsan.model.process_state import Process
 from streamsan.model.statuses import (
     CAPTURE_INVALIDATED,
     CAPTURE_ISOLATION,
@@ -22,6 +21,7 @@ from streamsan.model.statuses import (
     OUT_OF_MEMORY,
     SUCCESS,
 )
+from streamsan.model.streams_and_graphs import Capture, Event, Node, Stream
 from streamsan.model.values import Outcome
 from streamsan.vocabulary import NodeKind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsan.model.graphs.bodies import flatten
-from streamsan.model.graphs.state import Graph, GraphExec, Node
+from streamsan.model.streams_and_graphs import Graph, GraphExec, Node
 from streamsan.vocabulary import NodeKind
 
 TOPOLOGY_CHANGED = 2

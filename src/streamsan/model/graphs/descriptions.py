@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from streamsan.effects import Role
-from streamsan.model.call import Call, Fields, KernelArguments
+from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.graphs.recording import Recorded, same_call, work_of
-from streamsan.model.graphs.state import Node
-from streamsan.model.state import Event
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
-from streamsan.model.values import Value
+from streamsan.model.streams_and_graphs import Event, Node
+from streamsan.model.values import Fields, KernelArguments, Value
 from streamsan.model.work import NoWork, Work
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import NodeKind

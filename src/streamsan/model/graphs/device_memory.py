@@ -7,10 +7,10 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.graphs import memory_nodes
 from streamsan.model.graphs.lookup import accept
-from streamsan.model.graphs.state import GraphMemory
 from streamsan.model.handlers import handles
-from streamsan.model.state import Context
+from streamsan.model.resources import Context
 from streamsan.model.statuses import SUCCESS
+from streamsan.model.streams_and_graphs import GraphMemory
 from streamsan.model.values import Outcome
 from streamsan.vocabulary import OperationKind
 

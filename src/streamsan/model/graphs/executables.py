@@ -20,11 +20,12 @@ from streamsan.model.graphs.lookup import (
     say_once,
 )
 from streamsan.model.graphs.nodes import new_description
-from streamsan.model.graphs.state import BodyNode, Graph, GraphExec
 from streamsan.model.handlers import handles
-from streamsan.model.state import HostThread, Lifetime
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Lifetime
 from streamsan.model.statuses import GRAPH_EXEC_UPDATE_FAILURE, INVALID_VALUE, NOT_SUPPORTED, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
+from streamsan.model.streams_and_graphs import BodyNode, Graph, GraphExec
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.vocabulary import GraphExecFlag, HandleKind, MemoryKind, NodeKind, OperationKind
 

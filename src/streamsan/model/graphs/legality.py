@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.graphs.state import Capture
-from streamsan.model.state import Event, HostThread, Process, Stream
+from streamsan.model.process_state import HostThread, Process
+from streamsan.model.streams_and_graphs import Capture, Event, Stream
 from streamsan.model.values import Outcome
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import CaptureMode, FreeClass, MemoryKind, OperationKind, StreamKind

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from streamsan.effects import Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore, identity
-from streamsan.model.graphs.state import Graph, GraphExec, Node
-from streamsan.model.state import HostThread, Process
+from streamsan.model.process_state import HostThread, Process
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
+from streamsan.model.streams_and_graphs import Graph, GraphExec, Node
 from streamsan.model.values import Handle, Outcome, Symbol, Value
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, HandleKind, OperationKind

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from streamsan.model.core import ModelCore
-from streamsan.model.graphs.state import Graph, GraphExec, GraphMemory, MemoryNode, Node
-from streamsan.model.state import Allocation, Context, HostThread, Lifetime, Process
+from streamsan.model.process_state import HostThread, Process
+from streamsan.model.resources import Allocation, Context, Lifetime
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
+from streamsan.model.streams_and_graphs import Graph, GraphExec, GraphMemory, MemoryNode, Node
 from streamsan.model.values import Pointer, Value
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, NodeKind, OperationKind

@@ -21,10 +21,10 @@ from streamsan.model.graphs.lookup import (
     refuse,
 )
 from streamsan.model.graphs.parameters import parameters_of
-from streamsan.model.graphs.state import Graph, Node
 from streamsan.model.handlers import handles
-from streamsan.model.state import Process
+from streamsan.model.process_state import Process
 from streamsan.model.statuses import INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
+from streamsan.model.streams_and_graphs import Graph, Node
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.vocabulary import NodeKind
 

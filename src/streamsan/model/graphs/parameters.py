@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streamsan.model.graphs import descriptions
-from streamsan.model.graphs.state import Node
-from streamsan.model.state import Process
+from streamsan.model.process_state import Process
+from streamsan.model.streams_and_graphs import Node
 from streamsan.model.values import Pointer, Value
 from streamsan.model.work import CopyWork, FillWork, Place
 from streamsan.trace.references import Reference

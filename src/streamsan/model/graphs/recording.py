@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from streamsan.model.call import Call, Fields, KernelArguments
+from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.executor import Executor
 from streamsan.model.handlers import HANDLERS
-from streamsan.model.state import Context, Event, HostThread, Stream
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Context
 from streamsan.model.statuses import SUCCESS
-from streamsan.model.values import Value
+from streamsan.model.streams_and_graphs import Event, Stream
+from streamsan.model.values import Fields, KernelArguments, Value
 from streamsan.model.work import Work
 from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference

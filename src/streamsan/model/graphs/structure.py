@@ -20,9 +20,9 @@ from streamsan.model.graphs.lookup import (
     refuse,
 )
 from streamsan.model.graphs.nodes import copy_graph
-from streamsan.model.graphs.state import Graph, Node
 from streamsan.model.handlers import handles
 from streamsan.model.statuses import INVALID_VALUE, NOT_SUPPORTED, SUCCESS
+from streamsan.model.streams_and_graphs import Graph, Node
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.vocabulary import HandleKind, OperationKind
 

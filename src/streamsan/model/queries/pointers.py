@@ -10,7 +10,7 @@ from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
 from streamsan.model.managed import NOWHERE, accessed_by, advise, managed_allocation, range_attribute
 from streamsan.model.ranges import range_status
-from streamsan.model.state import Allocation, ArrayLayout, Context, Lifetime
+from streamsan.model.resources import Allocation, ArrayLayout, Context, Lifetime
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.platforms import CUDA

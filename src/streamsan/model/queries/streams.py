@@ -6,9 +6,9 @@ from streamsan.model.answers import answers, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.machine import Machine
-from streamsan.model.state import PER_THREAD_HANDLE
 from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams import stream_argument
+from streamsan.model.streams_and_graphs import PER_THREAD_HANDLE
 from streamsan.model.values import Outcome
 
 _PRIORITY_ATTRIBUTE = 8

@@ -8,9 +8,8 @@ from enum import IntEnum
 from typing import Any
 
 from streamsan.effects import Effect
-from streamsan.model.call import KernelArguments
 from streamsan.model.statuses import INVALID_VALUE, NOT_SUPPORTED, SUCCESS
-from streamsan.model.values import Outcome, Value
+from streamsan.model.values import KernelArguments, Outcome, Value
 from streamsan.platforms.python_bindings import ModuleName
 from streamsan.sim import active
 from streamsan.sim.bindings.arguments import Fields

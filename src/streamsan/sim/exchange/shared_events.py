@@ -18,7 +18,7 @@ from streamsan.sim.executor.tasks import ContextWork, Task, Timeline
 from streamsan.sim.executor.timelines import Record
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Event
+    from streamsan.model.streams_and_graphs import Event
     from streamsan.sim.executor.scheduler import Scheduler
 
 OWNER = 0

@@ -14,8 +14,8 @@ from streamsan.sim.executor.works import Works, label_of
 from streamsan.vocabulary import MemoryKind, NodeKind
 
 if TYPE_CHECKING:
-    from streamsan.model.graphs.state import BodyNode, GraphExec
-    from streamsan.model.state import Allocation
+    from streamsan.model.resources import Allocation
+    from streamsan.model.streams_and_graphs import BodyNode, GraphExec
 
 _MANY = 1024
 

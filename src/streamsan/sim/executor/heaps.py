@@ -12,8 +12,8 @@ from streamsan.sim.executor.tasks import Task, Timeline
 from streamsan.vocabulary import MemoryKind
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context
-    from streamsan.model.state import Pool as ModelPool
+    from streamsan.model.resources import Context
+    from streamsan.model.resources import Pool as ModelPool
 
 RELEASE_THRESHOLD = 4
 """Number of a cudaMemPoolAttr."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streamsan.model.state import Allocation, Context, HostThread, OtherHandle, Stream
+from streamsan.model.process_state import HostThread
+from streamsan.model.resources import Allocation, Context, OtherHandle
+from streamsan.model.streams_and_graphs import Stream
 from streamsan.platforms import CUDA
 from streamsan.sim.executor.heaps import Pool
 from streamsan.sim.executor.scheduler import Scheduler

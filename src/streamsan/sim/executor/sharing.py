@@ -13,7 +13,8 @@ from streamsan.vocabulary import MemoryKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamsan.model.state import Allocation, Context, Event, Pool
+    from streamsan.model.resources import Allocation, Context, Pool
+    from streamsan.model.streams_and_graphs import Event
     from streamsan.model.values import Value
     from streamsan.sim.executor.scheduler import Scheduler
     from streamsan.sim.executor.storage import Storage

@@ -28,8 +28,9 @@ from streamsan.sim.payloads import IllegalAddressError, LaunchFailedError
 from streamsan.vocabulary import ContextKind, MemoryKind, WaitClass
 
 if TYPE_CHECKING:
-    from streamsan.model.graphs.state import GraphExec
-    from streamsan.model.state import Context, Event, HostThread, OtherHandle, Stream
+    from streamsan.model.process_state import HostThread
+    from streamsan.model.resources import Context, OtherHandle
+    from streamsan.model.streams_and_graphs import Event, GraphExec, Stream
     from streamsan.model.values import Symbol, Value
 
 STAGED_BYTES = 2 << 20

@@ -13,7 +13,7 @@ from streamsan.sim.payloads import Bytes, IllegalAddressError
 from streamsan.vocabulary import MemoryKind
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context
+    from streamsan.model.resources import Context
 
 GRANULE = 512
 EVERYWHERE = frozenset(

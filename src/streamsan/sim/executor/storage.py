@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from streamsan.effects import Endpoint
-from streamsan.model.state import Pool as ModelPool
+from streamsan.model.resources import Pool as ModelPool
 from streamsan.platforms import CUDA
 from streamsan.sim.executor.heaps import Given, Heap, Pool
 from streamsan.sim.executor.memory_files import check_file
@@ -19,7 +19,7 @@ from streamsan.sim.executor.tasks import Task, Timeline
 from streamsan.vocabulary import MemoryKind
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context, OtherHandle, Physical
+    from streamsan.model.resources import Context, OtherHandle, Physical
 
 DEVICE_BYTES = 4 << 30
 """memory of one simulated device"""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context
+    from streamsan.model.resources import Context
 
 
 class Underway(Protocol):

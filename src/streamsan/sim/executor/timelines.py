@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamsan.model.state import LEGACY_HANDLE, PER_THREAD_HANDLE
+from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE
 from streamsan.sim.executor.tasks import Clock, ContextWork, Task, Timeline
 from streamsan.vocabulary import StreamKind
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context, Event, HostThread, Stream
+    from streamsan.model.process_state import HostThread
+    from streamsan.model.resources import Context
+    from streamsan.model.streams_and_graphs import Event, Stream
 
 _MANY = 4096
 

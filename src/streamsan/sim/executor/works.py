@@ -15,7 +15,7 @@ from streamsan.sim.executor.tasks import Body, Underway
 from streamsan.sim.payloads import Bytes, HostBody, IllegalAddressError, KernelCall, LaunchFailedError
 
 if TYPE_CHECKING:
-    from streamsan.model.state import Context
+    from streamsan.model.resources import Context
 
 
 def label_of(work: Work) -> str:

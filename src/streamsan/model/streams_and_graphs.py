@@ -1,18 +1,52 @@
-"""What the model knows of graphs and captures. Plain data."""
+"""Where work goes: streams, events, captures, graphs and their nodes. Plain data.
+
+They stand together because each names the next: a stream knows its capture, a capture its graph, a node its event.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from streamsan.model.resources import Allocation, Context
+from streamsan.model.values import KernelArguments, Value
 from streamsan.model.work import NoWork, Work
+from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import CaptureMode, NodeKind
+from streamsan.vocabulary import CaptureMode, NodeKind, StreamKind
 
-if TYPE_CHECKING:
-    from streamsan.model.call import KernelArguments
-    from streamsan.model.state import Allocation, Context, Event, Stream
-    from streamsan.model.values import Value
+LEGACY_HANDLE = CUDA.legacy_stream
+
+PER_THREAD_HANDLE = CUDA.per_thread_stream
+
+
+@dataclass(slots=True, eq=False)
+class Stream:
+    """A stream; handles 1 and 2 are the default streams."""
+
+    handle: int
+    kind: StreamKind
+    context: Context | None
+    alive: bool = True
+    assumed: bool = False
+    capture: Capture | None = None
+    flags: int = 0
+    priority: int = 0
+    policy: int = 1
+    """cudaSynchronizationPolicy"""
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """An event."""
+
+    handle: int
+    context: Context | None
+    alive: bool = True
+    assumed: bool = False
+    recorded: bool = False
+    capture: Capture | None = None
+    """its latest record was captured, so that a stream that waits for it joins the capture"""
+    flags: int = 0
 
 
 @dataclass(slots=True, eq=False)
