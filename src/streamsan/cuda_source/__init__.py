@@ -7,8 +7,7 @@ the rooms `language`, `calls`, `objects` and `device`, on `values` and `program`
 models see no more than `library.face`.
 """
 
-from streamsan.cuda_source.explore import read
-from streamsan.cuda_source.limits import Limits
-from streamsan.cuda_source.world import Reading, World
-
-__all__ = ["Limits", "Reading", "World", "read"]
+from streamsan.cuda_source.explore import read as read
+from streamsan.cuda_source.limits import Limits as Limits
+from streamsan.cuda_source.world import Reading as Reading
+from streamsan.cuda_source.world import World as World
