@@ -104,10 +104,10 @@ void Engine::report_restriction(const Process& process, FactVariant variant, std
     Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, variant, operation);
     const std::uint32_t index = process.graph_execs.find(graph);
     if (index != none && graph != 0) {
-        const GraphExec& exec = *execs_[index];
+        const GraphExec& exec = graphs_[index];
         fact.with(RelatedRole::CREATE, exec.made);
         if (!exec.own.empty()) {
-            const GraphMemory& memory = graph_memory_[exec.own.front()];
+            const GraphMemory& memory = graphs_.memory(exec.own.front());
             const Allocation& allocation = process.allocations[memory.allocation];
             if (allocation.made.sequence == memory.made) {
                 fact.with(RelatedRole::ALLOC, allocation.made);
@@ -122,22 +122,22 @@ void Engine::report_restriction(const Process& process, FactVariant variant, std
 void Engine::announce_graph_free(Process& process, const Operation& operation, std::uint32_t index, bool failed) {
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
-    const std::uint32_t at = allocation.kind == MemoryKind::GRAPH ? graph_memory_of(process, index) : none;
+    const std::uint32_t at = allocation.kind == MemoryKind::GRAPH ? graphs_.memory_of(process, index) : none;
     if (!failed) {
         if (at == none) return;
-        graph_memory_[at].freed_ever = true;
-        if (!graph_memory_[at].free_announced) graph_memory_[at].announced_free = operation;
-        graph_memory_[at].free_announced = true;
+        graphs_.memory(at).freed_ever = true;
+        if (!graphs_.memory(at).free_announced) graphs_.memory(at).announced_free = operation;
+        graphs_.memory(at).free_announced = true;
         return;
     }
-    if (allocation.kind == MemoryKind::GRAPH && (at == none || !graph_memory_[at].free_announced))
+    if (allocation.kind == MemoryKind::GRAPH && (at == none || !graphs_.memory(at).free_announced))
         return;  // why is not known
     if (allocation.marks.free_reported) return;
     allocation.marks.free_reported = true;
     Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD,
               operation);
     fact.with(RelatedRole::ALLOC, allocation.made);
-    if (at != none) fact.with(RelatedRole::FREE, graph_memory_[at].announced_free);
+    if (at != none) fact.with(RelatedRole::FREE, graphs_.memory(at).announced_free);
     fact.allocation = describe(allocation);
     fact.assumed = operation.assumed() || allocation.marks.assumed;
     report(fact);

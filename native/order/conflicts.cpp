@@ -65,7 +65,7 @@ bool stands_for(const Access& later, const Access& earlier) {
     return later.begin == earlier.begin && (!earlier.exact() || (later.exact() && earlier.strided()));
 }
 
-Conflict Engine::conflict_on(const Allocation& allocation, const Access& one, const Access& other) {
+Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other) {
     if (!has_plain_bytes(allocation.kind)) return Conflict::absent;
     const Conflict found = conflict_of(one, other);
     if (found != Conflict::sure) return found;
@@ -77,8 +77,8 @@ Conflict Engine::conflict_on(const Allocation& allocation, const Access& one, co
     return staged || shared ? Conflict::possible : Conflict::sure;
 }
 
-bool Engine::may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) const {
-    if (!recording_ || one.begin != other.begin || one.exact() || other.exact()) return false;
+bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) {
+    if (one.begin != other.begin || one.exact() || other.exact()) return false;
     if (known(one.operation) && known(other.operation)) return false;
     const auto told = [](const Operation& operation) {
         return !operation.assumed() && (operation.reads_only() || !known(operation));
@@ -87,7 +87,8 @@ bool Engine::may_conflict_unseen(const Allocation& allocation, const Access& one
     return has_plain_bytes(allocation.kind) && !host_side(allocation.kind) && allocation.kind != MemoryKind::MANAGED;
 }
 
-Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) const {
+Fact conflict_fact(const Allocation& allocation, const AllocationFact& described, Conflict found, Operation later,
+                   Operation earlier) {
     // Both operations say whether the overlap is sure: whoever reads the fact need not know how that was found.
     for (Operation* each : {&later, &earlier}) {
         each->flags =
@@ -97,7 +98,7 @@ Fact Engine::conflict_fact(const Allocation& allocation, Conflict found, Operati
               writes(later) && writes(earlier) ? FactVariant::CONFLICT_WRITE_WRITE : FactVariant::CONFLICT_READ_WRITE,
               later);
     fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, earlier);
-    fact.allocation = describe(allocation);
+    fact.allocation = described;
     fact.assumed = found != Conflict::sure;
     return fact;
 }
@@ -120,7 +121,7 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     process.allocations.each_use(allocation, judge);
     process.allocations.each_earlier(allocation, judge);
     if (!allocation.marks.baked) return;
-    each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
+    graphs_.each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         if (clock.knows(exec.last.epoch, contract)) return;
         for (const BakedAccess& each : baked.accesses) {
             if (!each.host)
@@ -139,10 +140,10 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only
     // read.
     const bool one_reads = later.operation.reads_only() || earlier.operation.reads_only();
-    if (found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier))
+    if (recording_ && found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier))
         found = Conflict::possible;
     if (found == Conflict::absent) return;
-    Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
+    Fact fact = conflict_fact(allocation, describe(allocation), found, later.operation, earlier.operation);
     // All that its stream has behind it is known, only not to what the kernel does without waiting.
     if (timeline(stream).clock.knows(earlier_at, contract)) fact.variant = FactVariant::CONFLICT_OVERTAKES;
     else

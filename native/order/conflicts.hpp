@@ -2,9 +2,12 @@
 #pragma once
 #include <cstdint>
 
+#include "facts.hpp"
 #include "operation.hpp"
 
 namespace streamsan::order {
+
+struct Allocation;
 
 constexpr auto touches_bit = static_cast<std::uint8_t>(SlotFlag::TOUCHES);
 constexpr auto atomic_or_strided = static_cast<std::uint8_t>(SlotFlag::ATOMIC);
@@ -41,6 +44,16 @@ enum class Conflict : std::uint8_t { absent, possible, sure };
 /// Streams often partition a buffer in ways that nobody can see: only what surely touches the same byte is sure, and
 /// what begins elsewhere is none.
 Conflict conflict_of(const Access& one, const Access& other);
+
+/// What two accesses to an allocation are to each other, for memory of its kind.
+Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
+
+/// Of a recording: whether they may be in each other's way though nobody knows what one of them does.
+bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other);
+
+/// `described`: what facts say of the allocation.
+Fact conflict_fact(const Allocation& allocation, const AllocationFact& described, Conflict found, Operation later,
+                   Operation earlier);
 
 /// Whether an access may be one side of a sure conflict: its mode, and a byte that it touches, are known.
 inline bool may_conflict_surely(const Operation& operation) {

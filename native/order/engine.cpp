@@ -136,6 +136,7 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
       recording_(recording),
       begins_at_(begins_at),
       edges_(without),
+      graphs_(facts_, *this, edges_, recording, begins_at),
       failures_(asking, setting, recording, facts_) {
     constexpr std::size_t largest_thread_count = 65536;
     const std::size_t count = std::min(thread_process.size(), largest_thread_count);
@@ -362,7 +363,9 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case GRAPH_INSTANTIATE: graph_instantiate(slot, thread, process, operation); return;
         case GRAPH_UPDATE: graph_update(slot, thread, process, operation); return;
         case GRAPH_NODE:
-        case GRAPH_EDGE: body_part(slot, thread, operation); return;
+        case GRAPH_EDGE:
+            if (graphs_.add_part(slot, operation, references_, thread)) finish_body(thread);
+            return;
         case GRAPH_NODE_UPDATE: graph_node_update(slot, process, operation); return;
         case GRAPH_CLONE: return;
         case GRAPH_TRIM: process.trim = operation; return;

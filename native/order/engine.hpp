@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "allocation_records.hpp"
 #include "churn.hpp"
 #include "edges.hpp"
 #include "explanations.hpp"
@@ -38,7 +37,7 @@ enum class Verdict : std::uint8_t { contract, run, unseen, observed, unordered }
 RuleCode free_code(FreeClass family);
 FactVariant free_variant(FreeClass family);
 
-class Engine {
+class Engine final : private MemoryRecords {
 public:
     /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` and `setting`
     /// are for Failures. `recording`: the program ran, and the order of the numbers is that in which its threads'
@@ -59,7 +58,7 @@ public:
     [[nodiscard]] const std::vector<Unmet>& unmet() const { return unmet_; }
     [[nodiscard]] const std::vector<Waits::Site>& waits() const { return waits_.sites(); }
     [[nodiscard]] std::uint64_t operations() const { return operations_; }
-    [[nodiscard]] std::uint64_t problems() const { return problems_ + timelines_.shared(); }
+    [[nodiscard]] std::uint64_t problems() const { return problems_ + timelines_.shared() + graphs_.problems(); }
     [[nodiscard]] const StreamName& stream_name(std::uint32_t index) const { return names_[index]; }
     [[nodiscard]] std::int64_t process_of(std::uint16_t thread) const;
     [[nodiscard]] std::uint64_t timelines() const { return timelines_.size(); }
@@ -219,7 +218,8 @@ private:
     void keep_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
     /// In requirements mode: whatever comes later is asked for its order against every stream's latest use.
     void keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use);
-    void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
+    void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
+                      const Clock& clock) override;
     [[gnu::noinline]] void remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
                                         const RangedUse& old);
     /// Keeps a use of host memory; an `access` that ends at 0 may reach to the end.
@@ -278,75 +278,30 @@ private:
                          const Access& later);
     void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
                         const Access& later, const Access& earlier, Epoch earlier_at);
-    /// What two accesses to an allocation are to each other, for memory of its kind.
-    static Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
-    /// Of a recording: whether they may be in each other's way though nobody knows what one of them does.
-    [[nodiscard]] bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) const;
-    [[nodiscard]] Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later,
-                                     Operation earlier) const;
 
-    // graphs.cpp: executable graphs and their bodies
-    static std::uint32_t exec_by_handle(const Process& process, std::uint64_t handle) {
-        return process.execs.find(handle);
-    }
+    // graph_calls.cpp: executable graphs made, updated, ended
     std::uint32_t new_exec(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void graph_update(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void graph_node_update(const Slot& slot, Process& process, const Operation& operation);
     void begin_body(const Slot& slot, Thread& thread, std::uint32_t index);
-    void body_part(const Slot& slot, Thread& thread, const Operation& operation);
     void finish_body(Thread& thread);
-    /// Reports what no edges order in a body; `changed_only`: pairs of which a node was changed since.
-    void check_body(Process& process, std::uint32_t index, bool changed_only);
-    /// Takes up what single nodes' updates changed.
-    void apply_changes(Process& process, std::uint32_t index);
-    /// Reduces the body to what launches need: which memory, events and sync keys it uses.
-    void summarise(Process& process, std::uint32_t index);
-    static void note_record(GraphExec& exec, std::uint32_t number);
-    void bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen,
-              FlatMap& seen_stale);
-    void link(Process& process, std::uint32_t index);
-    void unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t allocation);
-    void add_neighbours(std::uint32_t index, std::uint32_t baked, const Baker& other);
-    std::vector<Baker>* bakers_of(const Process& process, std::uint32_t allocation);
     void exec_destroyed(const Slot& slot, Process& process, const Operation& operation);
-    void end_exec(Process& process, std::uint32_t index, const Operation& operation);
 
-    // graph_launch.cpp: launches, and the memory that graphs use
+    // graph_launch.cpp: launches, and what they do with memory
     void graph_launch(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     void reach_tellers(Process& process, const GraphExec& exec, Timeline& own);
     void join_event(Process& process, Timeline& own, std::uint64_t handle);
-    void report_stale(Process& process, GraphExec& exec, const Operation& operation);
     void look_at_changed(Process& process, GraphExec& exec, Stream& stream, const Operation& operation);
     void look_at_neighbours(Process& process, GraphExec& exec, Stream& stream, const Operation& operation);
     void require_launch(Process& process, GraphExec& exec, const Stream& stream, const Operation& operation);
-    /// Makes the latest launch a use like any other, before the graph forgets that it used the memory.
-    void keep_launch(Process& process, const GraphExec& exec, const Baked& baked);
-    void note_baked_use(Process& process, std::uint32_t allocation);
-    void end_baked(Process& process, std::uint32_t index, const Operation& freed, bool reset);
-    /// An access of a node, as one of a launch.
-    static Access launched(const Access& access, const Operation& launch);
-
-    // graph_memory.cpp: memory that graphs allocate themselves
-    std::uint32_t graph_memory_of(const Process& process, std::uint32_t allocation);
-    void announce_graph_memory(Process& process, std::uint32_t allocation);
-    void forget_graph_memory(const Process& process, std::uint32_t memory);
-    [[nodiscard]] bool graph_memory_alive(const Process& process, const GraphMemory& memory) const;
-    void claim_memory(Process& process, std::uint32_t index);
-    void report_inside(const Allocation& allocation, const Operation& node, const Operation* free);
-    void judge_relaunch(Process& process, GraphExec& exec, const Operation& operation, bool failed);
-    /// Gives the memory the life that the latest launch began; whether it lives.
-    bool revive(Process& process, std::uint32_t index, GraphMemory& memory);
     /// Judges an access to a graph's own memory from outside; whether anything more is to be said of it.
     bool admit_graph_memory(Process& process, std::uint32_t index, const Clock& clock, const Stream* stream,
                             const Operation& operation, FactVariant variant);
-    void note_outside_use(Process& process, std::uint32_t index);
-    void note_outside_free(Process& process, std::uint32_t index);
     void take_back_memory(Process& process, GraphExec& exec, const Stream& stream, const Operation& operation);
     void use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream,
                             const Operation& operation);
     void free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed);
-    void report_graph_leaks(Process& process, const Operation& operation, bool at_exit);
 
     // churn.cpp
     void note_round(const Process& process, const Allocation& allocation, const Operation& operation,
@@ -368,41 +323,6 @@ private:
     bool admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation,
                           std::uint32_t index);
 
-    /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included:
-    /// those stand for all that the graph does to the memory.
-    template <class Visit>
-    void each_pending(const Process& process, const Allocation& allocation, Visit&& visit) {
-        process.allocations.each_use(allocation, visit);
-        if (!allocation.marks.baked) return;
-        each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
-            Placed launch = exec.last;
-            bool writes = false;
-            bool reads = true;
-            for (const BakedAccess& each : baked.accesses) {
-                writes |= each.access.operation.mode() == AccessMode::WRITE ||
-                          each.access.operation.mode() == AccessMode::READ_WRITE;
-                reads &= each.access.operation.reads_only();
-            }
-            const AccessMode mode = reads ? AccessMode::READ : writes ? AccessMode::READ_WRITE : AccessMode::OPAQUE;
-            launch.operation.flags = static_cast<std::uint8_t>(
-                (launch.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(mode));
-            visit(static_cast<const Placed&>(launch), allocation.base, std::uint64_t{0});
-        });
-    }
-
-    /// Calls visit(exec, baked) for every launched graph that uses the memory.
-    template <class Visit>
-    void each_launch(const Process& process, const Allocation& allocation, Visit&& visit) {
-        const std::vector<Baker>* list = bakers_of(process, process.allocations.index_of(allocation));
-        if (list == nullptr) return;
-        for (const Baker& each : *list) {
-            const GraphExec& exec = *execs_[each.exec];
-            if (each.baked >= exec.baked.size() || exec.baked[each.baked].made != allocation.made.sequence) continue;
-            if (exec.launches <= exec.baked[each.baked].since) continue;
-            visit(exec, exec.baked[each.baked]);
-        }
-    }
-
     // verdicts
     [[nodiscard]] static Verdict verdict(const Clock& clock, Epoch earlier);
     [[nodiscard]] bool equal_streams(const Stream* left, std::uint32_t right_name) const;
@@ -413,7 +333,7 @@ private:
     void note_unknown(Process& process, const Stream& stream, const Operation& operation) const {
         if (stream.assumed && !recording_) process.unknown_work = operation.sequence;
     }
-    [[nodiscard]] AllocationFact describe(const Allocation& allocation) const;
+    [[nodiscard]] AllocationFact describe(const Allocation& allocation) const override;
     void report(const Fact& fact) { facts_.add(fact); }
     void require(Unmet::Sort sort, std::uint64_t earlier, std::uint64_t later) {
         if (requirements_) unmet_.push_back({sort, earlier, later});
@@ -451,15 +371,11 @@ private:
     StreamNames names_;
     SyncKeys keys_;
     std::vector<Reference> references_;
-    std::vector<std::unique_ptr<GraphExec>> execs_;
-    std::vector<std::uint32_t> spare_execs_;
-    std::uint64_t exec_incarnations_ = 0;
-    AllocationRecords<std::vector<Baker>> bakers_;
-    AllocationRecords<GraphMemory> graph_memory_;
     Churn churn_;
     Waits waits_;
     Watch watch_;
     Facts facts_;
+    Graphs graphs_;
     Failures failures_;
     std::vector<Unmet> unmet_;
     std::uint64_t operations_ = 0;

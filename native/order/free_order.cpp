@@ -79,7 +79,7 @@ AllocationFact Engine::describe(const Allocation& allocation) const {
 bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at,
                          const Stream* stream, const Operation& operation) {
     bool promised = true;
-    each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+    graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
         promised = promised && at.knows(use.epoch, contract);
     });
     if (promised) return true;
@@ -99,7 +99,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     Found observed{blank};
     Found stray_observed{blank};
     Found unseen{blank};
-    each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+    graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
         const Verdict order = verdict(at, use.epoch);
         if (order == Verdict::contract) return;
         require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);

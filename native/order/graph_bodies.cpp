@@ -1,9 +1,7 @@
 // Bodies of executable graphs: read, and checked node against node.
-#include "graphs.hpp"
-
 #include <algorithm>
 
-#include "engine.hpp"
+#include "graphs.hpp"
 
 namespace streamsan::order {
 namespace {
@@ -95,18 +93,18 @@ Access access_of(const BodyNode& node, const Reference& reference) {
     return access;
 }
 
-void Engine::begin_body(const Slot& slot, Thread& thread, std::uint32_t index) {
+void Graphs::begin_body(std::uint32_t index, std::uint64_t parts, Thread& thread) {
     execs_[index]->body = {};
     thread.building = index;
-    thread.building_left = slot.size;
+    thread.building_left = parts;
     thread.building_references = 0;
-    if (slot.size == 0) finish_body(thread);
 }
 
-void Engine::body_part(const Slot& slot, Thread& thread, const Operation& operation) {
+bool Graphs::add_part(const Slot& slot, const Operation& operation, const std::vector<Reference>& references,
+                      Thread& thread) {
     if (thread.building == none || execs_[thread.building]->handle != slot.stream || thread.building_left == 0) {
         ++problems_;
-        return;
+        return false;
     }
     GraphBody& body = execs_[thread.building]->body;
     if (operation.kind == OperationKind::GRAPH_EDGE) {
@@ -117,35 +115,32 @@ void Engine::body_part(const Slot& slot, Thread& thread, const Operation& operat
                                     static_cast<std::uint32_t>(slot.address - 1));
         else if (!fits) ++problems_;
     } else if (slot.object != body.nodes.size() + 1 || body.nodes.size() >= most_nodes ||
-               thread.building_references + references_.size() > most_references) {
+               thread.building_references + references.size() > most_references) {
         ++problems_;
     } else {
-        thread.building_references += references_.size();
-        body.nodes.push_back({operation, static_cast<NodeKind>(slot.detail), slot.address, false, references_});
+        thread.building_references += references.size();
+        body.nodes.push_back({operation, static_cast<NodeKind>(slot.detail), slot.address, false, references});
     }
-    if (--thread.building_left == 0) finish_body(thread);
+    return --thread.building_left == 0;
 }
 
-void Engine::finish_body(Thread& thread) {
+void Graphs::finish_body(Process& process, Thread& thread) {
     const std::uint32_t index = thread.building;
     thread.building = none;
-    GraphExec& exec = *execs_[index];
-    if (!exec.alive) return;
+    if (!execs_[index]->alive) return;
     if (thread.building_left != 0) ++problems_;
-    GraphBody& body = exec.body;
+    GraphBody& body = execs_[index]->body;
     const std::size_t before = body.edges.size();
     std::erase_if(body.edges, [&](const auto& edge) { return edge.second >= body.nodes.size(); });
     std::sort(body.edges.begin(), body.edges.end());
     body.edges.erase(std::unique(body.edges.begin(), body.edges.end()), body.edges.end());
     problems_ += before - body.edges.size();
-    Process& process = *processes_[exec.process];
     claim_memory(process, index);
-    if (watch_.active()) note_watched_nodes(body);
     check_body(process, index, false);
     summarise(process, index);
 }
 
-void Engine::check_body(Process& process, std::uint32_t index, bool changed_only) {
+void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only) {
     GraphBody& body = execs_[index]->body;
     if (body.nodes.size() > most_checked_nodes) return;
     FlatMap touched;  // allocations that changed nodes use
@@ -234,18 +229,19 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
                 Conflict found = conflict_on(allocation, use.access, earlier.access);
                 const bool kernels =
                     body.nodes[use.node].kind == NodeKind::KERNEL && body.nodes[earlier.node].kind == NodeKind::KERNEL;
-                const bool unseen =
-                    found == Conflict::absent && kernels && may_conflict_unseen(allocation, use.access, earlier.access);
+                const bool unseen = recording_ && found == Conflict::absent && kernels &&
+                                    may_conflict_unseen(allocation, use.access, earlier.access);
                 if (unseen) found = Conflict::possible;
                 else if (found == Conflict::absent ||
                          (found == Conflict::possible && !worth_a_note(use.access, earlier.access)))
                     continue;
-                const Fact fact = conflict_fact(allocation, found, use.access.operation, earlier.access.operation);
+                const Fact fact = conflict_fact(allocation, records_.describe(allocation), found, use.access.operation,
+                                                earlier.access.operation);
                 if (found == Conflict::possible) {
                     doubts.add(fact, use.access.operation, earlier.access.operation);
                 } else {
                     doubts.is_sure(use.access.operation, earlier.access.operation);
-                    report(fact);
+                    facts_.add(fact);
                 }
             }
             std::erase_if(open, [&](const Kept& earlier) {
@@ -254,7 +250,7 @@ void Engine::check_body(Process& process, std::uint32_t index, bool changed_only
             open.push_back(use);
         }
     }
-    doubts.each([&](const Fact& fact) { report(fact); });
+    doubts.each([&](const Fact& fact) { facts_.add(fact); });
 }
 
 }  // namespace streamsan::order

@@ -9,18 +9,18 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     const bool failed = slot.status != 0 && slot.status != status_unknown;
     Slot handle = slot;
     handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    const std::uint32_t index = exec_by_handle(process, slot.object);
-    if (index == none || !execs_[index]->alive) {
+    const std::uint32_t index = process.execs.find(slot.object);
+    if (index == none || !graphs_[index].alive) {
         if (!live_handle(handle, process, operation)) return;
     }
-    GraphExec* const exec = index == none || !execs_[index]->alive ? nullptr : execs_[index].get();
-    if (exec != nullptr && exec->changed) apply_changes(process, index);
-    if (exec != nullptr) judge_relaunch(process, *exec, operation, failed);
+    GraphExec* const exec = index == none || !graphs_[index].alive ? nullptr : &graphs_[index];
+    if (exec != nullptr && exec->changed) graphs_.apply_changes(process, index);
+    if (exec != nullptr) graphs_.judge_relaunch(process, *exec, operation, failed);
     if (failed) {
         judge_stale(slot, thread, process, operation);
         return;
     }
-    if (exec != nullptr && !exec->stale.empty()) report_stale(process, *exec, operation);
+    if (exec != nullptr && !exec->stale.empty()) graphs_.report_stale(process, *exec, operation);
     const std::uint32_t stream_index = stream_of(slot.stream, thread, process, operation);
     if (stream_index == none) return;
     Stream& stream = *streams_[stream_index];
@@ -117,40 +117,6 @@ void Engine::join_event(Process& process, Timeline& own, std::uint64_t handle) {
     }
 }
 
-void Engine::report_stale(Process& process, GraphExec& exec, const Operation& operation) {
-    std::vector<Stale> stale = std::move(exec.stale);
-    exec.stale.clear();
-    for (const Stale& each : stale) {
-        Fact fact(RuleCode::GRAPH_STALE_POINTER, each.reset ? FactVariant::STALE_RESET : FactVariant::STALE_FREED,
-                  operation);
-        fact.with(RelatedRole::ALLOC, each.made).with(each.reset ? RelatedRole::RESET : RelatedRole::FREE, each.freed);
-        fact.with(RelatedRole::USE, each.node).with(RelatedRole::CREATE, exec.made);
-        fact.allocation = each.allocation;
-        fact.assumed = each.assumed || operation.assumed() || each.node.assumed() || each.freed.assumed();
-        const std::uint32_t at = process.allocations.containing(each.allocation.address);
-        if (at != none && !each.reset) {
-            const Allocation& now = process.allocations[at];
-            if (now.live() && now.made.sequence > each.freed.sequence) {
-                fact.variant = FactVariant::STALE_RECYCLED;
-                fact.with(RelatedRole::OWNER, now.made);
-                fact.assumed |= now.marks.assumed;
-            }
-        }
-        report(fact);
-    }
-}
-
-Access Engine::launched(const Access& access, const Operation& launch) {
-    Access result = access;
-    constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
-    const auto assumed =
-        static_cast<std::uint8_t>(access.operation.flags & static_cast<std::uint8_t>(SlotFlag::ASSUMED));
-    result.operation = launch;
-    result.operation.flags =
-        static_cast<std::uint8_t>((launch.flags & ~own) | (access.operation.flags & own) | assumed);
-    return result;
-}
-
 void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, const Operation& operation) {
     std::vector<std::uint32_t> dirty;
     dirty.swap(exec.dirty);
@@ -189,7 +155,7 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
 void Engine::look_at_neighbours(Process& process, GraphExec& exec, Stream& stream, const Operation& operation) {
     const Clock& clock = timeline(stream).clock;
     for (const Neighbour& each : exec.neighbours) {
-        const GraphExec& other = *execs_[each.exec];
+        const GraphExec& other = graphs_[each.exec];
         if (other.incarnation != each.incarnation || !other.alive || other.launches == 0 ||
             clock.knows(other.last.epoch, contract))
             continue;
@@ -215,7 +181,7 @@ void Engine::require_launch(Process& process, GraphExec& exec, const Stream& str
             !clock.knows(allocation.made_at, contract)) {
             require(Unmet::Sort::alloc_use, allocation.made.sequence, operation.sequence);
         }
-        each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
+        graphs_.each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
             if (!(baked.reads_only() && earlier.operation.reads_only()) && !clock.knows(earlier.epoch, contract)) {
                 require(Unmet::Sort::use_use, earlier.operation.sequence, operation.sequence);
             }
@@ -223,54 +189,119 @@ void Engine::require_launch(Process& process, GraphExec& exec, const Stream& str
     }
 }
 
-void Engine::keep_launch(Process& process, const GraphExec& exec, const Baked& baked) {
-    if (exec.launches <= baked.since || baked.made == 0) return;
-    Allocation& allocation = process.allocations[baked.allocation];
-    if (allocation.made.sequence != baked.made || !allocation.live()) return;
-    for (const BakedAccess& each : baked.accesses) {
-        const Access use = launched(each.access, exec.last.operation);
-        keep_any_use(process, allocation, use, exec.last.epoch, exec.history);
-    }
-    note_baked_use(process, baked.allocation);
-}
-
-void Engine::note_baked_use(Process& process, std::uint32_t allocation) {
-    std::vector<Baker>* list = bakers_of(process, allocation);
-    if (list == nullptr) return;
-    const std::uint64_t made = process.allocations[allocation].made.sequence;
-    for (const Baker& each : *list) {
-        GraphExec& exec = *execs_[each.exec];
-        if (!exec.alive || each.baked >= exec.baked.size()) continue;
-        Baked& baked = exec.baked[each.baked];
-        if (baked.dirty || baked.made != made) continue;
-        baked.dirty = true;
-        exec.dirty.push_back(each.baked);
-    }
-}
-
-void Engine::end_baked(Process& process, std::uint32_t index, const Operation& freed, bool reset) {
+bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clock& clock, const Stream* stream,
+                                const Operation& operation, FactVariant variant) {
+    const std::uint32_t at = graphs_.memory_of(process, index);
+    if (at == none) return true;
+    GraphMemory& memory = graphs_.memory(at);
     Allocation& allocation = process.allocations[index];
-    allocation.marks.baked = false;
-    std::vector<Baker>* list = bakers_of(process, index);
-    if (list == nullptr) return;
-    constexpr std::size_t most_stale = 256;
-    for (const Baker& each : *list) {
-        GraphExec& exec = *execs_[each.exec];
-        if (!exec.alive || each.baked >= exec.baked.size() || exec.baked[each.baked].made != allocation.made.sequence)
-            continue;
-        Baked& baked = exec.baked[each.baked];
-        baked.made = 0;
-        if (exec.stale.size() >= most_stale || baked.accesses.empty()) continue;
-        Stale stale;
-        stale.allocation = describe(allocation);
-        stale.made = allocation.made;
-        stale.freed = freed;
-        stale.node = baked.surest().access.operation;
-        stale.reset = reset;
-        stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
-        exec.stale.push_back(stale);
+    const bool unseen = allocation.marks.escaped || process.opaque_version != 0;
+    const GraphExec* const exec = memory.exec == none ? nullptr : &graphs_[memory.exec];
+    if (exec == nullptr || exec->launches == 0 || memory.freed_inside) {
+        // Code that nobody can see may have launched it: then nothing is known of the memory's life.
+        const bool launched_unseen =
+            (exec == nullptr || exec->launches == 0) && process.opaque_version != memory.opaque_version;
+        if (memory.not_alive_said || launched_unseen) return false;
+        memory.not_alive_said = !(recording_ && operation.assumed());
+        Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_NOT_ALIVE, operation);
+        fact.with(RelatedRole::ALLOC, allocation.made);
+        if (exec != nullptr && exec->launches != 0) fact.with(RelatedRole::FREE, memory.free_node);
+        fact.allocation = describe(allocation);
+        fact.assumed = operation.assumed() || unseen;
+        report(fact);
+        return false;
     }
-    bakers_.drop(process.number, index);
+    if (operation.status != 0 && operation.status != status_unknown) return true;
+    if (!graphs_.revive(process, index, memory)) return true;  // freed outside since: judged as a use after that free
+    const Epoch launch = exec->last.epoch;
+    const Verdict order = verdict(clock, launch);
+    if (order == Verdict::contract) return true;
+    require(Unmet::Sort::alloc_use, exec->last.operation.sequence, operation.sequence);
+    if (order == Verdict::run || order == Verdict::observed || (order == Verdict::unseen && allocation.marks.escaped))
+        return true;
+    if (allocation.marks.use_reported) return true;
+    allocation.marks.use_reported = !(recording_ && operation.assumed());
+    Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, variant, operation);
+    fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, exec->last.operation);
+    fact.allocation = describe(allocation);
+    fact.unseen = order == Verdict::unseen;
+    fact.assumed = fact.unseen || operation.assumed() || (stream != nullptr && stream->assumed) ||
+                   names_[exec->last.operation.stream_name].assumed;
+    fact.may_be_equal =
+        equal_streams(stream, exec->last.operation.stream_name) || maybe_awaited(process, exec->last.operation, stream);
+    report(fact);
+    return true;
+}
+
+void Engine::take_back_memory(Process& process, GraphExec& exec, const Stream& stream, const Operation& operation) {
+    const Clock& clock = timeline(stream).clock;
+    for (const std::uint32_t at : exec.outside_used) {
+        GraphMemory& memory = graphs_.memory(at);
+        memory.listed = false;
+        if (memory.made != process.allocations[memory.allocation].made.sequence) continue;
+        Allocation& allocation = process.allocations[memory.allocation];
+        if (!allocation.live() || allocation.marks.use_reported || memory.seen != exec.launches) continue;
+        process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+            const Verdict order = verdict(clock, use.epoch);
+            if (order == Verdict::contract) return;
+            require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
+            if (order != Verdict::unordered || allocation.marks.use_reported) return;
+            allocation.marks.use_reported = true;
+            Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_FREE, operation);
+            fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
+            fact.allocation = describe(allocation);
+            fact.assumed = operation.assumed() || use.operation.assumed() || stream.assumed ||
+                           names_[use.operation.stream_name].assumed;
+            fact.may_be_equal =
+                equal_streams(&stream, use.operation.stream_name) || maybe_awaited(process, use.operation, &stream);
+            report(fact);
+        });
+    }
+    exec.outside_used.clear();
+}
+
+void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream,
+                                const Operation& operation) {
+    for (const auto& [at, made, number] : exec.foreign) {
+        const GraphMemory& memory = graphs_.memory(at);
+        const BodyNode& node = exec.body.nodes[number];
+        if (memory.made != made || process.allocations[memory.allocation].made.sequence != made)
+            continue;  // nobody knows of it any more
+        const bool frees = node.kind == NodeKind::FREE;
+        const Clock& clock = timeline(stream).clock;
+        if (!admit_graph_memory(process, memory.allocation, clock, &stream, operation,
+                                frees ? FactVariant::GRAPH_FREE : FactVariant::GRAPH_USE))
+            continue;
+        if (frees) continue;
+        Operation use = operation;
+        use.flags = static_cast<std::uint8_t>((use.flags & ~(mode_bits | reference_bits)) |
+                                              static_cast<std::uint8_t>(node.references.front().mode));
+        const std::uint32_t index = memory.allocation;
+        Allocation& allocation = process.allocations[index];
+        const Placed placed{use, timeline(stream).advance()};
+        if (!allocation.live()) {
+            use_freed(process, thread, &stream, index, placed);
+            continue;
+        }
+        keep_use(process, allocation, {use, allocation.base, 0}, placed.epoch, clock);
+        graphs_.note_outside_use(process, index);
+    }
+}
+
+void Engine::free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed) {
+    for (const auto& [at, made, number] : exec.foreign) {
+        const GraphMemory& memory = graphs_.memory(at);
+        if (memory.made != made || exec.body.nodes[number].kind != NodeKind::FREE ||
+            exec.body.nodes[number].conditional())
+            continue;
+        const std::uint32_t index = memory.allocation;
+        Allocation& allocation = process.allocations[index];
+        if (allocation.made.sequence != memory.made || !allocation.live() || memory.exec == none || memory.freed_inside)
+            continue;
+        judge_order(process, allocation, FreeClass::ASYNC, timeline(stream).clock, &stream, placed.operation);
+        graphs_.note_outside_free(process, index);
+        process.allocations.retire(index, static_cast<std::uint8_t>(FreeClass::ASYNC), placed, placed);
+    }
 }
 
 }  // namespace streamsan::order

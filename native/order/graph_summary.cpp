@@ -1,7 +1,7 @@
 // What a graph's launches need to know of its body: the memory that it uses, and the other graphs that use it too.
 #include <algorithm>
 
-#include "engine.hpp"
+#include "graphs.hpp"
 
 namespace streamsan::order {
 namespace {
@@ -22,7 +22,7 @@ bool comes_last(const GraphBody& body, std::uint32_t number) {
 
 }  // namespace
 
-void Engine::summarise(Process& process, std::uint32_t index) {
+void Graphs::summarise(Process& process, std::uint32_t index) {
     GraphExec& exec = *execs_[index];
     exec.changed = false;
     std::vector<Baked> old = std::move(exec.baked);
@@ -71,7 +71,7 @@ void Engine::summarise(Process& process, std::uint32_t index) {
             continue;
         }
         keep_launch(process, exec, gone);
-        unlink(exec, index, gone.allocation);
+        unlink(process, index, gone.allocation);
     }
     for (std::uint32_t i = 0; i < exec.baked.size(); ++i) {
         if (exec.baked[i].dirty) continue;
@@ -81,7 +81,7 @@ void Engine::summarise(Process& process, std::uint32_t index) {
     link(process, index);
 }
 
-void Engine::note_record(GraphExec& exec, std::uint32_t number) {
+void Graphs::note_record(GraphExec& exec, std::uint32_t number) {
     constexpr std::size_t most = 256;
     constexpr std::size_t most_looked_at = 8;  // each looks at the whole body
     const std::uint64_t event = exec.body.nodes[number].object;
@@ -93,16 +93,15 @@ void Engine::note_record(GraphExec& exec, std::uint32_t number) {
     else if (event != 0 && exec.records.size() < most) exec.records.emplace_back(event, last);
 }
 
-void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen,
+void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen,
                   FlatMap& seen_stale) {
     const BodyNode& node = exec.body.nodes[number];
     const std::uint32_t at = process.allocations.containing(reference.address);
     if (at == none) return;
     Allocation& allocation = process.allocations[at];
     if (allocation.kind == MemoryKind::GRAPH) {
-        const std::uint32_t memory = graph_memory_of(process, at);
-        if (memory == none || (graph_memory_[memory].exec != none && execs_[graph_memory_[memory].exec].get() == &exec))
-            return;
+        const std::uint32_t memory = memory_of(process, at);
+        if (memory == none || (memory_[memory].exec != none && execs_[memory_[memory].exec].get() == &exec)) return;
         if (node.kind == NodeKind::ALLOC) return;
         constexpr std::size_t most_foreign = 4096;
         const bool listed = std::any_of(exec.foreign.begin(), exec.foreign.end(), [&](const auto& each) {
@@ -111,7 +110,7 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         });
         if (recording_ && reference.assumed) return;  // perhaps no use at all, and nothing else speaks for it
         if (!listed && exec.foreign.size() < most_foreign)
-            exec.foreign.push_back({memory, graph_memory_[memory].made, number});
+            exec.foreign.push_back({memory, memory_[memory].made, number});
         return;
     }
     if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;
@@ -126,7 +125,7 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         if (older && (previous == nullptr || previous->generation != reference.generation)) return;
         if (said == none) seen_stale.set(at, static_cast<std::uint32_t>(exec.stale.size()));
         Stale stale;
-        stale.allocation = describe(allocation);
+        stale.allocation = records_.describe(allocation);
         stale.made = older ? previous->made : allocation.made;
         stale.freed = older ? previous->freed : allocation.uses[0].operation;
         stale.node = access.operation;
@@ -158,20 +157,14 @@ void Engine::bake(Process& process, GraphExec& exec, std::uint32_t number, const
     }
 }
 
-std::vector<Baker>* Engine::bakers_of(const Process& process, std::uint32_t allocation) {
-    const std::uint32_t at = bakers_.find(process.number, allocation);
-    return at == none ? nullptr : &bakers_[at];
-}
-
-void Engine::unlink(const GraphExec& exec, std::uint32_t index, std::uint32_t allocation) {
-    const Process& process = *processes_[exec.process];
+void Graphs::unlink(const Process& process, std::uint32_t index, std::uint32_t allocation) {
     std::vector<Baker>* list = bakers_of(process, allocation);
     if (list == nullptr) return;
     std::erase_if(*list, [&](const Baker& each) { return each.exec == index; });
     if (list->empty()) bakers_.drop(process.number, allocation);
 }
 
-void Engine::link(Process& process, std::uint32_t index) {
+void Graphs::link(Process& process, std::uint32_t index) {
     GraphExec& exec = *execs_[index];
     for (std::uint32_t i = 0; i < exec.baked.size(); ++i) {
         const Baked& mine = exec.baked[i];
@@ -183,17 +176,17 @@ void Engine::link(Process& process, std::uint32_t index) {
             const GraphExec& other = *execs_[each.exec];
             return each.exec == index || each.baked >= other.baked.size() || other.baked[each.baked].made != mine.made;
         });
-        for (const Baker& other : list) add_neighbours(index, i, other);
+        for (const Baker& other : list) add_neighbours(process.allocations[mine.allocation], index, i, other);
         list.push_back({index, i});
         process.allocations[mine.allocation].marks.baked = true;
     }
 }
 
-void Engine::add_neighbours(std::uint32_t index, std::uint32_t baked, const Baker& other) {
+void Graphs::add_neighbours(const Allocation& allocation, std::uint32_t index, std::uint32_t baked,
+                            const Baker& other) {
     GraphExec& exec = *execs_[index];
     GraphExec& neighbour = *execs_[other.exec];
     if (exec.neighbours.size() >= most_neighbours || neighbour.neighbours.size() >= most_neighbours) return;
-    const Allocation& allocation = processes_[exec.process]->allocations[exec.baked[baked].allocation];
     Conflict worst = Conflict::absent;
     const Access* mine = nullptr;
     const Access* theirs = nullptr;

@@ -1,106 +1,77 @@
-// Executable graphs: made, updated, ended.
+// Executable graphs, and the memory that they use.
 #include "graphs.hpp"
 
 #include <algorithm>
 
-#include "engine.hpp"
-
 namespace streamsan::order {
-std::uint32_t Engine::new_exec(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    const std::uint32_t old = process.execs.find(slot.object);
-    if (old != none && execs_[old]->alive) end_exec(process, old, operation);  // its destruction was not seen
+
+Access launched(const Access& access, const Operation& launch) {
+    Access result = access;
+    constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
+    const auto assumed =
+        static_cast<std::uint8_t>(access.operation.flags & static_cast<std::uint8_t>(SlotFlag::ASSUMED));
+    result.operation = launch;
+    result.operation.flags =
+        static_cast<std::uint8_t>((launch.flags & ~own) | (access.operation.flags & own) | assumed);
+    return result;
+}
+
+std::uint32_t Graphs::make(Process& process, std::uint64_t handle, std::uint32_t context, const Operation& made) {
     std::uint32_t index;
-    if (spare_execs_.empty()) {
+    if (spare_.empty()) {
         index = static_cast<std::uint32_t>(execs_.size());
         execs_.push_back(std::make_unique<GraphExec>());
     } else {
-        index = spare_execs_.back();
-        spare_execs_.pop_back();
+        index = spare_.back();
+        spare_.pop_back();
         *execs_[index] = GraphExec{};
     }
     GraphExec& exec = *execs_[index];
-    exec.incarnation = ++exec_incarnations_;
-    exec.handle = slot.object;
-    exec.process = thread.process;
-    exec.context = context_of(thread, process);
-    exec.made = operation;
-    process.execs.set(slot.object, index);
+    exec.incarnation = ++incarnations_;
+    exec.handle = handle;
+    exec.process = process.number;
+    exec.context = context;
+    exec.made = made;
+    process.execs.set(handle, index);
     return index;
 }
 
-void Engine::graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    Slot graph = slot;
-    graph.object = slot.address;
-    graph.detail = static_cast<std::uint8_t>(HandleKind::GRAPH);
-    if (slot.address != 0) live_handle(graph, process, operation);
-    Slot handle = slot;
-    handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    handle_create(handle, process, operation);
-    const std::uint32_t index = new_exec(slot, thread, process, operation);
+bool Graphs::update_node(std::uint32_t index, std::uint64_t number, const Operation& operation,
+                         const std::vector<Reference>& references) {
     GraphExec& exec = *execs_[index];
-    exec.graph = slot.address;
-    exec.auto_free = (slot.detail & static_cast<std::uint8_t>(GraphExecFlag::AUTO_FREE)) != 0;
-    if (slot.address != 0) process.graph_execs.set(slot.address, index);
-    begin_body(slot, thread, index);
-}
-
-void Engine::graph_update(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    Slot handle = slot;
-    handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    if (!live_handle(handle, process, operation)) return;
-    std::uint32_t index = exec_by_handle(process, slot.object);
-    if (index == none) index = new_exec(slot, thread, process, operation);
-    begin_body(slot, thread, index);
-}
-
-void Engine::graph_node_update(const Slot& slot, Process& process, const Operation& operation) {
-    Slot handle = slot;
-    handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    if (!live_handle(handle, process, operation)) return;
-    const std::uint32_t index = exec_by_handle(process, slot.object);
-    if (index == none) return;
-    GraphExec& exec = *execs_[index];
-    if (slot.address == 0 || slot.address > exec.body.nodes.size()) {
+    if (number == 0 || number > exec.body.nodes.size()) {
         ++problems_;
-        return;
+        return false;
     }
-    BodyNode& node = exec.body.nodes[slot.address - 1];
+    BodyNode& node = exec.body.nodes[number - 1];
     const auto same = [](const Reference& one, const Reference& other) {
         return one.address == other.address && one.size == other.size && one.generation == other.generation &&
                one.mode == other.mode && one.assumed == other.assumed && one.flags == other.flags;
     };
     // Often it is only the value of a parameter that changes. But the same address may be that of other memory now.
     node.changed |=
-        !std::equal(node.references.begin(), node.references.end(), references_.begin(), references_.end(), same);
-    node.references = references_;
+        !std::equal(node.references.begin(), node.references.end(), references.begin(), references.end(), same);
+    node.references = references;
     node.operation = operation;
-    if (watch_.active()) note_watched_nodes(exec.body);
     exec.changed = true;  // many nodes are often updated at once: they are looked at when the graph is launched
+    return true;
 }
 
-void Engine::apply_changes(Process& process, std::uint32_t index) {
+void Graphs::apply_changes(Process& process, std::uint32_t index) {
     check_body(process, index, true);
     for (BodyNode& node : execs_[index]->body.nodes) node.changed = false;
     summarise(process, index);
 }
 
-void Engine::exec_destroyed(const Slot& slot, Process& process, const Operation& operation) {
-    const std::uint32_t index = exec_by_handle(process, slot.object);
-    if (index != none && execs_[index]->alive) end_exec(process, index, operation);
-}
-
-void Engine::end_exec(Process& process, std::uint32_t index, const Operation& operation) {
+void Graphs::end(Process& process, std::uint32_t index, const Operation& operation) {
     GraphExec& exec = *execs_[index];
     if (exec.changed) summarise(process, index);
     exec.alive = false;
     exec.destroyed = operation;
-    for (Thread& each : threads_) {
-        if (each.building == index) each.building = none;
-    }
     for (const Baked& each : exec.baked) {
         if (each.made == 0) continue;
         keep_launch(process, exec, each);
-        unlink(exec, index, each.allocation);
+        unlink(process, index, each.allocation);
     }
     exec.body = {};
     exec.baked = {};
@@ -109,12 +80,85 @@ void Engine::end_exec(Process& process, std::uint32_t index, const Operation& op
     exec.neighbours = {};
     exec.foreign = {};
     bool needed = false;
-    for (const std::uint32_t memory : exec.own) needed |= graph_memory_alive(process, graph_memory_[memory]);
+    for (const std::uint32_t memory : exec.own) needed |= alive(process, memory_[memory]);
     if (needed) return;  // its memory outlives it, and its last launch with it
-    for (const std::uint32_t memory : exec.own) forget_graph_memory(process, memory);
+    for (const std::uint32_t memory : exec.own) forget(process, memory);
     process.execs.erase(exec.handle);
     if (process.graph_execs.find(exec.graph) == index) process.graph_execs.erase(exec.graph);
-    spare_execs_.push_back(index);
+    spare_.push_back(index);
+}
+
+void Graphs::keep_launch(Process& process, const GraphExec& exec, const Baked& baked) {
+    if (exec.launches <= baked.since || baked.made == 0) return;
+    Allocation& allocation = process.allocations[baked.allocation];
+    if (allocation.made.sequence != baked.made || !allocation.live()) return;
+    for (const BakedAccess& each : baked.accesses) {
+        const Access use = launched(each.access, exec.last.operation);
+        records_.keep_any_use(process, allocation, use, exec.last.epoch, exec.history);
+    }
+    note_baked_use(process, baked.allocation);
+}
+
+void Graphs::note_baked_use(Process& process, std::uint32_t allocation) {
+    std::vector<Baker>* list = bakers_of(process, allocation);
+    if (list == nullptr) return;
+    const std::uint64_t made = process.allocations[allocation].made.sequence;
+    for (const Baker& each : *list) {
+        GraphExec& exec = *execs_[each.exec];
+        if (!exec.alive || each.baked >= exec.baked.size()) continue;
+        Baked& baked = exec.baked[each.baked];
+        if (baked.dirty || baked.made != made) continue;
+        baked.dirty = true;
+        exec.dirty.push_back(each.baked);
+    }
+}
+
+void Graphs::end_baked(Process& process, std::uint32_t index, const Operation& freed, bool reset) {
+    Allocation& allocation = process.allocations[index];
+    allocation.marks.baked = false;
+    std::vector<Baker>* list = bakers_of(process, index);
+    if (list == nullptr) return;
+    constexpr std::size_t most_stale = 256;
+    for (const Baker& each : *list) {
+        GraphExec& exec = *execs_[each.exec];
+        if (!exec.alive || each.baked >= exec.baked.size() || exec.baked[each.baked].made != allocation.made.sequence)
+            continue;
+        Baked& baked = exec.baked[each.baked];
+        baked.made = 0;
+        if (exec.stale.size() >= most_stale || baked.accesses.empty()) continue;
+        Stale stale;
+        stale.allocation = records_.describe(allocation);
+        stale.made = allocation.made;
+        stale.freed = freed;
+        stale.node = baked.surest().access.operation;
+        stale.reset = reset;
+        stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
+        exec.stale.push_back(stale);
+    }
+    bakers_.drop(process.number, index);
+}
+
+void Graphs::report_stale(Process& process, GraphExec& exec, const Operation& operation) {
+    std::vector<Stale> stale = std::move(exec.stale);
+    exec.stale.clear();
+    for (const Stale& each : stale) {
+        Fact fact(RuleCode::GRAPH_STALE_POINTER, each.reset ? FactVariant::STALE_RESET : FactVariant::STALE_FREED,
+                  operation);
+        fact.with(RelatedRole::ALLOC, each.made).with(each.reset ? RelatedRole::RESET : RelatedRole::FREE, each.freed);
+        fact.with(RelatedRole::USE, each.node).with(RelatedRole::CREATE, exec.made);
+        fact.allocation = each.allocation;
+        fact.assumed = each.assumed || operation.assumed() || each.node.assumed() || each.freed.assumed();
+        const std::uint32_t at = process.allocations.containing(each.allocation.address);
+        if (at != none && !each.reset) {
+            const Allocation& now = process.allocations[at];
+            if (now.live() && now.made.sequence > each.freed.sequence) {
+                fact.variant = FactVariant::STALE_RECYCLED;
+                fact.with(RelatedRole::OWNER, now.made);
+                fact.assumed |= now.marks.assumed;
+            }
+        }
+        facts_.add(fact);
+    }
 }
 
 }  // namespace streamsan::order

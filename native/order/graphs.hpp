@@ -1,14 +1,18 @@
 // Executable graphs: their bodies, what they bake in, what they allocate themselves.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "allocation_records.hpp"
 #include "clock.hpp"
 #include "conflicts.hpp"
+#include "edges.hpp"
 #include "facts.hpp"
 #include "flat_map.hpp"
 #include "operation.hpp"
+#include "state.hpp"
 
 namespace streamsan::order {
 
@@ -155,12 +159,132 @@ struct GraphMemory {
     std::uint64_t seen = 0;  ///< the launch whose memory the allocation's record stands for
 };
 
-/// A capture that has begun.
-struct Capture {
-    std::uint64_t id = 0;
-    std::uint64_t stream = 0;
-    bool broken = false;
-    Operation begin;
+/// What graphs need of the records of memory.
+class MemoryRecords {
+public:
+    [[nodiscard]] virtual AllocationFact describe(const Allocation& allocation) const = 0;
+    /// Keeps an access; `clock` is what it is after.
+    virtual void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
+                              const Clock& clock) = 0;
+
+protected:
+    ~MemoryRecords() = default;
+};
+
+/// An access of a node, as one of a launch.
+Access launched(const Access& access, const Operation& launch);
+
+/// The executable graphs, by number; records of those that ended are used again.
+class Graphs {
+public:
+    Graphs(Facts& facts, MemoryRecords& records, EdgeKinds edges, bool recording, std::uint64_t begins_at)
+        : facts_(facts), records_(records), edges_(edges), recording_(recording), begins_at_(begins_at) {}
+
+    [[nodiscard]] GraphExec& operator[](std::uint32_t index) { return *execs_[index]; }
+    /// Parts of bodies, and updates of nodes, that fit nowhere.
+    [[nodiscard]] std::uint64_t problems() const { return problems_; }
+
+    // graphs.cpp: executable graphs, and the memory that they use
+    std::uint32_t make(Process& process, std::uint64_t handle, std::uint32_t context, const Operation& made);
+    void end(Process& process, std::uint32_t index, const Operation& operation);
+    /// Whether there is a node of that number.
+    bool update_node(std::uint32_t index, std::uint64_t number, const Operation& operation,
+                     const std::vector<Reference>& references);
+    /// Takes up what single nodes' updates changed.
+    void apply_changes(Process& process, std::uint32_t index);
+    /// The memory has a new use: the next launches look at it.
+    void note_baked_use(Process& process, std::uint32_t allocation);
+    void end_baked(Process& process, std::uint32_t index, const Operation& freed, bool reset);
+    void report_stale(Process& process, GraphExec& exec, const Operation& operation);
+
+    // graph_bodies.cpp: bodies, part by part
+    void begin_body(std::uint32_t index, std::uint64_t parts, Thread& thread);
+    /// Whether it was the last part.
+    bool add_part(const Slot& slot, const Operation& operation, const std::vector<Reference>& references,
+                  Thread& thread);
+    void finish_body(Process& process, Thread& thread);
+
+    // graph_memory.cpp: memory that graphs allocate themselves
+    [[nodiscard]] GraphMemory& memory(std::uint32_t at) { return memory_[at]; }
+    [[nodiscard]] std::uint32_t memory_of(const Process& process, std::uint32_t allocation) const;
+    void announce(const Process& process, std::uint32_t allocation);
+    [[nodiscard]] bool alive(const Process& process, const GraphMemory& memory) const;
+    void judge_relaunch(Process& process, GraphExec& exec, const Operation& operation, bool failed);
+    /// Gives the memory the life that the latest launch began; whether it lives.
+    bool revive(Process& process, std::uint32_t index, GraphMemory& memory);
+    void note_outside_use(const Process& process, std::uint32_t index);
+    void note_outside_free(const Process& process, std::uint32_t index);
+    void report_leaks(const Process& process, const std::vector<OtherHandle>& handles, const Operation& operation,
+                      bool at_exit);
+
+    /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included:
+    /// those stand for all that the graph does to the memory.
+    template <class Visit>
+    void each_pending(const Process& process, const Allocation& allocation, Visit&& visit) {
+        process.allocations.each_use(allocation, visit);
+        if (!allocation.marks.baked) return;
+        each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
+            Placed launch = exec.last;
+            bool writes = false;
+            bool reads = true;
+            for (const BakedAccess& each : baked.accesses) {
+                writes |= each.access.operation.mode() == AccessMode::WRITE ||
+                          each.access.operation.mode() == AccessMode::READ_WRITE;
+                reads &= each.access.operation.reads_only();
+            }
+            const AccessMode mode = reads ? AccessMode::READ : writes ? AccessMode::READ_WRITE : AccessMode::OPAQUE;
+            launch.operation.flags = static_cast<std::uint8_t>(
+                (launch.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(mode));
+            visit(static_cast<const Placed&>(launch), allocation.base, std::uint64_t{0});
+        });
+    }
+
+    /// Calls visit(exec, baked) for every launched graph that uses the memory.
+    template <class Visit>
+    void each_launch(const Process& process, const Allocation& allocation, Visit&& visit) {
+        const std::vector<Baker>* list = bakers_of(process, process.allocations.index_of(allocation));
+        if (list == nullptr) return;
+        for (const Baker& each : *list) {
+            const GraphExec& exec = *execs_[each.exec];
+            if (each.baked >= exec.baked.size() || exec.baked[each.baked].made != allocation.made.sequence) continue;
+            if (exec.launches <= exec.baked[each.baked].since) continue;
+            visit(exec, exec.baked[each.baked]);
+        }
+    }
+
+private:
+    void keep_launch(Process& process, const GraphExec& exec, const Baked& baked);
+    /// Reports what no edges order in a body; `changed_only`: pairs of which a node was changed since.
+    void check_body(Process& process, std::uint32_t index, bool changed_only);
+    void claim_memory(Process& process, std::uint32_t index);
+    void forget(const Process& process, std::uint32_t memory);
+    void report_inside(const Allocation& allocation, const Operation& node, const Operation* free);
+
+    // graph_summary.cpp: what launches need to know of a body
+    /// Reduces the body to which memory, events and sync keys it uses.
+    void summarise(Process& process, std::uint32_t index);
+    static void note_record(GraphExec& exec, std::uint32_t number);
+    void bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen,
+              FlatMap& seen_stale);
+    void link(Process& process, std::uint32_t index);
+    void unlink(const Process& process, std::uint32_t index, std::uint32_t allocation);
+    void add_neighbours(const Allocation& allocation, std::uint32_t index, std::uint32_t baked, const Baker& other);
+    std::vector<Baker>* bakers_of(const Process& process, std::uint32_t allocation) {
+        const std::uint32_t at = bakers_.find(process.number, allocation);
+        return at == none ? nullptr : &bakers_[at];
+    }
+
+    Facts& facts_;
+    MemoryRecords& records_;
+    EdgeKinds edges_;
+    bool recording_;
+    std::uint64_t begins_at_;
+    std::vector<std::unique_ptr<GraphExec>> execs_;
+    std::vector<std::uint32_t> spare_;
+    std::uint64_t incarnations_ = 0;
+    AllocationRecords<std::vector<Baker>> bakers_;
+    AllocationRecords<GraphMemory> memory_;
+    std::uint64_t problems_ = 0;
 };
 
 }  // namespace streamsan::order

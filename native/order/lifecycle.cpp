@@ -64,7 +64,7 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
     ++context.epoch;
     context.dead = operation.kind == OperationKind::CONTEXT_DESTROY && context.kind == ContextKind::CREATED;
     end_memory(process, index, by_host);
-    report_graph_leaks(process, operation, false);
+    graphs_.report_leaks(process, handles_, operation, false);
     if (context.dead) {
         for (Thread& each : threads_) {
             if (each.context == index) each.context = none;  // destroying pops it
@@ -85,7 +85,7 @@ void Engine::end_memory(Process& process, std::uint32_t context, const Placed& b
     process.allocations.each([&](std::uint32_t index, Allocation& allocation) {
         if (!goes_with_context(allocation, context)) return;
         report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
-        if (allocation.marks.baked) end_baked(process, index, by_host.operation, true);
+        if (allocation.marks.baked) graphs_.end_baked(process, index, by_host.operation, true);
         process.allocations.retire(index, ended_by_reset, by_host, {});
     });
 }
@@ -210,8 +210,9 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
         Process& process = *processes_[thread.process];
         process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
             if (!goes_with_context(allocation, context_index)) return;
-            each_pending(process, allocation,
-                         [&](const Placed& use, std::uint64_t, std::uint64_t) { look(use, RelatedRole::USE, work); });
+            graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+                look(use, RelatedRole::USE, work);
+            });
         });
     }
     if (work.related_count > 0) {
@@ -269,7 +270,7 @@ void Engine::require_escape(Process& process, const Thread& thread, std::uint64_
     const Clock& known = timeline(thread).clock;
     process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
         if (!allocation.live() || !(allocation.marks.assumed || allocation.marks.escaped)) return;
-        each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+        graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
             if (!use.operation.reads_only() && !known.knows(use.epoch, contract)) {
                 require(Unmet::Sort::escape, use.operation.sequence, sequence);
             }

@@ -68,7 +68,7 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
     allocation.made = operation;
     allocation.made_at = made_at;
     allocation.marks.assumed = assumed;
-    if (kind == MemoryKind::GRAPH) announce_graph_memory(process, allocations.index_of(allocation));
+    if (kind == MemoryKind::GRAPH) graphs_.announce(process, allocations.index_of(allocation));
     // Of a graph's memory only its node is announced: nothing has happened that anybody could be after.
     if (operation.stream_name == 0 && !pageable(kind) && kind != MemoryKind::GRAPH) timeline(thread).advance();
 }
@@ -105,7 +105,7 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         judge_blocking(slot, thread, host, context, operation);
         observe_context(thread, slot.thread, context);
         judge_order(process, host, family, timeline(thread).clock, nullptr, operation);
-        if (host.marks.baked) end_baked(process, index, operation, false);
+        if (host.marks.baked) graphs_.end_baked(process, index, operation, false);
         host.marks.registered = false;
         host.marks.unregistered = true;
         host.marks.use_reported = false;
@@ -167,8 +167,8 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
 
 void Engine::end_use(Process& process, std::uint32_t index, const Operation& operation) {
     const Allocation& allocation = process.allocations[index];
-    if (allocation.marks.baked) end_baked(process, index, operation, false);
-    if (allocation.kind == MemoryKind::GRAPH) note_outside_free(process, index);
+    if (allocation.marks.baked) graphs_.end_baked(process, index, operation, false);
+    if (allocation.kind == MemoryKind::GRAPH) graphs_.note_outside_free(process, index);
 }
 
 bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, const Operation& operation,

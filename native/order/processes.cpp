@@ -99,7 +99,7 @@ void Engine::judge_exit(Thread& thread, Process& process, const Operation& opera
     }
     process.allocations.each(
         [&](std::uint32_t, Allocation& allocation) { report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation); });
-    report_graph_leaks(process, operation, true);
+    graphs_.report_leaks(process, handles_, operation, true);
     if (requirements_) require_escape(process, thread, operation.sequence);
 }
 

@@ -8,7 +8,6 @@
 #include "clock.hpp"
 #include "failures.hpp"
 #include "flat_map.hpp"
-#include "graphs.hpp"
 #include "operation.hpp"
 
 namespace streamsan::order {
@@ -139,6 +138,14 @@ struct OtherHandle {
     bool alive = true;
     Operation made;  ///< no kind: it was made before the trace
     Operation destroyed;
+};
+
+/// A capture that has begun.
+struct Capture {
+    std::uint64_t id = 0;
+    std::uint64_t stream = 0;
+    bool broken = false;
+    Operation begin;
 };
 
 /// The latest wait or record on a stream that may be another unknown stream.

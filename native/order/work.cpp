@@ -116,7 +116,7 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
     if (allocation.kind == MemoryKind::GRAPH) {
         const Clock& clock = stream == nullptr ? timeline(thread).clock : own.clock;
         if (!admit_graph_memory(process, index, clock, stream, placed.operation, FactVariant::GRAPH_USE)) return;
-        if (stream != nullptr && allocation.live()) note_outside_use(process, index);
+        if (stream != nullptr && allocation.live()) graphs_.note_outside_use(process, index);
     }
     if (!allocation.live()) {
         use_freed(process, thread, stream, index, placed);
@@ -135,9 +135,9 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
                   allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) others |= allocation.uses[i].epoch.slot != own.slot;
     if (ordered && others) judge_conflicts(process, allocation, *stream, own.clock, access);
-    if (allocation.marks.baked) note_baked_use(process, index);
+    if (allocation.marks.baked) graphs_.note_baked_use(process, index);
     if (requirements_) {
-        each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
+        graphs_.each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
             const bool conflict = !(placed.operation.reads_only() && earlier.operation.reads_only());
             if (conflict && earlier.operation.sequence != placed.operation.sequence &&
                 !own.clock.knows(earlier.epoch, contract)) {
@@ -336,7 +336,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         judge(use, use_begin, use_end, bulk);
     });
     if (!allocation.marks.baked) return;
-    each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
+    graphs_.each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         for (const BakedAccess& each : baked.accesses) {
             const Access use = launched(each.access, exec.last.operation);
             judge({use.operation, exec.last.epoch}, use.begin, use.end, each.bulk);
