@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,15 @@ from streamsan.cli import main
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.replay import replay
-from streamsan.replay.execution import layouts_of, run_all
+from streamsan.replay.execution import layouts_of
 from streamsan.replay.naming import names_of
-from streamsan.replay.replayed_steps import read_program
+from streamsan.replay.replayed_machine import ReplayedMachine
+from streamsan.replay.replayed_steps import Step, read_program
+from streamsan.replay.replayed_work import Name
+from streamsan.replay.word_layout import Layout
+from streamsan.replay.words import Seen
 from streamsan.rules.catalogue import RULES
+from streamsan.sim.executor.scheduler import Policy
 from streamsan.sim.executor.schedules import Eager, Random
 from streamsan.trace import Trace, reader
 
@@ -84,6 +90,14 @@ def test_every_finding_has_a_witness_or_the_reason_why_not(path: Path) -> None:
     for finding in check_file(path):
         assert bool(finding.witness) != bool(finding.no_witness), finding
         assert not finding.no_witness.endswith(".")
+
+
+def run_all(steps: Sequence[Step], layouts: dict[int, Layout], policy: Policy, name: Name) -> Seen:
+    machine = ReplayedMachine(layouts, policy, name)
+    for step in steps:
+        machine.issue(step)
+    machine.runner.drain()
+    return machine.runner.seen
 
 
 def wrong_words(trace: Trace) -> list[str]:

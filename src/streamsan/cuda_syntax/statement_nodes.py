@@ -79,8 +79,7 @@ def _if(ctx: Context, node: Node) -> list[tree.Statement]:
             otherwise = one(ctx, parts[0]) if parts else None
         else:
             otherwise = one(ctx, inner)
-    constexpr = any(c.type == "constexpr" for c in node.children)
-    return [tree.If(ctx.span(node), _first(ctx, node, declared), condition, then, otherwise, constexpr)]
+    return [tree.If(ctx.span(node), _first(ctx, node, declared), condition, then, otherwise)]
 
 
 def _for(ctx: Context, node: Node) -> list[tree.Statement]:

@@ -284,7 +284,6 @@ class If(Statement):
     condition: Expression
     then: Statement
     otherwise: Statement | None
-    constexpr: bool = False
 
 
 @dataclass(slots=True)

@@ -231,7 +231,6 @@ class DeviceModel:
             self.acquire(worker, key, site=call.site)
             body(worker, call.value(Role.FUNCTION), call.value(Role.USER_DATA))
             self.release(worker, key, site=call.site)
-            worker.finished = True
         return outcome
 
     def _completed(self, call: Call, outcome: Outcome) -> Outcome:

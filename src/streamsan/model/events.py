@@ -9,11 +9,12 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.process_state import HostThread
-from streamsan.model.statuses import INVALID_HANDLE, SUCCESS, UNKNOWN
+from streamsan.model.statuses import INVALID_HANDLE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.streams_and_graphs import Event, Stream
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.platforms import CUDA
+from streamsan.trace.layout import STATUS_UNKNOWN
 from streamsan.vocabulary import OperationKind
 
 DISABLE_TIMING = CUDA.constants["cudaEventDisableTiming"]
@@ -100,7 +101,7 @@ def event_query(core: ModelCore, call: Call) -> Outcome:
     status = event_status(event)
     result: Value = status or core.executor.query_event(call.thread, event, core.fresh_symbol(call.api.name, "input"))
     result = core.sticky_error(call.thread, event.context) or result
-    known = result if isinstance(result, int) else UNKNOWN
+    known = result if isinstance(result, int) else STATUS_UNKNOWN
     core.emit(OperationKind.EVENT_QUERY, call.thread, call.site, call.api.name, object=event.handle, status=known)
     return Outcome(known, {"return": result})
 

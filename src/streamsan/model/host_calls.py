@@ -36,7 +36,6 @@ class HostCall:
     def end(self, worker: HostThread) -> None:
         """Say that the body has ended."""
         release(self._core, worker, self._key, EdgeClass.CONTRACT, self._site)
-        worker.finished = True
 
     def __call__(self) -> None:
         """Run all of it here."""

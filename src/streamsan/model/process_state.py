@@ -94,7 +94,6 @@ class HostThread:
     """set by the caller while the thread runs under a branch nobody could decide"""
     said_context: int = 0
     """the context that the trace believes current"""
-    finished: bool = False
     last_error: int = 0
     """of the runtime, for cudaGetLastError"""
     lost_context: Context | None = None

@@ -31,7 +31,6 @@ def join(core: ModelCore, thread: HostThread, other: HostThread, site: int) -> N
     key = core.fresh_handle()
     release(core, other, key, EdgeClass.CONTRACT, site)
     acquire(core, thread, key, EdgeClass.CONTRACT, site)
-    other.finished = True
 
 
 def release(core: ModelCore, thread: HostThread, key: int, edge: EdgeClass, site: int) -> None:

@@ -37,6 +37,3 @@ CAPTURE_IMPLICIT = CUDA.constants["cudaErrorStreamCaptureImplicit"]
 CAPTURED_EVENT = CUDA.constants["cudaErrorCapturedEvent"]
 CAPTURE_WRONG_THREAD = CUDA.constants["cudaErrorStreamCaptureWrongThread"]
 GRAPH_EXEC_UPDATE_FAILURE = CUDA.constants["cudaErrorGraphExecUpdateFailure"]
-
-UNKNOWN = -32768
-"""A slot's status when nobody knows it."""

@@ -7,9 +7,10 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.process_state import HostThread
-from streamsan.model.statuses import INVALID_HANDLE, SUCCESS, UNKNOWN
+from streamsan.model.statuses import INVALID_HANDLE, SUCCESS
 from streamsan.model.streams_and_graphs import PER_THREAD_HANDLE, Stream
 from streamsan.model.values import Handle, Outcome, Value
+from streamsan.trace.layout import STATUS_UNKNOWN
 from streamsan.vocabulary import HandleKind, OperationKind, StreamKind
 
 NON_BLOCKING_FLAG = 1
@@ -81,7 +82,7 @@ def stream_query(core: ModelCore, call: Call) -> Outcome:
     status = status_of(stream)
     result: Value = status or core.executor.query_stream(call.thread, stream, core.fresh_symbol(call.api.name, "input"))
     result = core.sticky_error(call.thread, stream.context) or result
-    known = result if isinstance(result, int) else UNKNOWN
+    known = result if isinstance(result, int) else STATUS_UNKNOWN
     core.emit(OperationKind.STREAM_QUERY, call.thread, call.site, call.api.name, stream=stream.handle, status=known)
     return Outcome(known, {"return": result})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamsan.replay.held_back import HeldBack
@@ -14,7 +14,6 @@ from streamsan.replay.replayed_work import Name
 from streamsan.replay.script import Action, Do, Script
 from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Seen, Words
-from streamsan.sim.executor.scheduler import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +51,6 @@ def run_in_order(script: Script, layouts: dict[int, Layout], name: Name) -> Outc
         return _run(script, script.in_order, layouts, name)
     except RefusedError:
         return None
-
-
-def run_all(steps: Sequence[Step], layouts: dict[int, Layout], policy: Policy, name: Name) -> Seen:
-    """Run a whole trace under a policy, and return what was seen."""
-    machine = ReplayedMachine(layouts, policy, name)
-    for step in steps:
-        machine.issue(step)
-    machine.runner.drain()
-    return machine.runner.seen
 
 
 def _run(script: Script, actions: Iterable[Action], layouts: dict[int, Layout], name: Name) -> Outcome:

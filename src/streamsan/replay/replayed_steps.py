@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from streamsan.replay.replayed_handles import HOST_MEMORY, Handles
 from streamsan.replay.window import shortened, start_of_window
 from streamsan.trace import Reference, Trace
+from streamsan.trace.layout import STATUS_UNKNOWN
 from streamsan.trace.trace import RECORDING
 from streamsan.trace.view import OperationView, iterate
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, NodeKind, OperationKind, SlotFlag, WaitClass
 
 MOST_OPERATIONS = 20_000
 """Operations that are performed, the latest ones: each costs time here, in two executions."""
-UNKNOWN_STATUS = -32768
 NEVER_RETURNED = -1
 """the status that stands for a call without one"""
 UNDEFINED = -2
@@ -111,7 +111,7 @@ class Step:
     @property
     def succeeded(self) -> bool:
         """Whether the call had an effect."""
-        return self.status in (0, UNKNOWN_STATUS)
+        return self.status in (0, STATUS_UNKNOWN)
 
     @property
     def waits(self) -> WaitClass:

@@ -64,6 +64,8 @@ assert TEXT.itemsize == 64
 assert TEXT.fields is not None
 assert TEXT.fields["kind"][1] == SLOT.fields["kind"][1]
 
+STATUS_UNKNOWN = -32768
+"""`status` of a call whose result nobody saw."""
 FIRST_CONTINUATION_KIND = 240
 """Kinds from here on are continuation slots, in every version of the format."""
 

@@ -27,7 +27,6 @@ _Part = tuple[Slots, NDArray[np.uint64]]
 class _Window:
     """What was read of a lane and not given out yet."""
 
-    cursor: LaneCursor
     slots: Slots
     order: NDArray[np.uint64]
     """for each slot the sequence of its operation"""
@@ -36,7 +35,7 @@ class _Window:
     @classmethod
     def of(cls, cursor: LaneCursor, size: int) -> _Window:
         slots, result = cursor.window(size)
-        return cls(cursor, slots, _order(slots, result))
+        return cls(slots, _order(slots, result))
 
     def take(self, horizon: int) -> _Part:
         """Return what has a sequence of at most `horizon`, and forget it."""

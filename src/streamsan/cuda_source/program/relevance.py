@@ -286,8 +286,3 @@ class Relevance:
         return self._once(
             "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, tree.Variable)}
         )
-
-
-def has_calls(node: Any) -> bool:
-    """Tell whether a tree calls or launches anything."""
-    return any(isinstance(part, tree.Call | tree.Launch) for part in walk(node))

@@ -315,7 +315,6 @@ class Reference(LibraryObject):
 class Opaque(LibraryObject):
     """An object of a class that nobody models: it remembers what was given to it."""
 
-    type_name: str = ""
     held: list[Any] = field(default_factory=list)
     cell: Cell | None = None
     constructed: bool = True

@@ -62,11 +62,6 @@ class CType:
     array: tuple[Any, ...] = ()
     function: bool = False
 
-    @property
-    def is_pointer(self) -> bool:
-        """Values of the type are addresses."""
-        return self.pointers > 0 and not self.array
-
     def element(self) -> CType:
         """The type behind a pointer, or of an array's elements."""
         if self.array:
@@ -91,7 +86,6 @@ class CType:
 
 
 INT = CType("int")
-SIZE = CType("size_t")
 CHAR = CType("char")
 UNKNOWN = CType("")
 

@@ -16,7 +16,6 @@ from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.vocabulary import OperationKind
 
-WAITS_FOR_EVENT = (OperationKind.STREAM_WAIT_EVENT, OperationKind.EVENT_SYNCHRONIZE)
 MOST_RECORDS = 2
 """records behind the earlier operation that are tried, the nearest first"""
 

@@ -13,7 +13,6 @@ from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.named_lines import before, behind, line_beside
 from streamsan.evidence.fix.steps import Calls, Step, pairs
 from streamsan.order.facts import Operation
-from streamsan.order.rearrangement import Slots
 from streamsan.rules.case import Case
 from streamsan.vocabulary import OperationKind
 
@@ -235,8 +234,3 @@ def streams_awaited(trace: EditableTrace, step: Step) -> int:
         return 1
     counts = Counter(target for _, target in pairs(trace, step.earlier, step.later))
     return max(counts.values(), default=1)
-
-
-def _of_thread(slot: Slots, slots: Slots, row: int) -> Slots:
-    slot["thread"] = slots["thread"][row]
-    return slot

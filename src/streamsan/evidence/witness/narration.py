@@ -41,12 +41,6 @@ class Narrator:
             return "the host"
         return self.case.thread(operation)
 
-    def who(self, operation: Operation) -> str:
-        """Return what an operation runs on: a stream by its name, or the host thread."""
-        if operation.kind is OperationKind.GRAPH_NODE:
-            return "the graph"
-        return self.stream(operation) if operation.stream else self.host(operation)
-
     def stream(self, operation: Operation) -> str:
         """Return the name of an operation's stream; "the stream of `scale`" where it has none of its own."""
         name = self.case.stream(operation)

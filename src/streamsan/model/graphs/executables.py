@@ -30,8 +30,6 @@ from streamsan.model.values import Handle, Outcome, Value
 from streamsan.vocabulary import GraphExecFlag, HandleKind, MemoryKind, NodeKind, OperationKind
 
 _AUTO_FREE = 1
-_INVALID_STRUCTURE = 2
-"""cudaGraphInstantiateInvalidStructure"""
 _CAN_BE_DISABLED = (NodeKind.KERNEL, NodeKind.COPY, NodeKind.MEMSET)
 
 

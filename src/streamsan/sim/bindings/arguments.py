@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import partial
 
 from streamsan.effects import POINTER_ROLES, Parameter, Role
-from streamsan.model.values import HandleType, Pointer, Value
+from streamsan.model.values import HandleType, Value
 from streamsan.platforms.python_bindings import Item, ModuleName
 from streamsan.sim.bindings.addresses import address_of, number_of, value_of
 from streamsan.sim.bindings.class_index import find
@@ -212,8 +212,3 @@ def _instance(name: str, kind: type[Structure] | type[Opaque], value: object) ->
     assert isinstance(value, Opaque)
     word = handle_type(type(value))
     return (value_of(value._number) if word is None else model_handle(value._number, word)), None
-
-
-def is_null(value: Value) -> bool:
-    """Return whether a pointer argument is NULL."""
-    return not isinstance(value, Pointer) and value == NULL
