@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from program import Program
+from model_program import Program
 
 from streamsan.model.executor import NothingRuns
 from streamsan.model.process_state import HostThread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from program import Program
+from model_program import Program
 
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import ContextKind, MemoryKind, OperationKind, SlotFlag

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from program import Program
+from model_program import Program
 
 from streamsan.model.values import Symbol, Value
 from streamsan.vocabulary import MemoryKind, WaitClass

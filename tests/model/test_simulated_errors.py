@@ -6,7 +6,7 @@ import pytest
 from simulated import HOST, TOTAL, Simulated
 
 from streamsan.model.address_space import AddressIndex
-from streamsan.model.errors import words
+from streamsan.model.error_calls import words
 from streamsan.model.resources import Allocation
 from streamsan.model.values import Handle, Pointer
 from streamsan.vocabulary import HandleKind, MemoryKind, OperationKind
@@ -110,7 +110,7 @@ def test_statuses_of_arguments(arguments: tuple[object, ...], status: int) -> No
 
 
 def test_the_reader_refuses_none_of_these() -> None:
-    from program import Program
+    from model_program import Program
 
     program = Program()
     memory = program.make("cudaMalloc", OUT, 1024)

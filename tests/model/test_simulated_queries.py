@@ -32,7 +32,7 @@ def test_devices() -> None:
 
 
 def test_the_reader_gets_symbols() -> None:
-    from program import Program
+    from model_program import Program
 
     program = Program()
     for call in [("cudaDeviceGetAttribute", OUT, 16, 0), ("cudaMemGetInfo", OUT, OUT), ("cudaDriverGetVersion", OUT),

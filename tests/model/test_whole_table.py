@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from program import Program
+from model_program import Program
 
 from streamsan.effects import Effect
 from streamsan.model.handlers import HANDLERS

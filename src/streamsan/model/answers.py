@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.statuses import SUCCESS
 from streamsan.model.values import Outcome, Value
 

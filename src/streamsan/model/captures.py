@@ -15,7 +15,7 @@ from streamsan.model.graphs import (
     device_memory,
     executables,
     legality,
-    nodes,
+    node_calls,
     structure,
 )
 from streamsan.model.graphs.legality import invalidate, refuse_call
@@ -51,7 +51,7 @@ _ORDERED_BY_LEGACY = (
 )
 """What on the legacy default stream would be ordered against blocking streams (C-09)."""
 
-GRAPH_MODULES = (capture_calls, device_memory, executables, nodes, structure)
+GRAPH_MODULES = (capture_calls, device_memory, executables, node_calls, structure)
 """Imported for the handlers that they register."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streamsan.model.emission import Emission
 from streamsan.model.executor import Executor, NothingRuns
-from streamsan.model.machine import Machine, load_machine
+from streamsan.model.hardware import Machine, load_machine
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Allocation, Context, Physical, Pool
 from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE, Event, Stream

@@ -31,7 +31,7 @@ from streamsan.model import (
 )
 from streamsan.model.call import Call, bind_values, hints
 from streamsan.model.core import ModelCore, OutOfMemoryError
-from streamsan.model.errors import note_error
+from streamsan.model.error_calls import note_error
 from streamsan.model.executor import Executor
 from streamsan.model.guards import refusal, say_refusal
 from streamsan.model.handlers import HANDLERS

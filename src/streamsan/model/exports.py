@@ -13,7 +13,7 @@ from streamsan.effects import Role
 from streamsan.model.answers import answers, given
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.process_state import Process
 from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.statuses import INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MAP_FAILED, NOT_SUPPORTED, SUCCESS

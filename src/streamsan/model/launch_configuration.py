@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.statuses import INVALID_CONFIGURATION, INVALID_FUNCTION, INVALID_HANDLE, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Value
 from streamsan.platforms import CUDA

@@ -8,7 +8,7 @@ from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
-from streamsan.model.host_calls import HostCall
+from streamsan.model.host_function_body import HostCall
 from streamsan.model.launch_configuration import configuration_status
 from streamsan.model.managed import prefetch_status, remember_prefetch
 from streamsan.model.process_state import HostThread

@@ -7,7 +7,7 @@ from streamsan.model.answers import answers, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.resources import Context
 from streamsan.model.statuses import (
     INVALID_DEVICE,

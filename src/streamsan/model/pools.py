@@ -6,7 +6,7 @@ from streamsan.effects import Role
 from streamsan.model.answers import answers, given, number, set_value
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.makers import makes
 from streamsan.model.process_state import Process
 from streamsan.model.resources import Context, Pool

@@ -7,7 +7,7 @@ from streamsan.model.answers import answers, flat, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore, OutOfMemoryError
 from streamsan.model.handlers import handles
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.makers import makes
 from streamsan.model.resources import Allocation, Lifetime, Physical
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NoReturn
 
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.host_calls import HostCall
+from streamsan.model.host_function_body import HostCall
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Context
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from program import Program, Seen
+from model_program import Program, Seen
 
 from streamsan.model.executor import NothingRuns
 from streamsan.model.values import Value

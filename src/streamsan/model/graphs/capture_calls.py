@@ -9,7 +9,7 @@ from streamsan.model.graphs import (
     capturing,
     legality,
     lookup,
-    nodes,
+    node_calls,
     structure,
 )
 from streamsan.model.graphs.legality import invalidate, refuse_call
@@ -70,7 +70,7 @@ def capture_begin(core: ModelCore, call: Call) -> Outcome:
     if capture.into and (parameter := call.signature.first(Role.LIST)) is not None:
         dependencies = lookup.node_list(call, parameter.name)
         if dependencies is None:
-            dependencies = nodes.sinks(graph)
+            dependencies = node_calls.sinks(graph)
     capturing.join(capture, stream, dependencies or [])
     process.graphs.captures.append(capture)
     process.graphs.captured = True
@@ -220,7 +220,7 @@ def capture_update(core: ModelCore, call: Call) -> Outcome:
         return refuse_call(core, call, CAPTURE_INVALIDATED)
     named = lookup.node_list(call, "dependencies")
     if named is None:
-        named = nodes.sinks(capture.graph)
+        named = node_calls.sinks(capture.graph)
     elif any(node.graph is not capture.graph for node in named):
         return refuse_call(core, call, INVALID_VALUE)
     elif call.number(Role.FLAGS) == _SET_DEPENDENCIES:

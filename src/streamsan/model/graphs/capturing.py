@@ -7,7 +7,7 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.graphs import descriptions, memory_nodes
 from streamsan.model.graphs.legality import invalidate, refuse_call
-from streamsan.model.graphs.nodes import new_node
+from streamsan.model.graphs.node_calls import new_node
 from streamsan.model.graphs.recording import work_of
 from streamsan.model.handlers import done
 from streamsan.model.process_state import Process

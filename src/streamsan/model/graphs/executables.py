@@ -7,7 +7,6 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.graphs import descriptions, memory_nodes
 from streamsan.model.graphs.bodies import flatten, reduced, say_body, say_node, size_in_trace
-from streamsan.model.graphs.comparison import Difference, difference
 from streamsan.model.graphs.lookup import (
     accept,
     exec_argument,
@@ -19,7 +18,8 @@ from streamsan.model.graphs.lookup import (
     refuse,
     say_once,
 )
-from streamsan.model.graphs.nodes import new_description
+from streamsan.model.graphs.node_calls import new_description
+from streamsan.model.graphs.shape_difference import Difference, difference
 from streamsan.model.handlers import handles
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Lifetime

@@ -19,7 +19,7 @@ from streamsan.model.graphs.lookup import (
     node_of,
     refuse,
 )
-from streamsan.model.graphs.nodes import copy_graph
+from streamsan.model.graphs.node_calls import copy_graph
 from streamsan.model.handlers import handles
 from streamsan.model.statuses import INVALID_VALUE, NOT_SUPPORTED, SUCCESS
 from streamsan.model.streams_and_graphs import Graph, Node

@@ -6,7 +6,7 @@ from streamsan.effects import Role
 from streamsan.model.answers import answers, flat, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Outcome, Value
 from streamsan.platforms import CUDA

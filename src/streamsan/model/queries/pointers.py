@@ -7,7 +7,7 @@ from streamsan.effects.waits import Endpoint
 from streamsan.model.answers import answers, flat, given, number, set_value
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.managed import NOWHERE, accessed_by, advise, managed_allocation, range_attribute
 from streamsan.model.ranges import range_status
 from streamsan.model.resources import Allocation, ArrayLayout, Context, Lifetime

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamsan.model.answers import answers, flat, given
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.values import Handle, Outcome
 

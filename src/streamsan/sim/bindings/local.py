@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any
 
-from streamsan.model.errors import words
+from streamsan.model.error_calls import words
 from streamsan.model.statuses import INVALID_VALUE
 from streamsan.platforms.python_bindings import ModuleName, catalogue
 from streamsan.sim import active

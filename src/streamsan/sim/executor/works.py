@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
-from streamsan.model.host_calls import HostCall
+from streamsan.model.host_function_body import HostCall
 from streamsan.model.work import CopyWork, FillWork, HostWork, KernelWork, ValueWork, Work
 from streamsan.sim.executor import transfers
 from streamsan.sim.executor.simulated_memory import SimulatedMemory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamsan.model.answers import answers, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams import stream_argument
 from streamsan.model.streams_and_graphs import PER_THREAD_HANDLE

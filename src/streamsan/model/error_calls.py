@@ -7,7 +7,7 @@ import re
 from streamsan.model.answers import answers, given, number
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.machine import Machine
+from streamsan.model.hardware import Machine
 from streamsan.model.statuses import INVALID_VALUE, NOT_READY, SUCCESS
 from streamsan.model.values import Outcome
 from streamsan.platforms import CUDA

@@ -1,4 +1,4 @@
-"""The machine that a simulated device stands for: its attributes, limits and properties, from machine.toml."""
+"""The machine that a simulated device stands for: its attributes, limits and properties, from hardware.toml."""
 
 from __future__ import annotations
 
@@ -73,4 +73,4 @@ def _number(name: str) -> int:
 
 @lru_cache(maxsize=1)
 def _data() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).resolve().parent / "machine.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((Path(__file__).resolve().parent / "hardware.toml").read_text(encoding="utf-8"))
