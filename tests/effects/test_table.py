@@ -183,14 +183,14 @@ def test_wrong_parameters_are_refused(text: str, reason: str) -> None:
 def test_wrong_rows_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "family.toml").write_text(text, encoding="utf-8")
     with pytest.raises(TableError, match=reason):
-        list(Effects(tmp_path))
+        list(Effects(tmp_path, lambda _: "runtime"))
 
 
 def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.toml").write_text('effect = "call"\n[api]\nf = [""]', encoding="utf-8")
     with pytest.raises(TableError, match="has a row in"):
-        Effects(tmp_path)
+        Effects(tmp_path, lambda _: "runtime")
 
 
 def test_constants() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from streamsan.effects.api import Api
+from streamsan.effects.api import Api, Domain
 from streamsan.effects.roles import Effect
 from streamsan.effects.signature import TableError, parse_signature
 from streamsan.vocabulary import FreeClass, MemoryKind
@@ -22,7 +22,8 @@ _KEYS = frozenset({"effect", "versions", "memory", "free", "wait", "direction", 
 class Effects:
     """The table, looked up by API name."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, domain: Callable[[str], Domain]) -> None:
+        self._domain = domain
         self._rows: dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any] | list[str]]] = {}
         self._known: dict[str, Api] = {}
         for path in sorted(folder.glob("*.toml")):
@@ -81,7 +82,7 @@ class Effects:
         try:
             return Api(
                 name=name,
-                domain="runtime" if name.startswith("cuda") else "driver",
+                domain=self._domain(name),
                 family=family,
                 effect=Effect(own.get("effect", defaults.get("effect"))),
                 versions=tuple(parse_signature(text, where) for text in own["versions"]),

@@ -30,7 +30,7 @@ class Platform:
     @cached_property
     def effects(self) -> Effects:
         """The API's table."""
-        return Effects(self.folder / "api")
+        return Effects(self.folder / "api", lambda name: "driver" if self.is_low_level(name) else "runtime")
 
     @cached_property
     def constants(self) -> Mapping[str, int]:

@@ -9,15 +9,13 @@ from typing import Protocol
 
 from streamsan.findings.finding import Basis, Contract, Finding, Location, Observed, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
-from streamsan.platforms import CUDA, Platform, platform_of
+from streamsan.platforms import Platform, platform_of
 from streamsan.trace.function_names import short_name
 from streamsan.trace.host_threads import thread_name
 from streamsan.trace.site import Site
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
 
-LEGACY_STREAM = CUDA.legacy_stream
-PER_THREAD_STREAM = CUDA.per_thread_stream
 PER_THREAD = "the per-thread default stream"
 ANONYMOUS = "the memory"
 RECORDING = "recording"
@@ -154,9 +152,9 @@ class Case:
             return "the host"
         if operation.kind is OperationKind.GRAPH_NODE:
             return "the graph"
-        if operation.stream_kind is StreamKind.LEGACY or operation.stream == LEGACY_STREAM:
+        if operation.stream_kind is StreamKind.LEGACY or operation.stream == self.platform.legacy_stream:
             return "the default stream"
-        if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == PER_THREAD_STREAM:
+        if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == self.platform.per_thread_stream:
             return self._per_thread_stream(operation)
         label = self.stream_label(operation)
         if label or not operation.stream_number or self.names.origin != RECORDING:
@@ -165,10 +163,11 @@ class Case:
 
     def _per_thread_stream(self, operation: Operation) -> str:
         """Return the name of a thread's default stream; whose it is, where the fact is about several threads'."""
+        own = self.platform.per_thread_stream
         threads = {
             each.thread
             for each in (self.operation, *(other for _, other in self.fact.related))
-            if each.stream and (each.stream_kind is StreamKind.PER_THREAD or each.stream == PER_THREAD_STREAM)
+            if each.stream and (each.stream_kind is StreamKind.PER_THREAD or each.stream == own)
         }
         if len(threads) < 2:
             return PER_THREAD

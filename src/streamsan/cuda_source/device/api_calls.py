@@ -73,7 +73,7 @@ class ApiCalls:
 
     def is_api(self, name: str) -> bool:
         """Tell whether a name is a CUDA API that the effects table knows."""
-        return name.removeprefix("::").startswith("cu") and CUDA.effects.find(last_name(name)) is not None
+        return CUDA.interface(name.removeprefix("::")) is not None and CUDA.effects.find(last_name(name)) is not None
 
     def unknown_api(self, name: str, operands: list[Operand], span: Span) -> Operand:
         """A name that looks like an API of CUDA, or of one of its libraries, and is not in the table."""

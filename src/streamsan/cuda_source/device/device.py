@@ -23,10 +23,9 @@ from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Lifetime
+from streamsan.model.statuses import NOT_READY
 from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import FreeClass, LostKind, MemoryKind
-
-NOT_READY = 600
 
 
 class Device:

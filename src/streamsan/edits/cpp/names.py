@@ -27,14 +27,13 @@ from streamsan.edits.layout import NoPlaceError
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order.facts import Operation
 from streamsan.platforms import CUDA
-from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM
 from streamsan.vocabulary import OperationKind
 
 DEFAULT_STREAM = "0"
 """As the program writes it: which stream that is may be said by an option of the compiler."""
 DEFAULT_STREAMS = {
-    LEGACY_STREAM: (DEFAULT_STREAM, DEFAULT_STREAM),
-    PER_THREAD_STREAM: ("cudaStreamPerThread", "CU_STREAM_PER_THREAD"),
+    CUDA.legacy_stream: (DEFAULT_STREAM, DEFAULT_STREAM),
+    CUDA.per_thread_stream: ("cudaStreamPerThread", "CU_STREAM_PER_THREAD"),
 }
 """for the runtime, for the driver"""
 OF_EVENTS = (OperationKind.EVENT_RECORD, OperationKind.STREAM_WAIT_EVENT, OperationKind.EVENT_SYNCHRONIZE)

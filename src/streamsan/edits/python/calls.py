@@ -8,6 +8,7 @@ from functools import cache
 
 from streamsan.edits.places import Argument
 from streamsan.edits.python.places import Function, PythonPlace, With
+from streamsan.platforms import CUDA
 from streamsan.platforms.python_bindings import FunctionEntry, ModuleName, catalogue
 
 STREAMS = ("cudaStream_t", "CUstream")
@@ -16,12 +17,18 @@ CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 METHODS_OF_WITH = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 
 
+def module_of(name: str) -> ModuleName:
+    """Return the module of cuda.bindings that has a function, a type or a constant of this name."""
+    interface = CUDA.interface(name)
+    return "driver" if interface is None or interface.low_level else "runtime"
+
+
 @cache
 def entry_of(api: str) -> FunctionEntry | None:
     """Return what cuda.bindings says of a function, None if it has none of this name."""
-    module: ModuleName = "runtime" if api.startswith("cuda") else "driver"
-    found = catalogue(module).function(api)
-    return found or (catalogue(module).function(api.partition("_v")[0]) if "_v" in api else None)
+    module = catalogue(module_of(api))
+    found = module.function(api)
+    return found or (module.function(api.partition("_v")[0]) if "_v" in api else None)
 
 
 def parameter_of(api: str, *words: str) -> int | None:

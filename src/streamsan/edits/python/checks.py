@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from streamsan.edits.python.calls import entry_of
+from streamsan.edits.python.calls import entry_of, module_of
 from streamsan.edits.python.imports import defined_at_top
 from streamsan.edits.python.places import Function, PythonPlace, blocks
 from streamsan.edits.python.text import PythonText
@@ -158,8 +158,7 @@ def api_of(node: ast.AST) -> str | None:
 
 def _named(function: ast.expr) -> str | None:
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    is_api = name.startswith("cuda") or (name.startswith("cu") and name[2:3].isupper())
-    return name if is_api and entry_of(name) is not None else None
+    return name if entry_of(name) is not None else None
 
 
 def _samples(text: PythonText, node: ast.AST, body: ast.AST) -> Iterator[_Sample]:
@@ -185,7 +184,7 @@ def _of_statement(text: PythonText, block: Sequence[ast.stmt], statement: ast.st
         around, end, root = _around(text, chain, call, forwards)
         whole = (chain[0] if chain else call) is statement.value
         name = _status_name(statement)
-        driver = not api.startswith("cuda")
+        driver = module_of(api) == "driver"
         sample = _Sample(Way((around, end), forwards), driver, not _ONLY_DRIVER.match(api), bool(makes), body, root)
         if isinstance(statement, ast.Expr) and whole and not makes:
             yield replace(sample, way=Way((around + HOLE + end,), forwards))

@@ -17,8 +17,8 @@ from streamsan.edits.python.places import Function, PythonPlace, find
 from streamsan.edits.python.text import PythonText
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order.facts import Operation
+from streamsan.platforms import CUDA
 from streamsan.python_program.visible_names import LOCAL, MOST_OF_CHAIN
-from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM
 from streamsan.vocabulary import OperationKind
 
 STREAM, EVENT = "stream", "event"
@@ -197,7 +197,7 @@ class Names:
 
 
 def _default(stream: int) -> str:
-    return {LEGACY_STREAM: "0", PER_THREAD_STREAM: "2"}.get(stream, "")
+    return {CUDA.legacy_stream: "0", CUDA.per_thread_stream: "2"}.get(stream, "")
 
 
 def _cost(text: str, kinds: Mapping[str, str]) -> tuple[int, int, int, str]:

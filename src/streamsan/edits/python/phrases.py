@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from streamsan.edits.language import Code
+from streamsan.edits.python.calls import module_of
 from streamsan.edits.python.checks import Checks
 from streamsan.edits.python.imports import Import, defined_at_top, imports_of, longer_import, new_import
 from streamsan.edits.python.names import Names
@@ -29,7 +30,7 @@ class PythonPhrases:
         self._imports: dict[Edit, None] = {}
         preferred = checks.prefers_driver(place)
         if preferred is None:
-            preferred = all(not each.startswith("cuda") for each in apis)
+            preferred = all(module_of(each) == "driver" for each in apis)
         self.calls = Calls(preferred)
 
     @property
@@ -37,7 +38,7 @@ class PythonPhrases:
         return list(self._imports)
 
     def call(self, api: str, *arguments: str) -> Code:
-        way = self._checks.status(self._place, not api.startswith("cuda"))
+        way = self._checks.status(self._place, module_of(api) == "driver")
         lines = way.written(self.function(api), arguments)
         return Code(tuple(lines), tuple(line.strip() for line in lines if any(word in line for word in _WAITS)))
 
@@ -55,7 +56,7 @@ class PythonPhrases:
         return code
 
     def function(self, name: str) -> str:
-        api = "runtime" if name.startswith("cuda") else "driver"
+        api = module_of(name)
         known = [each for each in imports_of(self._place) if each.api == api]
         direct = next((each.name for each in known if each.function == name), "")
         modules = [each.name for each in known if not each.function]

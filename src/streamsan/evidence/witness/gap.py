@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsan.evidence.witness.known_order import Order, Sync
 from streamsan.order.facts import Operation
-from streamsan.rules.case import LEGACY_STREAM, PER_THREAD_STREAM, Case
+from streamsan.rules.case import Case
 from streamsan.vocabulary import OperationKind, StreamKind
 
 _WAITS = (OperationKind.STREAM_WAIT_EVENT, OperationKind.EVENT_SYNCHRONIZE)
@@ -59,7 +59,9 @@ class Gap:
 
     def _of_stream(self, operation: Operation) -> list[Sync]:
         """Return the records and waits of an operation's stream, since that was made; nothing of a default stream's."""
-        if operation.stream in (0, LEGACY_STREAM, PER_THREAD_STREAM) or operation.stream_kind is StreamKind.LEGACY:
+        # Greater handles are of streams that were made; 0 is none.
+        is_made = operation.stream > self._case.platform.per_thread_stream
+        if not is_made or operation.stream_kind is StreamKind.LEGACY:
             return []
         found: list[Sync] = []
         for sync in self._order.syncs_of(operation.stream):
