@@ -218,15 +218,12 @@ class NothingRuns:
         """Do nothing."""
 
     def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> Value:
-        """Return the unknown."""
         return fresh
 
     def query_event(self, thread: HostThread, event: Event, fresh: Symbol) -> Value:
-        """Return the unknown."""
         return fresh
 
     def elapsed(self, start: Event, end: Event, fresh: Symbol) -> Value:
-        """Return the unknown."""
         return fresh
 
     def launch_graph(self, thread: HostThread, executable: GraphExec, stream: Stream) -> None:
@@ -258,11 +255,9 @@ class NothingRuns:
         return True
 
     def open_memory(self, fields: Mapping[str, Value], kind: MemoryKind, context: Context | None) -> Opened:
-        """Know no other process."""
         return Opened(INVALID_VALUE)
 
     def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
-        """Know no other process."""
         return INVALID_VALUE
 
     def share_pool(self, pool: Pool) -> int | None:
@@ -278,11 +273,9 @@ class NothingRuns:
         return physical.handle
 
     def open_physical(self, physical: Physical, file: int) -> int:
-        """Know no other process."""
         return 0
 
     def device_count(self, fresh: Symbol) -> Value:
-        """Return the unknown."""
         return fresh
 
     def memory_info(self, ordinal: int) -> tuple[int, int]:

@@ -200,7 +200,7 @@ class _Family:
         return self._thread_indices[key]
 
     def trace(self) -> Trace:
-        """Return the one trace."""
+        """Return the trace of all files together; what is wrong with a file is one of its problems, under its name."""
         first = self._members[0].opened
         for member in self._members:
             name = os.path.basename(member.path)

@@ -82,7 +82,6 @@ class Array(Sequence):
         return cls(type, storage)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method == "fill" and operands and isinstance(self.storage.length, int):
             machine.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.WRITE, span)
             for index in range(min(self.storage.length, LARGEST_EAGER)):
@@ -151,7 +150,6 @@ class Span_(Row):  # noqa: N801 - `Span` is a place in the source
         return self.pointer
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method == "size_bytes":
             element = self.type.arguments[0] if self.type.arguments else None
             size = machine.objects.size_of(element) if isinstance(element, CType) else None

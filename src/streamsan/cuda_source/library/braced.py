@@ -54,7 +54,6 @@ class BracedList(Sequence):
         return list(self.operands)
 
     def parts(self) -> list[Any]:
-        """The items."""
         return [operand.cell or operand.value for operand in self.operands]
 
     def destroy(self, machine: Machine, span: Span) -> None:

@@ -150,7 +150,6 @@ class Vector(Sequence):
                         machine.objects.construct(machine.objects.element(self.storage, index), element, [], span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method in ("push_back", "emplace_back"):
             return Operand(cell=self._append(machine, method, operands, span))
         if method == "pop_back":

@@ -3,7 +3,6 @@
 Models import this module and the values; nothing of the interpreter that lies above.
 """
 
-# ruff: noqa: D102 - each function is described where the interpreter implements it
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -278,7 +278,6 @@ class Map(Modelled):
         return ElementPointer(self.entries, position if position >= 0 else self.entries.length)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method in ("operator[]", "at") and operands:
             return Operand(cell=self.mapped(machine, operands[0], span))
         if method in ("find", "count", "contains", "lower_bound", "upper_bound", "equal_range") and operands:

@@ -99,7 +99,6 @@ class Optional(Modelled):
         return Operand(cell=self.held)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method in ("value", "operator*"):
             return self.value(machine)
         if method == "operator->":

@@ -134,7 +134,6 @@ class SmartPointer(Modelled):
         return made
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         pointer = self.owner.pointer
         if method in ("get", "operator->"):
             return pointer
@@ -232,7 +231,6 @@ class WeakPtr(Modelled):
         self.owner = held.owner if isinstance(held, SmartPointer | WeakPtr) else None
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         alive = self.owner is not None and self.owner.count > 0
         if method == "lock":
             owner = self.owner if alive and self.owner is not None else Owner(0, None)

@@ -83,7 +83,6 @@ class String(Modelled):
         self.text = text if text is None or len(text) <= LONGEST_TEXT else None
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         for operand in operands:
             machine.expressions.load(operand, span)
         given = text_of(held_by(operands[0])) if operands else None

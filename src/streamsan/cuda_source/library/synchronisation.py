@@ -51,7 +51,6 @@ class Mutex(Synchroniser):
                           "count_down", "set_value", "arrive", "clear", "set_exception"})  # fmt: skip
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method in ("try_lock", "try_acquire", "test_and_set"):
             self.acquire(machine, span)
             return 1 if method != "test_and_set" else 0
@@ -127,7 +126,6 @@ class Lock(Modelled):
                 mutex.release(machine, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method == "unlock":
             self.destroy(machine, span)
             return None
@@ -168,7 +166,6 @@ class Atomic(Synchroniser):
         return bool(self.held.value) if isinstance(self.held.value, int | float) else None
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         operators = machine.expressions.operators
         value = machine.expressions.load(operands[0], span) if operands else None
         old = self.held.value

@@ -39,7 +39,6 @@ class Console(Modelled):
         return self
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method == "operator<<" and operands:
             if isinstance(held_by(operands[0]), StructObject):
                 return NOT_MODELLED  # an operator of the program's own
@@ -110,7 +109,6 @@ class Quiet(Modelled):
     copy = Modelled.another
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         for operand in operands:
             machine.expressions.load(operand, span)
         if method in ("operator=", "operator+=", "operator++"):

@@ -154,7 +154,6 @@ class Thread(Modelled):
             self.join(machine, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method == "join":
             self.join(machine, span)
             return None
@@ -225,7 +224,6 @@ class Future(Modelled):
         self.wait(machine, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method in ("get", "wait"):
             self.wait(machine, span)
             if isinstance(self.result, Parked):

@@ -131,7 +131,6 @@ class DeviceVector(Modelled):
         self.release(machine, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method in ("begin", "cbegin", "data"):
             return self.memory.value
         if method in ("end", "cend"):

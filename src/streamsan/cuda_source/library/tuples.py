@@ -128,7 +128,6 @@ class Tuple(Modelled):
         return True
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method."""
         if method == "operator=" and operands:
             return Operand(self, self.cell) if self.assign(machine, operands[0], span) else NOT_MODELLED
         if method == "swap" and operands:
