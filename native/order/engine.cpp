@@ -136,6 +136,8 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
       recording_(recording),
       begins_at_(begins_at),
       edges_(without),
+      events_(edges_),
+      handles_(facts_),
       graphs_(facts_, *this, edges_, recording, begins_at),
       failures_(asking, setting, recording, facts_) {
     constexpr std::size_t largest_thread_count = 65536;
@@ -345,7 +347,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case EVENT_QUERY: event_wait(slot, thread, process, operation, true); return;
         case EVENT_ELAPSED: event_elapsed(slot, thread, process, operation); return;
         case HANDLE_USE: handle_use(slot, thread, process, operation); return;
-        case HANDLE_CREATE: handle_create(slot, process, operation); return;
+        case HANDLE_CREATE: handles_.create(slot, process, operation); return;
         case HANDLE_DESTROY: handle_destroy(slot, process, operation); return;
         case ALLOC: allocate(slot, thread, process, operation); return;
         case POINTER_LOST: pointer_lost(slot, process, operation); return;

@@ -9,10 +9,12 @@
 
 #include "churn.hpp"
 #include "edges.hpp"
+#include "events.hpp"
 #include "explanations.hpp"
 #include "facts.hpp"
 #include "failures.hpp"
 #include "graphs.hpp"
+#include "handles.hpp"
 #include "state.hpp"
 #include "stream_names.hpp"
 #include "sync_keys.hpp"
@@ -260,10 +262,7 @@ private:
     [[nodiscard]] static bool goes_with_context(const Allocation& allocation, std::uint32_t context);
     void end_memory(Process& process, std::uint32_t context, const Placed& by_host);
     void handle_use(const Slot& slot, Thread& thread, Process& process, Operation& operation);
-    static std::uint64_t handle_key(const Slot& slot);
-    void handle_create(const Slot& slot, Process& process, const Operation& operation);
     void handle_destroy(const Slot& slot, Process& process, const Operation& operation);
-    bool live_handle(const Slot& slot, const Process& process, const Operation& operation);
     /// A call that failed: only what its handles are is judged.
     void judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     bool dead_context(const Context& context, const Operation& operation);
@@ -362,11 +361,7 @@ private:
     Timelines timelines_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint32_t> spare_streams_;
-    std::vector<std::unique_ptr<Event>> events_;
-    std::vector<std::uint32_t> destroyed_events_ =
-        std::vector<std::uint32_t>(64, none);  ///< the latest ones: they keep their clocks
-    std::size_t destroyed_events_at_ = 0;
-    std::vector<OtherHandle> handles_;
+    Events events_;
     std::vector<std::unique_ptr<Context>> contexts_;
     StreamNames names_;
     SyncKeys keys_;
@@ -375,6 +370,7 @@ private:
     Waits waits_;
     Watch watch_;
     Facts facts_;
+    Handles handles_;
     Graphs graphs_;
     Failures failures_;
     std::vector<Unmet> unmet_;

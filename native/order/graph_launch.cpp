@@ -11,7 +11,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
     const std::uint32_t index = process.execs.find(slot.object);
     if (index == none || !graphs_[index].alive) {
-        if (!live_handle(handle, process, operation)) return;
+        if (!handles_.admit(handle, process, operation)) return;
     }
     GraphExec* const exec = index == none || !graphs_[index].alive ? nullptr : &graphs_[index];
     if (exec != nullptr && exec->changed) graphs_.apply_changes(process, index);
@@ -61,16 +61,10 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         exec->history_version = own.version;
     }
     for (const auto& [handle_of_event, last] : exec->records) {
-        const std::uint32_t at = process.events.find(handle_of_event);
-        if (at == none || !events_[at]->alive) continue;
-        Event& event = *events_[at];
-        event.clock.join(own.clock, edges_.in(EdgeKind::launch_to_event, last ? contract_edge : run_edge));
-        event.inside_launch = !last;
-        event.at = placed.epoch;
-        event.recorded = true;
-        event.source = stream_index;
-        event.opaque_version = process.opaque_version;
-        event.record = operation;
+        Event* const event = events_.live(process, handle_of_event);
+        if (event == nullptr) continue;
+        event->clock.join(own.clock, edges_.in(EdgeKind::launch_to_event, last ? contract_edge : run_edge));
+        event->note_record(placed.epoch, !last, stream_index, process.opaque_version, operation);
     }
     if (recording_ && exec->tells_unseen) {
         tell_unseen(thread, own);
@@ -97,9 +91,9 @@ void Engine::reach_tellers(Process& process, const GraphExec& exec, Timeline& ow
     // nothing.
     for (const std::uint64_t name : exec.keys) reach_function(key_name(process, name), own);
     for (const auto& [handle, last] : exec.records) {
-        const std::uint32_t at = process.events.find(handle);
-        if (at == none || !events_[at]->alive) continue;
-        events_[at]->clock.assign(own.clock);
+        Event* const event = events_.live(process, handle);
+        if (event == nullptr) continue;
+        event->clock.assign(own.clock);
         own.released = true;
     }
 }
@@ -107,11 +101,10 @@ void Engine::reach_tellers(Process& process, const GraphExec& exec, Timeline& ow
 void Engine::join_event(Process& process, Timeline& own, std::uint64_t handle) {
     const std::uint32_t at = process.events.find(handle);
     if (at == none) own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));  // unknown code made it
-    if (at == none || !events_[at]->alive) return;
-    const Event& event = *events_[at];
+    if (at == none || !events_[at].alive) return;
+    const Event& event = events_[at];
     if (event.recorded) {
-        own.learn(event.clock, edges_.in(EdgeKind::event_to_launch, contract_edge));
-        own.learn(event.at, edges_.in(EdgeKind::event_to_launch, event.inside_launch ? run_edge : contract_edge));
+        events_.inform(event, own, EdgeKind::event_to_launch);
     } else if (!event.created) {
         own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));
     }

@@ -145,17 +145,14 @@ void Graphs::note_outside_free(const Process& process, std::uint32_t index) {
     if (!memory_[at].freed_inside && !memory_[at].may_be_freed_inside) ++exec.freed_since;
 }
 
-void Graphs::report_leaks(const Process& process, const std::vector<OtherHandle>& handles, const Operation& operation,
-                          bool at_exit) {
+void Graphs::report_leaks(const Process& process, const Handles& handles, const Operation& operation, bool at_exit) {
     for (GraphMemory& memory : memory_.all()) {
         if (memory.exec == none || memory.said || execs_[memory.exec]->process != process.number) continue;
         if (!alive(process, memory)) continue;
         const GraphExec& exec = *execs_[memory.exec];
         const Allocation& allocation = process.allocations[memory.allocation];
         if (allocation.marks.escaped || allocation.marks.assumed || memory.may_be_freed_inside) continue;
-        const std::uint32_t graph =
-            process.handles.find(exec.graph ^ std::uint64_t{static_cast<std::uint8_t>(HandleKind::GRAPH)} << 56);
-        const bool graph_lives = exec.graph != 0 && graph != none && handles[graph].alive;
+        const bool graph_lives = exec.graph != 0 && handles.lives(process, HandleKind::GRAPH, exec.graph);
         const bool survives = !exec.alive && !graph_lives;
         // With automatic frees each launch frees what the last one left: that a program relies on it is no mistake.
         const bool unfreed = at_exit && !memory.freed_ever && !exec.auto_free;

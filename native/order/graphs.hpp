@@ -11,6 +11,7 @@
 #include "edges.hpp"
 #include "facts.hpp"
 #include "flat_map.hpp"
+#include "handles.hpp"
 #include "operation.hpp"
 #include "state.hpp"
 
@@ -214,8 +215,7 @@ public:
     bool revive(Process& process, std::uint32_t index, GraphMemory& memory);
     void note_outside_use(const Process& process, std::uint32_t index);
     void note_outside_free(const Process& process, std::uint32_t index);
-    void report_leaks(const Process& process, const std::vector<OtherHandle>& handles, const Operation& operation,
-                      bool at_exit);
+    void report_leaks(const Process& process, const Handles& handles, const Operation& operation, bool at_exit);
 
     /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included:
     /// those stand for all that the graph does to the memory.

@@ -99,42 +99,14 @@ void Engine::handle_use(const Slot& slot, Thread& thread, Process& process, Oper
         case HandleKind::CONTEXT:
             if (slot.object != 0) dead_context(*contexts_[context_by_handle(process, slot.object)], operation);
             return;
-        default: live_handle(slot, process, operation); return;
+        default: handles_.admit(slot, process, operation); return;
     }
-}
-
-std::uint64_t Engine::handle_key(const Slot& slot) { return slot.object ^ std::uint64_t{slot.detail} << 56; }
-
-void Engine::handle_create(const Slot& slot, Process& process, const Operation& operation) {
-    std::uint32_t index = process.handles.find(handle_key(slot));
-    if (index == none) {
-        index = static_cast<std::uint32_t>(handles_.size());
-        handles_.emplace_back();
-        process.handles.set(handle_key(slot), index);
-    }
-    handles_[index] = {true, operation, {}};
 }
 
 void Engine::handle_destroy(const Slot& slot, Process& process, const Operation& operation) {
-    if (!live_handle(slot, process, operation)) return;
+    if (!handles_.admit(slot, process, operation)) return;
     if (slot.detail == static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC)) exec_destroyed(slot, process, operation);
-    if (process.handles.find(handle_key(slot)) == none)
-        handle_create(slot, process, Operation{});  // made before the trace
-    OtherHandle& handle = handles_[process.handles.find(handle_key(slot))];
-    handle.alive = false;
-    handle.destroyed = operation;
-}
-
-bool Engine::live_handle(const Slot& slot, const Process& process, const Operation& operation) {
-    // Pools belong to no context: a reset leaves them, and their memory, alone.
-    const std::uint32_t index = process.handles.find(handle_key(slot));
-    if (index == none || handles_[index].alive) return true;
-    Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_OTHER, operation);
-    if (handles_[index].made.kind != OperationKind{}) fact.with(RelatedRole::CREATE, handles_[index].made);
-    fact.with(RelatedRole::DESTROY, handles_[index].destroyed);
-    fact.assumed = operation.assumed();
-    report(fact);
-    return false;
+    handles_.destroy(slot, process, operation);
 }
 
 void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
@@ -154,7 +126,7 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
                 wait_as_meant(slot, thread, process, operation);
             }
             break;
-        case HANDLE_DESTROY: live_handle(slot, process, operation); return;
+        case HANDLE_DESTROY: handles_.admit(slot, process, operation); return;
         case STREAM_DESTROY:
             if (slot.object > per_thread_handle && process.streams.find(slot.object) != none)
                 stream_of(slot.object, thread, process, operation);

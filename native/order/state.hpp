@@ -1,4 +1,4 @@
-// What lives in a process: threads, contexts, streams, events.
+// What lives in a process: threads, contexts, streams.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -116,30 +116,6 @@ struct Stream {
     std::vector<Body> bodies;
 };
 
-struct Event {
-    std::uint64_t handle = 0;
-    std::uint32_t context = none;
-    std::uint32_t context_epoch = 0;
-    bool created = false;  ///< in the trace
-    bool alive = true;
-    bool recorded = false;
-    std::uint32_t source = none;       ///< stream index of the latest record
-    std::uint32_t opaque_version = 0;  ///< of its creation or latest record
-    Clock clock;                       ///< what is before the latest record
-    Epoch at;                          ///< that record itself: whoever reads the event's time must be after it
-    bool inside_launch = false;        ///< recorded by a node of a graph that does not come after all others
-    Operation made;
-    Operation record;
-    Operation destroyed;
-};
-
-/// A pool, graph, ...: known by handle only.
-struct OtherHandle {
-    bool alive = true;
-    Operation made;  ///< no kind: it was made before the trace
-    Operation destroyed;
-};
-
 /// A capture that has begun.
 struct Capture {
     std::uint64_t id = 0;
@@ -187,7 +163,7 @@ struct Process {
     FlatMap streams;
     FlatMap per_thread_streams;  ///< key: context index and thread
     FlatMap events;
-    FlatMap handles;  ///< pools, graphs, ...; key: see Engine::handle_key
+    FlatMap handles;  ///< pools, graphs, ...; key: see Handles
     Allocations allocations;
     AmbiguousWait ambiguous;             ///< the latest ...
     AmbiguousWait other_ambiguous;       ///< ... and the latest with another handle

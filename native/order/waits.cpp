@@ -19,16 +19,11 @@ Lanes mask_of(std::uint8_t detail) {
 std::uint32_t Engine::event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation) {
     const std::uint32_t index = process.events.find(handle);
     if (index == none) {
-        const auto introduced = static_cast<std::uint32_t>(events_.size());
-        events_.push_back(std::make_unique<Event>());
-        Event& event = *events_.back();
-        event.handle = handle;
-        event.context = context_of(thread, process);
-        event.context_epoch = contexts_[event.context]->epoch;
-        process.events.set(handle, introduced);
-        return introduced;
+        const std::uint32_t context = context_of(thread, process);
+        events_.make(process, handle, context, contexts_[context]->epoch);
+        return process.events.find(handle);
     }
-    const Event& event = *events_[index];
+    const Event& event = events_[index];
     const Context& context = *contexts_[event.context];
     if (event.alive && event.context_epoch == context.epoch && !context.dead) return index;
     Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_EVENT, operation);
@@ -40,18 +35,10 @@ std::uint32_t Engine::event_of(std::uint64_t handle, Process& process, Thread& t
 }
 
 void Engine::event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    std::uint32_t index = process.events.find(slot.object);
     const bool restated = is_restated(slot);
-    if (restated && index != none && events_[index]->alive) return;
-    if (index == none) {
-        index = static_cast<std::uint32_t>(events_.size());
-        events_.push_back(std::make_unique<Event>());
-        process.events.set(slot.object, index);
-    }
-    Event& event = *events_[index];
-    event.handle = slot.object;
-    event.context = context_of(thread, process);
-    event.context_epoch = contexts_[event.context]->epoch;
+    if (restated && events_.live(process, slot.object) != nullptr) return;
+    const std::uint32_t context = context_of(thread, process);
+    Event& event = events_.make(process, slot.object, context, contexts_[context]->epoch);
     event.created = !operation.assumed() && !restated;  // who knows what was recorded in it before
     event.alive = true;
     event.recorded = false;
@@ -61,14 +48,7 @@ void Engine::event_create(const Slot& slot, Thread& thread, Process& process, co
 
 void Engine::event_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     const std::uint32_t index = event_of(slot.object, process, thread, operation);
-    if (index == none) return;
-    Event& event = *events_[index];
-    event.alive = false;
-    event.destroyed = operation;
-    // Waits that were issued have its clock already. Those that come too late may ask for it; see wait_as_meant.
-    std::uint32_t& oldest = destroyed_events_[destroyed_events_at_++ % destroyed_events_.size()];
-    if (oldest != none && !events_[oldest]->alive && oldest != index) events_[oldest]->clock.clear();
-    oldest = index;
+    if (index != none) events_.destroy(index, operation);
 }
 
 void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
@@ -76,20 +56,15 @@ void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Op
     const std::uint32_t source = stream_of(slot.stream, thread, process, operation);
     if (index == none || source == none) return;
     Stream& stream = *streams_[source];
-    Event& event = *events_[index];
+    Event& event = events_[index];
     operation.stream_name = stream.name;
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
     own.released = true;
     event.clock.assign(own.clock);
     // The record is work too for a host that reads the event's time; for a stream that waits it adds nothing.
-    event.at = own.advance();
+    event.note_record(own.advance(), false, source, process.opaque_version, operation);
     own.released = true;
-    event.recorded = true;
-    event.inside_launch = false;
-    event.source = source;
-    event.opaque_version = process.opaque_version;
-    event.record = operation;
     leave(stream);
     note_ambiguous(process, stream, operation);
 }
@@ -100,7 +75,7 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
     if (index == none && waiter != none) wait_as_meant(slot, thread, process, operation);
     if (index == none || waiter == none) return;
     Stream& stream = *streams_[waiter];
-    Event& event = *events_[index];
+    Event& event = events_[index];
     operation.stream_name = stream.name;
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
@@ -111,9 +86,7 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
         const bool other_name = source.blocking && process.unknown_work != 0;
         const bool certain = same || (event.created && !source.assumed && !stream.assumed && !other_name &&
                                       event.opaque_version == process.opaque_version);
-        needed = own.learn(event.clock, edges_.in(EdgeKind::event_to_stream, contract_edge)).contract ||
-                 event.inside_launch || !certain;
-        own.learn(event.at, edges_.in(EdgeKind::event_to_stream, event.inside_launch ? run_edge : contract_edge));
+        needed = events_.inform(event, own, EdgeKind::event_to_stream) || event.inside_launch || !certain;
     } else if (event.created) {
         needed =
             event.opaque_version != process.opaque_version;  // never recorded: no wait, unless unknown code did
@@ -127,7 +100,7 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
 }
 
 void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    const Event& event = *events_[process.events.find(slot.object)];
+    const Event& event = events_[process.events.find(slot.object)];
     if (!event.recorded) return;
     if (operation.kind != OperationKind::STREAM_WAIT_EVENT) {
         timeline(thread).learn(event.clock, edges_.in(EdgeKind::destroyed_event, run_edge));
@@ -148,7 +121,7 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     const std::uint32_t index = event_of(slot.object, process, thread, operation);
     if (index == none && !query) wait_as_meant(slot, thread, process, operation);
     if (index == none || (query && slot.status != 0)) return;
-    Event& event = *events_[index];
+    Event& event = events_[index];
     Timeline& host = timeline(thread);
     process.unknown_awaited = process.unknown_work;
     bool needed = true;
@@ -158,9 +131,7 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
         const bool certain =
             event.created && !source.assumed && !other_name && event.opaque_version == process.opaque_version;
         const bool pending = !host.clock.knows(event.at, contract);
-        needed =
-            host.learn(event.clock, edges_.in(EdgeKind::event_to_host, contract_edge)).contract || pending || !certain;
-        host.learn(event.at, edges_.in(EdgeKind::event_to_host, event.inside_launch ? run_edge : contract_edge));
+        needed = events_.inform(event, host, EdgeKind::event_to_host) || pending || !certain;
         note_ambiguous(process, *streams_[event.source], operation);
     } else if (event.created) {
         needed = event.opaque_version != process.opaque_version;
@@ -174,7 +145,7 @@ void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, c
     for (const std::uint64_t handle : {slot.object, slot.address}) {
         const std::uint32_t index = event_of(handle, process, thread, operation);
         if (index == none || !requirements_) continue;
-        const Event& event = *events_[index];
+        const Event& event = events_[index];
         if (event.recorded && !timeline(thread).clock.knows(event.at, contract)) {
             require(Unmet::Sort::elapsed, event.record.sequence, operation.sequence);
         }
