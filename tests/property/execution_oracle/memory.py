@@ -120,5 +120,5 @@ def stale(reference: Reference, allocation: Allocation) -> bool:
 def waiting_free(op: Op, allocation: Allocation) -> bool:
     """Whether the driver waits for the memory's context at such a free, which no document promises."""
     if op.detail in (FreeClass.DEVICE, FreeClass.ARRAY):
-        return allocation.kind not in (MemoryKind.STREAM_ORDERED, MemoryKind.GRAPH)
+        return allocation.kind not in (MemoryKind.STREAM_ORDERED, MemoryKind.GRAPH, MemoryKind.POOL_IMPORT)
     return op.detail in (FreeClass.PINNED, FreeClass.UNREGISTER)
