@@ -57,14 +57,14 @@ bool Engine::judge_refusal(const Slot& slot, Process& process, Operation& operat
     if (slot.status != status::not_supported) return false;
     switch (operation.kind) {
         case OperationKind::GRAPH_INSTANTIATE:
-            report_restriction(process, FactVariant::SECOND_EXEC, slot.address, operation);
+            graphs_.report_restriction(process, FactVariant::SECOND_EXEC, slot.address, operation);
             return true;
         case OperationKind::GRAPH_CLONE:
-            report_restriction(process, FactVariant::CLONED, slot.address, operation);
+            graphs_.report_restriction(process, FactVariant::CLONED, slot.address, operation);
             return true;
         case OperationKind::HANDLE_USE:
             if (slot.detail != static_cast<std::uint8_t>(HandleKind::GRAPH)) return false;
-            report_restriction(process, FactVariant::AS_CHILD, slot.object, operation);
+            graphs_.report_restriction(process, FactVariant::AS_CHILD, slot.object, operation);
             return true;
         default: return false;
     }
@@ -97,50 +97,6 @@ void Engine::judge_capture(const Slot& slot, Process& process, Operation& operat
         report(fact);
     }
     if (ends) capture_end(slot, process);
-}
-
-void Engine::report_restriction(const Process& process, FactVariant variant, std::uint64_t graph,
-                                const Operation& operation) {
-    Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, variant, operation);
-    const std::uint32_t index = process.graph_execs.find(graph);
-    if (index != none && graph != 0) {
-        const GraphExec& exec = graphs_[index];
-        fact.with(RelatedRole::CREATE, exec.made);
-        if (!exec.own.empty()) {
-            const GraphMemory& memory = graphs_.memory(exec.own.front());
-            const Allocation& allocation = process.allocations[memory.allocation];
-            if (allocation.made.sequence == memory.made) {
-                fact.with(RelatedRole::ALLOC, allocation.made);
-                fact.allocation = describe(allocation);
-            }
-        }
-    }
-    fact.assumed = operation.assumed();
-    report(fact);
-}
-
-void Engine::announce_graph_free(Process& process, const Operation& operation, std::uint32_t index, bool failed) {
-    if (index == none) return;
-    Allocation& allocation = process.allocations[index];
-    const std::uint32_t at = allocation.kind == MemoryKind::GRAPH ? graphs_.memory_of(process, index) : none;
-    if (!failed) {
-        if (at == none) return;
-        graphs_.memory(at).freed_ever = true;
-        if (!graphs_.memory(at).free_announced) graphs_.memory(at).announced_free = operation;
-        graphs_.memory(at).free_announced = true;
-        return;
-    }
-    if (allocation.kind == MemoryKind::GRAPH && (at == none || !graphs_.memory(at).free_announced))
-        return;  // why is not known
-    if (allocation.marks.free_reported) return;
-    allocation.marks.free_reported = true;
-    Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD,
-              operation);
-    fact.with(RelatedRole::ALLOC, allocation.made);
-    if (at != none) fact.with(RelatedRole::FREE, graphs_.memory(at).announced_free);
-    fact.allocation = describe(allocation);
-    fact.assumed = operation.assumed() || allocation.marks.assumed;
-    report(fact);
 }
 
 bool Engine::admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation,

@@ -316,9 +316,6 @@ private:
     /// A call that failed because of what graphs and captures forbid; whether there is nothing else to judge.
     bool judge_refusal(const Slot& slot, Process& process, Operation& operation);
     void judge_capture(const Slot& slot, Process& process, Operation& operation);
-    void report_restriction(const Process& process, FactVariant variant, std::uint64_t graph,
-                            const Operation& operation);
-    void announce_graph_free(Process& process, const Operation& operation, std::uint32_t index, bool failed);
     bool admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation,
                           std::uint32_t index);
 

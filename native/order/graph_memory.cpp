@@ -176,4 +176,48 @@ void Graphs::report_leaks(const Process& process, const Handles& handles, const 
     }
 }
 
+void Graphs::report_restriction(const Process& process, FactVariant variant, std::uint64_t graph,
+                                const Operation& operation) {
+    Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, variant, operation);
+    const std::uint32_t index = process.graph_execs.find(graph);
+    if (index != none && graph != 0) {
+        const GraphExec& exec = *execs_[index];
+        fact.with(RelatedRole::CREATE, exec.made);
+        if (!exec.own.empty()) {
+            const GraphMemory& memory = memory_[exec.own.front()];
+            const Allocation& allocation = process.allocations[memory.allocation];
+            if (allocation.made.sequence == memory.made) {
+                fact.with(RelatedRole::ALLOC, allocation.made);
+                fact.allocation = records_.describe(allocation);
+            }
+        }
+    }
+    fact.assumed = operation.assumed();
+    facts_.add(fact);
+}
+
+void Graphs::announce_free(Process& process, const Operation& operation, std::uint32_t index, bool failed) {
+    if (index == none) return;
+    Allocation& allocation = process.allocations[index];
+    const std::uint32_t at = allocation.kind == MemoryKind::GRAPH ? memory_of(process, index) : none;
+    if (!failed) {
+        if (at == none) return;
+        memory_[at].freed_ever = true;
+        if (!memory_[at].free_announced) memory_[at].announced_free = operation;
+        memory_[at].free_announced = true;
+        return;
+    }
+    if (allocation.kind == MemoryKind::GRAPH && (at == none || !memory_[at].free_announced))
+        return;  // why is not known
+    if (allocation.marks.free_reported) return;
+    allocation.marks.free_reported = true;
+    Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD,
+              operation);
+    fact.with(RelatedRole::ALLOC, allocation.made);
+    if (at != none) fact.with(RelatedRole::FREE, memory_[at].announced_free);
+    fact.allocation = records_.describe(allocation);
+    fact.assumed = operation.assumed() || allocation.marks.assumed;
+    facts_.add(fact);
+}
+
 }  // namespace streamsan::order

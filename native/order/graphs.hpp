@@ -215,6 +215,11 @@ public:
     bool revive(Process& process, std::uint32_t index, GraphMemory& memory);
     void note_outside_use(const Process& process, std::uint32_t index);
     void note_outside_free(const Process& process, std::uint32_t index);
+    /// A call that was refused because the graph allocates memory.
+    void report_restriction(const Process& process, FactVariant variant, std::uint64_t graph,
+                            const Operation& operation);
+    /// A free node was added to a graph, or (`failed`) refused.
+    void announce_free(Process& process, const Operation& operation, std::uint32_t index, bool failed);
     void report_leaks(const Process& process, const Handles& handles, const Operation& operation, bool at_exit);
 
     /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included:

@@ -86,7 +86,7 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
     }
     const std::uint32_t index = process.allocations.containing(slot.address);
     if (family == FreeClass::GRAPH_NODE) {
-        announce_graph_free(process, operation, index, failed);
+        graphs_.announce_free(process, operation, index, failed);
         return;
     }
     if (index != none && process.allocations[index].kind == MemoryKind::GRAPH &&
