@@ -10,6 +10,9 @@ import pytest
 
 from streamsan.cli import main
 
+# Each edit of a program is tried by running it again.
+pytestmark = pytest.mark.deep
+
 LITMUS = Path(__file__).parents[1] / "litmus"
 ORDERING = ("ss101", "ss102", "ss103", "ss104", "ss106", "ss107", "ss108", "ss109", "ss206", "ss303", "ss304", "ss504")
 NOTES = ("ss206", "ss504")

@@ -28,6 +28,9 @@ from streamsan.trace import Trace, TraceBuilder
 from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, MemoryKind, StreamKind
 from streamsan.vocabulary import OperationKind as Kind
 
+# Thousands of programs for each kind of edge.
+pytestmark = pytest.mark.deep
+
 SEED = 1
 PROGRAMS = 3000
 CLOSURE_PROGRAMS = 600

@@ -13,6 +13,9 @@ import pytest
 from fake_device import PROGRAMS, FakeDevice, expected, mark, program_names
 from streamsan.recorder.run_files import run_files, settle
 
+# Each test records several processes from their start to their end.
+pytestmark = pytest.mark.deep
+
 
 def test_every_wrong_program_expects_something_and_no_right_one_does() -> None:
     names = program_names()
