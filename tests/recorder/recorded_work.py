@@ -18,7 +18,7 @@ from streamsan.vocabulary import OperationKind, SlotFlag
 SOURCES = [
     f"recorder/cuda/{name}.cpp"
     for name in (
-        *("launches", "kernels", "parameter_modes", "parameter_calls", "several", "not_understood"),
+        *("launches", "kernels", "parameter_modes", "parameter_calls", "batches", "not_understood"),
         *("copies", "transfers", "fills", "migrations", "stream_memory_ops", "arrays", "array_calls"),
         *("memory_calls", "live_memory", "vmm", "imports", "pools", "modules"),
         *("calls", "api_names", "live_handles", "streams", "events"),

@@ -30,7 +30,7 @@ CORE = (
     "recorder",
     "recording_start",
     "runtime_calls",
-    "said",
+    "omissions",
     "settings",
     "streams",
 )

@@ -32,8 +32,6 @@ void enter_launch(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::LAUNCH, 0, call.stream(), 0, &used, 1);
 }
 
-void exit_plain(ThreadState& state, Call& call) { complete(state, call, false); }
-
 void exit_alloc(ThreadState& state, Call& call) {
     const std::uint64_t address = call.status == abi::success ? call.output(call.find(effects::Role::OUT_POINTER)) : 0;
     const Reference made{address, call.value(call.find(effects::Role::SIZE)), 0};
