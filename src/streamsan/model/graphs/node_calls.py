@@ -220,16 +220,25 @@ def _add_free(core: ModelCore, call: Call, graph: Graph, dependencies: list[Node
     return _give(call, node, {})
 
 
+def _node_and_graph(core: ModelCore, call: Call) -> tuple[Node, Graph] | Outcome:
+    """Return the node that a call names, and its graph; or the call's answer where there is no such node or graph."""
+    handle = call.value(Role.HANDLE, "node")
+    node = node_of(call.thread.process, handle)
+    core.current(call.thread, call.site)
+    if node is None:
+        return accept(core, call) if handle != 0 else refuse(core, call, None)
+    if node.graph is None or not node.graph.alive:
+        return refuse(core, call, node.graph)
+    return node, node.graph
+
+
 @handles(Effect.GRAPH_NODE_DESTROY)
 def destroy_node(core: ModelCore, call: Call) -> Outcome:
     """Remove a node and its edges; not from a graph with memory nodes (G-16)."""
-    node = node_of(call.thread.process, call.value(Role.HANDLE, "node"))
-    core.current(call.thread, call.site)
-    if node is None:
-        return accept(core, call) if call.value(Role.HANDLE, "node") != 0 else refuse(core, call, None)
-    graph = node.graph
-    if graph is None or not graph.alive:
-        return refuse(core, call, graph)
+    named = _node_and_graph(core, call)
+    if isinstance(named, Outcome):
+        return named
+    node, graph = named
     if memory_nodes.has_memory_nodes(graph):
         return refuse(core, call, graph, NOT_SUPPORTED)
     graph.nodes.remove(node)
@@ -244,15 +253,13 @@ def destroy_node(core: ModelCore, call: Call) -> Outcome:
 @handles(Effect.GRAPH_NODE_SET)
 def set_node(core: ModelCore, call: Call) -> Outcome:
     """Set what a node of a graph does. Executable graphs that were made before do not change."""
-    node = node_of(call.thread.process, call.value(Role.HANDLE, "node"))
-    core.current(call.thread, call.site)
-    if node is None:
-        return accept(core, call) if call.value(Role.HANDLE, "node") != 0 else refuse(core, call, None)
-    if node.graph is None or not node.graph.alive:
-        return refuse(core, call, node.graph)
+    named = _node_and_graph(core, call)
+    if isinstance(named, Outcome):
+        return named
+    node, graph = named
     status, description = new_description(core, call, node)
     if status:
-        return refuse(core, call, node.graph, status)
+        return refuse(core, call, graph, status)
     if description is None:
         node.kind = NodeKind.OPAQUE
     else:
@@ -278,15 +285,13 @@ def new_description(core: ModelCore, call: Call, node: Node) -> tuple[int, Descr
 @handles(Effect.GRAPH_NODE_GET)
 def get_node(core: ModelCore, call: Call) -> Outcome:
     """Give what a node does, under the names of the structure that the call fills."""
-    node = node_of(call.thread.process, call.value(Role.HANDLE, "node"))
-    core.current(call.thread, call.site)
-    if node is None:
-        return accept(core, call) if call.value(Role.HANDLE, "node") != 0 else refuse(core, call, None)
-    if node.graph is None or not node.graph.alive:
-        return refuse(core, call, node.graph)
+    named = _node_and_graph(core, call)
+    if isinstance(named, Outcome):
+        return named
+    node, graph = named
     wanted = type_of(call)
     if wanted is not None and wanted != node.type and node.kind is not NodeKind.OPAQUE:
-        return refuse(core, call, node.graph)
+        return refuse(core, call, graph)
     outs = call.signature.outs
     if not outs:
         return accept(core, call)
