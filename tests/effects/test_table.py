@@ -173,11 +173,10 @@ def test_wrong_parameters_are_refused(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('effect = "call"\n[api]\nf = []', "no argument list"),
-        ('effect = "shine"\n[api]\nf = [""]', "shine"),
-        ('effect = "call"\n[api.f]\nversions = [""]\ncolour = 1', "unknown keys"),
-        ('effect = "call"\ncolour = 1\n[api]\nf = [""]', "unknown keys"),
-        ('effect = "alloc"\n[api.f]\nmemory = "WOOD"\nversions = [""]', "WOOD"),
+        ("[[call]]\nf = []", "no argument list"),
+        ('[[shine]]\nf = ""', "shine"),
+        ('[[call]]\ncolour = 1\nf = ""', "neither a setting"),
+        ('[[alloc]]\nmemory = "WOOD"\nf = ""', "WOOD"),
     ],
 )
 def test_wrong_rows_are_refused(tmp_path: Path, text: str, reason: str) -> None:
@@ -188,7 +187,7 @@ def test_wrong_rows_are_refused(tmp_path: Path, text: str, reason: str) -> None:
 
 def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / f"{name}.toml").write_text('effect = "call"\n[api]\nf = [""]', encoding="utf-8")
+        (tmp_path / f"{name}.toml").write_text('[[call]]\nf = ""', encoding="utf-8")
     with pytest.raises(TableError, match="has a row in"):
         Effects(tmp_path, lambda _: "runtime")
 

@@ -43,9 +43,9 @@ copy.synchronous = { host_to_host = "COMPLETE" }
 memset.synchronous = { device = "NONE" }
 """,
     "api/memory.toml": """
-effect = "free"
-[api]
-toyFree = { free = "DEVICE", versions = ["buffer: value"] }
+[[free]]
+free = "DEVICE"
+toyFree = "buffer: value"
 """,
 }
 

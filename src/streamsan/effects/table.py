@@ -15,8 +15,8 @@ from streamsan.effects.signature import TableError, parse_signature
 from streamsan.vocabulary import FreeClass, MemoryKind
 
 _SPELLING = re.compile(r"(_v\d+)?(_pt(?:sz|ds))?$")
-_DEFAULTS = frozenset({"effect", "statuses", "since", "until", "api"})
-_KEYS = frozenset({"effect", "versions", "memory", "free", "wait", "direction", "statuses", "since", "until"})
+_SETTINGS = frozenset({"memory", "free", "wait", "direction", "statuses", "since", "until"})
+"""keys of a section that hold for all its rows; every other key is an API"""
 
 
 class Effects:
@@ -24,19 +24,20 @@ class Effects:
 
     def __init__(self, folder: Path, domain: Callable[[str], Domain]) -> None:
         self._domain = domain
-        self._rows: dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any] | list[str]]] = {}
+        self._rows: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
         self._known: dict[str, Api] = {}
         for path in sorted(folder.glob("*.toml")):
             self._read(path)
 
     def _read(self, path: Path) -> None:
-        family = tomllib.loads(path.read_text(encoding="utf-8"))
-        if unknown := family.keys() - _DEFAULTS:
-            raise TableError(f"{path.name}: unknown keys {sorted(unknown)}")
-        for name, row in family["api"].items():
-            if name in self._rows:
-                raise TableError(f"{path.name}: {name} has a row in {self._rows[name][0]}.toml")
-            self._rows[name] = (path.stem, family, row)
+        for effect, sections in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            for section in sections:
+                for name in section:
+                    if name in _SETTINGS:
+                        continue
+                    if name in self._rows:
+                        raise TableError(f"{path.name}: {name} has a row in {self._rows[name][0]}.toml")
+                    self._rows[name] = (path.stem, effect, section)
 
     def find(self, name: str) -> Api | None:
         """Return the API of a name as a program or a driver spells it (`cuMemAlloc_v2`, `cudaMemcpyAsync_ptsz`)."""
@@ -72,27 +73,27 @@ class Effects:
         return isinstance(name, str) and self.find(name) is not None
 
     def _parse(self, name: str) -> Api:
-        family, defaults, row = self._rows[name]
-        own: Mapping[str, Any] = {"versions": row} if isinstance(row, list) else row
+        family, effect, section = self._rows[name]
+        row = section[name]
         where = f"{family}.toml: {name}"
-        if unknown := own.keys() - _KEYS:
-            raise TableError(f"{where}: unknown keys {sorted(unknown)}")
-        if not own.get("versions"):
+        if not row and row != "":
             raise TableError(f"{where}: no argument list")
+        if not isinstance(row, str | list):
+            raise TableError(f"{where}: neither a setting nor an argument list")
         try:
             return Api(
                 name=name,
                 domain=self._domain(name),
                 family=family,
-                effect=Effect(own.get("effect", defaults.get("effect"))),
-                versions=tuple(parse_signature(text, where) for text in own["versions"]),
-                memory=MemoryKind[own["memory"]] if "memory" in own else None,
-                free=FreeClass[own["free"]] if "free" in own else None,
-                wait=cast(Literal["", "synchronous", "asynchronous"], own.get("wait", "")),
-                direction=own.get("direction", ""),
-                statuses=tuple(own.get("statuses", defaults.get("statuses", ()))),
-                since=own.get("since", defaults.get("since", "")),
-                until=own.get("until", defaults.get("until", "")),
+                effect=Effect(effect),
+                versions=tuple(parse_signature(text, where) for text in ([row] if isinstance(row, str) else row)),
+                memory=MemoryKind[section["memory"]] if "memory" in section else None,
+                free=FreeClass[section["free"]] if "free" in section else None,
+                wait=cast(Literal["", "synchronous", "asynchronous"], section.get("wait", "")),
+                direction=section.get("direction", ""),
+                statuses=tuple(section.get("statuses", ())),
+                since=section.get("since", ""),
+                until=section.get("until", ""),
             )
         except (KeyError, ValueError) as error:
             if isinstance(error, TableError):
