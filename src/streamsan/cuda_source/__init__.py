@@ -3,8 +3,7 @@
 In come the declarations of one translation unit, out go its worlds: the operations of every path through every entry.
 Start with `explore` (entries, paths, budgets), then `paths` (one path: `wire` gives a machine its parts). `machine` is
 the state of one path; it knows its parts by the narrow `faces` only, and so do the parts each other. The parts live in
-the rooms `language`, `calls`, `objects` and `device`, on `values` and `program`. `library` models the libraries; its
-models see no more than `library.face`.
+the rooms `language`, `calls`, `objects` and `device`, on `values` and `program`. `library` models the libraries.
 """
 
 from streamsan.cuda_source.explore import read as read

@@ -7,13 +7,14 @@ from typing import Any
 
 from streamsan.cuda_source.calls.functions import Pack
 from streamsan.cuda_source.library.braced import plain
-from streamsan.cuda_source.library.face import CallSite, FunctionModel
 from streamsan.cuda_source.library.tables import find_function, is_class, is_harmless
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
     BoundMethod,
+    CallSite,
     Cell,
+    FunctionModel,
     LibraryObject,
     MacroArgument,
     Native,

@@ -9,9 +9,9 @@ function, add its name to a row, or a row with a model.
 ``machine.expressions.load(operand, span)`` gives the value. `call` is the `CallSite`: its `span`, and the template
 arguments as `CType`s or constants. `row` is what the table says besides the names; a family's model gets the `name`.
 
-**Classes.** A model is a subclass of `LibraryObject`, which says how objects are made and used::
+**Classes.** A model is a subclass of `modelled.Modelled`, which says how objects are made and used::
 
-    class Vector(LibraryObject):
+    class Vector(Modelled):
         @classmethod
         def construct(cls, machine, type, operands, span, cell, braced): ...   # -> LibraryObject
         @classmethod
@@ -23,5 +23,5 @@ arguments as `CType`s or constants. `row` is what the table says besides the nam
 Operators arrive as methods named `operator[]`, `operator*`, `operator->`, `operator()`, `operator=`, `operator==`, ...
 A method that returns NOT_MODELLED is treated as opaque: the arguments are as if given to unseen code.
 
-A model imports `face.py`, the interpreter's values and terms, and other models: nothing of the interpreter above them.
+A model imports `machine`, the interpreter's values and terms, and other models; `Machine` has the faces of all parts.
 """

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.library.containers import Vector
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import (
     LARGEST_RANGE,
     forget_numbers,
@@ -20,8 +19,10 @@ from streamsan.cuda_source.library.host_data import (
 )
 from streamsan.cuda_source.library.iterator_ranges import Range, without_policy
 from streamsan.cuda_source.library.sequences import Sequence
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
+    CallSite,
     Closure,
     FunctionValue,
     LibraryObject,

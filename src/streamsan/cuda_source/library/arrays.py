@@ -6,10 +6,10 @@ from typing import Any
 
 from streamsan.cuda_source.library.braced import items_of
 from streamsan.cuda_source.library.containers import LARGEST_EAGER, is_object
-from streamsan.cuda_source.library.face import Machine
 from streamsan.cuda_source.library.host_data import type_argument
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.sequences import Row, Sequence
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
     ArrayObject,

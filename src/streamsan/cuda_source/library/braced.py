@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from streamsan.cuda_source.library.face import Machine
 from streamsan.cuda_source.library.sequences import Sequence
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import ArrayObject, Cell, Operand, Value
 from streamsan.cuda_source.values.types import UNKNOWN, CType
 from streamsan.cuda_syntax.tree import Expression, InitList, Span

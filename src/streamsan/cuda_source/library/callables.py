@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
+    CallSite,
     Cell,
     LibraryObject,
     Native,

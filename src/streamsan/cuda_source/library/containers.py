@@ -6,12 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from streamsan.cuda_source.library.braced import braced, carried, items_of
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.sequences import Sequence
 from streamsan.cuda_source.library.tables import find_function
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
     ArrayObject,
+    CallSite,
     Cell,
     ElementPointer,
     LibraryObject,

@@ -9,12 +9,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import forget_numbers, text_of, touch, value_of
 from streamsan.cuda_source.library.strings import String
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     HOST_READABLE,
     ArrayObject,
+    CallSite,
     Cell,
     CellPointer,
     DevicePointer,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
+    CallSite,
     Cell,
     CellPointer,
     DevicePointer,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import (
     LARGEST_RANGE,
     elements_between,
@@ -12,8 +11,10 @@ from streamsan.cuda_source.library.host_data import (
     touch,
     value_of,
 )
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
+    CallSite,
     ElementPointer,
     LibraryObject,
     Operand,

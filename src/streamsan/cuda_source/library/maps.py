@@ -6,7 +6,6 @@ from typing import Any
 
 from streamsan.cuda_source.library.braced import braced as list_of
 from streamsan.cuda_source.library.braced import carried, items_of
-from streamsan.cuda_source.library.face import Machine
 from streamsan.cuda_source.library.host_data import (
     cell_from,
     default_cell,
@@ -17,6 +16,7 @@ from streamsan.cuda_source.library.host_data import (
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.sequences import Sequence
 from streamsan.cuda_source.library.tuples import Tuple
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
     ArrayObject,

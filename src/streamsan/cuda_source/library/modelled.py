@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from streamsan.cuda_source.library.face import Machine
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import Cell, LibraryObject, Operand
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
@@ -38,11 +38,6 @@ class Modelled(LibraryObject):
         made = cls(type)
         made.begin_unknown(machine, name, origin)
         return made
-
-    @classmethod
-    def bare(cls, machine: Machine, type: CType) -> LibraryObject:
-        """Make one whose constructor has not run yet."""
-        return cls.construct(machine, type, [], None, None, False)  # type: ignore[arg-type]
 
     def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
         """Run the constructor on a new object: the operands are read."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import cell_from, default_cell, type_argument, unknown_cell
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.sequences import Sequence
 from streamsan.cuda_source.library.tuples import Tuple
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
+    CallSite,
     Cell,
     CellPointer,
     ElementPointer,

@@ -7,10 +7,10 @@ from typing import Any
 
 from streamsan.cuda_source.library.algorithms import followed, rearrange
 from streamsan.cuda_source.library.containers import Vector
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.iterator_ranges import Range, without_policy
 from streamsan.cuda_source.library.maps import Map
-from streamsan.cuda_source.values.cells import ArrayObject, ElementPointer, Operand, Value, held_by
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import ArrayObject, CallSite, ElementPointer, Operand, Value, held_by
 from streamsan.cuda_syntax.tree import Span
 
 Question = Callable[[Operand], Value]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import Machine
 from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
     ArrayObject,

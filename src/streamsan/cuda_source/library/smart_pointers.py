@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.tables import is_class
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
     ArrayObject,
+    CallSite,
     Cell,
     CellPointer,
     ElementPointer,

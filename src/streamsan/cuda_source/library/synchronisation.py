@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.threads_and_processes import Future, Waits
-from streamsan.cuda_source.values.cells import NOT_MODELLED, Cell, CellPointer, Operand
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import NOT_MODELLED, CallSite, Cell, CellPointer, Operand
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin

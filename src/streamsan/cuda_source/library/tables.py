@@ -21,8 +21,7 @@ from functools import cache, lru_cache, partial
 from importlib import import_module, resources
 from typing import Any
 
-from streamsan.cuda_source.library.face import FunctionModel
-from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.values.cells import FunctionModel, LibraryObject
 
 _PACKAGE = "streamsan.cuda_source.library"
 
@@ -151,10 +150,10 @@ def find_function(name: str) -> FunctionModel | None:
 
 
 @lru_cache(maxsize=4096)
-def find_class(name: str) -> type[Modelled] | None:
+def find_class(name: str) -> type[LibraryObject] | None:
     """Return the model of a class; None if it has none."""
     row = class_row(name)
-    found: type[Modelled] | None = row.load() if row is not None else None
+    found: type[LibraryObject] | None = row.load() if row is not None else None
     return found
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_calls import receive
 from streamsan.cuda_source.library.host_data import touch
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.strings import String
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
+    CallSite,
     CellPointer,
     LibraryObject,
     Operand,

@@ -6,13 +6,14 @@ from typing import Any
 
 from streamsan.cuda_source.library.algorithms import copy_range
 from streamsan.cuda_source.library.device_libraries import issue
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import touch, type_argument
 from streamsan.cuda_source.library.iterator_ranges import Range
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.sequences import Sequence
+from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
+    CallSite,
     Cell,
     CellPointer,
     DevicePointer,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import cell_from, default_cell
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.sequences import Sequence
-from streamsan.cuda_source.values.cells import NOT_MODELLED, Cell, LibraryObject, Operand, Value, held_by
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import NOT_MODELLED, CallSite, Cell, LibraryObject, Operand, Value, held_by
 from streamsan.cuda_source.values.types import UNKNOWN, CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from streamsan.cuda_source.library.algorithms import copy_range
-from streamsan.cuda_source.library.face import CallSite, Machine
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.iterator_ranges import Range
-from streamsan.cuda_source.values.cells import Cell, Operand, Reference, StructObject, Value
+from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.values.cells import CallSite, Cell, Operand, Reference, StructObject, Value
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import UNKNOWN
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from streamsan.cuda_source.values.classes import ClassInfo
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, Lambda, Span
-from streamsan.model.values import Handle, Pointer, Symbol
+from streamsan.model.values import Handle, Origin, Pointer, Symbol
 from streamsan.vocabulary import MemoryKind
 
 
@@ -242,6 +242,18 @@ class Native:
     run: Callable[..., Any]
 
 
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """What a library's model of a function may need of the call beyond its operands."""
+
+    span: Span
+    template_arguments: tuple[Any, ...] = ()
+
+
+FunctionModel = Callable[..., Any]
+"""A library's model of a function: called with the machine, the operands and the `CallSite`."""
+
+
 class _NotModelled:
     """The model does not know this method."""
 
@@ -260,6 +272,23 @@ class LibraryObject:
     def __init__(self) -> None:
         self.cell: Cell | None = None
         self.constructed = True
+
+    @classmethod
+    def construct(
+        cls, machine: Any, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
+    ) -> LibraryObject:
+        """Return a new object; `cell` is where it will be, if that is known."""
+        raise NotImplementedError
+
+    @classmethod
+    def unknown(cls, machine: Any, type: CType, name: str, origin: Origin) -> LibraryObject:
+        """Return an object that came from unseen code."""
+        raise NotImplementedError
+
+    @classmethod
+    def bare(cls, machine: Any, type: CType) -> LibraryObject:
+        """Return an object whose constructor has not run yet."""
+        return cls.construct(machine, type, [], None, None, False)  # type: ignore[arg-type]
 
     def parts(self) -> list[Cell | ArrayObject | Value]:
         """Everything the object owns or points to."""
