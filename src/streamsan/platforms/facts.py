@@ -76,6 +76,8 @@ class Statuses:
     not_supported: int = NO_STATUS
     answers: frozenset[int] = frozenset()
     """a program calls to see them: no failures"""
+    of_other_code: frozenset[int] = frozenset()
+    """those of the answers that are failures where all code is in view"""
     of_capture: frozenset[int] = frozenset()
     """a capture forbids the call, or is broken"""
     of_pointers: frozenset[int] = frozenset()

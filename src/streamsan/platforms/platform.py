@@ -129,6 +129,15 @@ class Platform:
         interface = self.interface(api)
         return interface is not None and interface.low_level
 
+    def is_function(self, name: str) -> bool:
+        """Return whether a name is written as those of the platform's functions are, known or not."""
+        interface = self.interface(name)
+        return interface is not None and name[len(interface.prefix) :][:1].isupper()
+
+    def is_type(self, name: str) -> bool:
+        """Return whether a name is written as those of the platform's types are: no constructor runs."""
+        return name.startswith(tuple(self._facts["types"]))
+
     def error_name(self, status: int, api: str) -> str:
         """Return what a status is called where this call is (cudaErrorInvalidValue); "error 42" if it has no name."""
         interface = self.interface(api) or self.interfaces[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from streamsan.cuda_source.calls.functions import Pack
@@ -31,8 +30,7 @@ from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
-
-_API_NAME = re.compile(r"cuda[A-Z]\w*$|cu[A-Z]\w*$")
+from streamsan.platforms import CUDA
 
 
 class Calls:
@@ -160,7 +158,7 @@ class Calls:
             return machine.unseen.harmless(name, operands, span)
         if is_class(name):
             return self.construct_temporary(CType(name), operands, span)
-        if _API_NAME.match(last_name(name)):
+        if CUDA.is_function(last_name(name)):
             return machine.api.unknown_api(last_name(name), operands, span)
         return machine.unseen.call(name, operands, span)
 

@@ -18,6 +18,7 @@ from streamsan.cuda_syntax.tree import Assign, Call, ExpressionStatement, Name, 
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.effects import Api, Effect
 from streamsan.model.statuses import GRAPH_EXEC_UPDATE_FAILURE
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import CallClass, OperationKind
 
 ASKS = "cudaPeekAtLastError"
@@ -27,7 +28,7 @@ _AN_ANSWER = re.compile(
     "Query|Get|CanAccess|Can[A-Z]|Is[A-Z]|Peek|Choose|Check|Supported|Destroy|Unload|Release|Free|Unregister|Disable"
 )
 """In the names of calls whose failure is an answer, or that undo something: other rules speak of those."""
-_PROBING = frozenset({217, 600, 704, 705, 708, 801, *range(900, 910)})
+_ANSWERS = (CUDA.status.answers - CUDA.status.of_other_code) | CUDA.status.of_capture
 """Not supported, not ready, done already; what breaks a capture is said by SS302."""
 _WORK = frozenset(
     {Effect.LAUNCH, Effect.COPY, Effect.COPY_BATCH, Effect.MEMSET, Effect.GRAPH_LAUNCH, Effect.HOST_FUNCTION}
@@ -83,7 +84,7 @@ class Failures:
 
     def _drop(self, failure: Failure) -> None:
         self._latest = None
-        if failure.status in _PROBING or _AN_ANSWER.search(failure.api.name):
+        if failure.status in _ANSWERS or _AN_ANSWER.search(failure.api.name):
             return
         if failure.status == GRAPH_EXEC_UPDATE_FAILURE and not self._result_unread(failure):
             return

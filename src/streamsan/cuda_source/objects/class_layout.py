@@ -10,6 +10,7 @@ from streamsan.cuda_source.values.success import is_status_type
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import HANDLE_TYPES, SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Variable
+from streamsan.platforms import CUDA
 
 POINTER_SIZE = 8
 DEEPEST_CLASS = 48
@@ -137,7 +138,7 @@ class Layout:
             or type.name in SCALAR_SIZES
             or type.name in HANDLE_TYPES
             or type.name in self.machine.program.enums
-            or type.name.startswith(("cuda", "CU", "cu"))
+            or CUDA.is_type(type.name)
             or is_status_type(type.name)
         )
 
