@@ -44,14 +44,12 @@ std::uint32_t Allocations::make(std::uint64_t base, std::uint64_t size, std::uin
     if (index != none && generation != 0 && !records_[index].live()) {
         kept = {records_[index].generation, records_[index].made, records_[index].uses[0].operation};
     }
-    for (std::uint32_t below = bases_.last_not_above(base); below != none && records_[below].end() > base;) {
-        forget(below);
-        below = bases_.last_not_above(base);
-    }
-    for (std::uint32_t above = bases_.first_above(base); above != none && records_[above].base < next.end();) {
-        forget(above);
-        above = bases_.first_above(base);
-    }
+    // Known ranges do not overlap: those in the way lie side by side, up to the last that begins before the new end.
+    const auto last_in_the_way = [&] {
+        const std::uint32_t last = bases_.last_not_above(next.end() - 1);
+        return last != none && records_[last].end() > base ? last : none;
+    };
+    while ((index = last_in_the_way()) != none) forget(index);
     index = fresh();
     records_[index] = next;
     if (kept.generation != 0) {

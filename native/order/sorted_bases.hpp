@@ -48,17 +48,6 @@ public:
         return at == block.begin() ? none : (--at)->index;
     }
 
-    /// The index whose base is the least above `address`, or `none`.
-    [[nodiscard]] std::uint32_t first_above(std::uint64_t address) const {
-        if (blocks_.empty()) return none;
-        const std::size_t which = block_of(address);
-        const std::vector<Entry>& block = blocks_[which];
-        const auto at = std::upper_bound(block.begin(), block.end(), address,
-                                         [](std::uint64_t value, const Entry& entry) { return value < entry.base; });
-        if (at != block.end()) return at->index;
-        return which + 1 < blocks_.size() ? blocks_[which + 1].front().index : none;
-    }
-
 private:
     struct Entry {
         std::uint64_t base;
