@@ -36,7 +36,7 @@ def answer(core: ModelCore, call: Call) -> Outcome:
     """Return what a call gives; nothing, with success, where that is not known."""
     function = ANSWERS.get(call.api.name)
     if function is None or core.machine is None:
-        return Outcome(SUCCESS, {})
+        return Outcome()
     return function(core, call, core.machine)
 
 
@@ -54,7 +54,7 @@ def flat(call: Call, fields: Mapping[str, Value]) -> Outcome:
     """Return success with the fields of the structure that the first out-argument points to."""
     outs = call.signature.outs
     if not outs or call.values.get(outs[0].name) == 0:
-        return Outcome(SUCCESS, {})
+        return Outcome()
     return Outcome(SUCCESS, {f"{outs[0].name}.{name}": value for name, value in fields.items()})
 
 

@@ -10,7 +10,7 @@ from streamsan.model.handlers import handles
 from streamsan.model.operands import CopyOperands, Operand, Shape, layout_of
 from streamsan.model.others import unmodelled
 from streamsan.model.ranges import range_status
-from streamsan.model.statuses import INVALID_VALUE, SUCCESS
+from streamsan.model.statuses import INVALID_VALUE
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Fields, Outcome, Value
 from streamsan.model.work import NoWork
@@ -29,13 +29,12 @@ def copy_batch(core: ModelCore, call: Call) -> Outcome:
         return unmodelled(core, call)
     stream = stream_argument(core, call)
     if core.machine is not None and stream.handle <= 2:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_VALUE)
-        return Outcome(INVALID_VALUE, {})  # batches do not run on the legacy default stream
+        return core.say(call, status=INVALID_VALUE)  # batches do not run on the legacy default stream
     for operands in copies:
         outcome = copy_of(core, call, operands)
         if outcome.status:
             return outcome
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @handles(Effect.PREFETCH_BATCH)
@@ -50,20 +49,18 @@ def prefetch_batch(core: ModelCore, call: Call) -> Outcome:
     for address, size in zip(addresses, sizes, strict=True):
         status = status_of(stream) or range_status(core, call, address, size)
         reference = core.reference(call.thread, address, size, mode, call.site)
-        core.emit(
+        core.say(
+            call,
             OperationKind.PREFETCH,
-            call.thread,
-            call.site,
-            call.api.name,
             stream=stream.handle,
             references=[] if reference is None else [reference],
             detail=WaitClass.NONE,
             status=status,
         )
         if status:
-            return Outcome(status, {})
+            return Outcome(status)
         core.executor.enqueue(call.thread, stream, NoWork(), WaitClass.NONE)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 def _copies(core: ModelCore, call: Call) -> list[CopyOperands] | None:

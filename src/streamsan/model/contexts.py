@@ -19,20 +19,19 @@ def set_device(core: ModelCore, call: Call) -> Outcome:
     """Make the device's primary context current, whatever was current before."""
     device = call.value(Role.DEVICE)
     if isinstance(device, int) and device < 0:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_DEVICE)
-        return Outcome(INVALID_DEVICE, {})
+        return core.say(call, status=INVALID_DEVICE)
     call.thread.device = device
     context = core.primary(call.thread, device, call.site)
     context.used_by_runtime = True
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     _replace_current(core, call, context)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @handles(Effect.GET_DEVICE)
 def get_device(core: ModelCore, call: Call) -> Outcome:
     """Return the current device, or that of the context named, as the program itself named it."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     device = current_device(call.thread)
     if call.values.get("ctx") not in (None, 0):
         named = core.context_of(call.thread, call.values.get("ctx"), call.site)
@@ -43,14 +42,14 @@ def get_device(core: ModelCore, call: Call) -> Outcome:
 @handles(Effect.DEVICE_COUNT)
 def device_count(core: ModelCore, call: Call) -> Outcome:
     """Return as many devices as the executor says."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     return Outcome(SUCCESS, _first_out(call, core.executor.device_count(core.fresh_symbol("devices", "input"))))
 
 
 @handles(Effect.DEVICE_HANDLE)
 def device_handle(core: ModelCore, call: Call) -> Outcome:
     """A CUdevice is its ordinal."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     return Outcome(SUCCESS, _first_out(call, call.value(Role.DEVICE)))
 
 
@@ -61,15 +60,15 @@ def device_reset(core: ModelCore, call: Call) -> Outcome:
     if context.kind is ContextKind.PRIMARY:
         _reset(core, call, context)
     else:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+        core.say(call)
+    return Outcome()
 
 
 @handles(Effect.PRIMARY_RESET)
 def primary_reset(core: ModelCore, call: Call) -> Outcome:
     """Reset a device's primary context."""
     _reset(core, call, core.primary(call.thread, call.value(Role.DEVICE), call.site))
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @handles(Effect.PRIMARY_RETAIN)
@@ -78,7 +77,7 @@ def primary_retain(core: ModelCore, call: Call) -> Outcome:
     context = core.primary(call.thread, call.value(Role.DEVICE), call.site)
     context.retained += 1
     context.flags = call.thread.process.device_flags.get(context.ordinal, context.flags)
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
 
 
@@ -89,8 +88,7 @@ def primary_release(core: ModelCore, call: Call) -> Outcome:
     known = call.thread.process.primaries.get(ordinal) if isinstance(ordinal, int) else None
     unused = known is None or not known.alive or not (known.retained or known.used_by_runtime)
     if core.machine is not None and unused:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_CONTEXT)
-        return Outcome(INVALID_CONTEXT, {})
+        return core.say(call, status=INVALID_CONTEXT)
     context = core.primary(call.thread, ordinal, call.site)
     if context.retained or (core.machine is not None and context.used_by_runtime):
         if context.retained:
@@ -99,9 +97,8 @@ def primary_release(core: ModelCore, call: Call) -> Outcome:
             context.used_by_runtime = False
         if not context.retained and not context.used_by_runtime:
             _destroy(core, call, context)
-            return Outcome(SUCCESS, {})
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+            return Outcome()
+    return core.say(call)
 
 
 @handles(Effect.CONTEXT_CREATE)
@@ -121,20 +118,18 @@ def context_destroy(core: ModelCore, call: Call) -> Outcome:
     context = None if value is None else core.context_of(call.thread, value, call.site)
     if context is not None and core.machine is not None and context.kind is ContextKind.PRIMARY:
         # A primary context is released, not destroyed.
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_CONTEXT)
-        return Outcome(INVALID_CONTEXT, {})
+        return core.say(call, status=INVALID_CONTEXT)
     if context is None or not context.alive:
         stale = context.handle if context else 0
         status = SUCCESS if value is None else INVALID_CONTEXT
         kind = OperationKind.CONTEXT_DESTROY if context else OperationKind.CALL
-        core.emit(kind, call.thread, call.site, call.api.name, object=stale, status=status)
-        return Outcome(status, {})
+        return core.say(call, kind, object=stale, status=status)
     _destroy(core, call, context)
     if context in call.thread.stack:
         # It is popped where it is current; below that it can never become current again either.
         call.thread.stack = [each for each in call.thread.stack if each is not context]
         _say_top(core, call)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @handles(Effect.CONTEXT_PUSH)
@@ -144,28 +139,28 @@ def context_push(core: ModelCore, call: Call) -> Outcome:
     if context is not None and not status:
         call.thread.stack.append(context)
         core.say_current(call.thread, context, call.site)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 @handles(Effect.CONTEXT_SET)
 def context_set(core: ModelCore, call: Call) -> Outcome:
     """Replace the current context; NULL pops it."""
     if call.value(Role.HANDLE, "context") == 0:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        core.say(call)
         if call.thread.stack:
             call.thread.stack.pop()
             _say_top(core, call)
-        return Outcome(SUCCESS, {})
+        return Outcome()
     context, status = _named(core, call)
     if context is not None and not status:
         _replace_current(core, call, context)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 @handles(Effect.CONTEXT_POP)
 def context_pop(core: ModelCore, call: Call) -> Outcome:
     """Pop the current context and give it."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     if not call.thread.stack:
         return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context")))
     context = call.thread.stack.pop()
@@ -176,7 +171,7 @@ def context_pop(core: ModelCore, call: Call) -> Outcome:
 @handles(Effect.CONTEXT_GET)
 def context_get(core: ModelCore, call: Call) -> Outcome:
     """Give the current context; an unknown one where nothing in view made one current."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     if call.thread.stack:
         return Outcome(SUCCESS, _first_out(call, Handle("context", call.thread.stack[-1].handle)))
     return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context") if core.machine is None else 0))
@@ -193,10 +188,7 @@ def context_synchronize(core: ModelCore, call: Call) -> Outcome:
     if not status:
         core.executor.synchronize_context(call.thread, context)
         status = core.executor.sticky_error(context)
-    core.emit(
-        OperationKind.CONTEXT_SYNCHRONIZE, call.thread, call.site, call.api.name, object=context.handle, status=status
-    )
-    return Outcome(status, {})
+    return core.say(call, OperationKind.CONTEXT_SYNCHRONIZE, object=context.handle, status=status)
 
 
 def current_device(thread: HostThread) -> Value:
@@ -222,11 +214,9 @@ def _named(core: ModelCore, call: Call) -> tuple[Context | None, int]:
     status = INVALID_CONTEXT if stale or value == 0 else SUCCESS
     if stale and context is not None:
         # The trace says the attempt by the operation itself, so that the stale handle is seen (SS205).
-        core.emit(
-            OperationKind.CONTEXT_CURRENT, call.thread, call.site, call.api.name, object=context.handle, status=status
-        )
+        core.say(call, OperationKind.CONTEXT_CURRENT, object=context.handle, status=status)
     else:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        core.say(call, status=status)
     return context, status
 
 
@@ -243,7 +233,7 @@ def _say_top(core: ModelCore, call: Call) -> None:
 
 
 def _reset(core: ModelCore, call: Call, context: Context) -> None:
-    core.emit(OperationKind.DEVICE_RESET, call.thread, call.site, call.api.name, object=context.handle)
+    core.say(call, OperationKind.DEVICE_RESET, object=context.handle)
     _end(core, call, context)
     for thread in core.threads:
         if thread is not call.thread and thread.stack and thread.stack[-1] is context:
@@ -251,7 +241,7 @@ def _reset(core: ModelCore, call: Call, context: Context) -> None:
 
 
 def _destroy(core: ModelCore, call: Call, context: Context) -> None:
-    core.emit(OperationKind.CONTEXT_DESTROY, call.thread, call.site, call.api.name, object=context.handle)
+    core.say(call, OperationKind.CONTEXT_DESTROY, object=context.handle)
     context.alive = False
     _end(core, call, context)
 

@@ -53,11 +53,9 @@ def copy_of(core: ModelCore, call: Call, operands: CopyOperands) -> Outcome:
         status = wait_before(core, call, stream, wait)
     references = copy_references(core, call, operands)
     by_host = not status and _by_host(core, call, stream, wait, to.value, source.value)
-    core.emit(
+    core.say(
+        call,
         OperationKind.COPY,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=stream.handle,
         references=[] if by_host else references,
         detail=wait,
@@ -68,7 +66,7 @@ def copy_of(core: ModelCore, call: Call, operands: CopyOperands) -> Outcome:
     if not status:
         core.executor.enqueue(call.thread, stream, copy_work(core, call, operands, _form(call)), wait)
         status = error_after(core, call, wait)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 @handles(Effect.MEMSET)
@@ -90,11 +88,9 @@ def memset(core: ModelCore, call: Call) -> Outcome:
         status = wait_before(core, call, stream, wait)
     references = [] if reference is None else [reference]
     by_host = not status and _by_host(core, call, stream, wait, target.value)
-    core.emit(
+    core.say(
+        call,
         OperationKind.MEMSET,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=stream.handle,
         references=[] if by_host else references,
         detail=wait,
@@ -105,7 +101,7 @@ def memset(core: ModelCore, call: Call) -> Outcome:
     if not status:
         core.executor.enqueue(call.thread, stream, fill_work(core, call, target, shape, element), wait)
         status = error_after(core, call, wait)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 def _by_host(core: ModelCore, call: Call, stream: Stream, wait: WaitClass, *values: Value) -> bool:
@@ -121,7 +117,7 @@ def _by_host(core: ModelCore, call: Call, stream: Stream, wait: WaitClass, *valu
 
 def say_access(core: ModelCore, call: Call, references: Sequence[Reference]) -> None:
     """Emit that the host itself accesses memory during a call."""
-    core.emit(OperationKind.HOST_ACCESS, call.thread, call.site, call.api.name, references=references)
+    core.say(call, OperationKind.HOST_ACCESS, references=references)
 
 
 def copy_references(core: ModelCore, call: Call, operands: CopyOperands) -> list[Reference]:

@@ -178,7 +178,7 @@ class DeviceModel:
         if row is None:
             self.not_understood(thread, site, f"{api} is not an API that is known")
             self.opaque_call(thread, arguments, site, api)
-            return Outcome(SUCCESS, {})
+            return Outcome()
         bound = signature or self.bind(row, arguments) or row.best_guess(len(arguments))
         call = Call(
             thread,
@@ -197,17 +197,17 @@ class DeviceModel:
             if thread.process.poisoned:
                 self.core.emit(OperationKind.CALL, thread, site, row.name, status=INITIALIZATION_ERROR)
                 note_error(call, INITIALIZATION_ERROR)
-                return Outcome(INITIALIZATION_ERROR, {})
+                return Outcome(INITIALIZATION_ERROR)
             thread.process.initialised = True
         if status := refusal(self.core, call):
             say_refusal(self.core, call, status)
             note_error(call, status)
-            return Outcome(status, {})
+            return Outcome(status)
         try:
             outcome = self._handled(call)
         except OutOfMemoryError:
             self.core.emit(OperationKind.CALL, thread, site, row.name, status=OUT_OF_MEMORY)
-            outcome = Outcome(OUT_OF_MEMORY, {})
+            outcome = Outcome(OUT_OF_MEMORY)
         if row.domain == "runtime" and thread.stack:
             thread.stack[-1].used_by_runtime = True
         if row.effect is not Effect.PURE:
@@ -260,7 +260,7 @@ class DeviceModel:
         core = self.core
         if thread.process.poisoned:
             core.emit(OperationKind.CALL, thread, site, LAUNCH_API, status=INITIALIZATION_ERROR)
-            return Outcome(INITIALIZATION_ERROR, {})
+            return Outcome(INITIALIZATION_ERROR)
         thread.process.initialised = True
         core.current(thread, site)
         found = core.stream_of(thread, stream, site)

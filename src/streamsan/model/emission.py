@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypedDict, Unpack
 
+from streamsan.model.call import Call
 from streamsan.model.process_state import HostThread, Phase, Process
 from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE, Stream
-from streamsan.model.values import Origin, Symbol
+from streamsan.model.values import Origin, Outcome, Symbol
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import OperationKind, SlotFlag, StreamKind
@@ -15,6 +17,19 @@ from streamsan.vocabulary import OperationKind, SlotFlag, StreamKind
 FIRST_HANDLE = 0x1000
 FIRST_SYMBOL = 1 << 32
 """Symbols that the model makes count from here, so that they differ from those of its caller."""
+
+
+class OperationFields(TypedDict, total=False):
+    """The fields of an operation that not every one has."""
+
+    stream: int
+    object: int
+    references: Sequence[Reference]
+    address: int
+    size: int
+    detail: int
+    flags: int
+    status: int
 
 
 class Emission:
@@ -58,37 +73,18 @@ class Emission:
 
     # -- operations -------------------------------------------------------------------------------
     def emit(
-        self,
-        kind: OperationKind,
-        thread: HostThread,
-        site: int,
-        api: str = "",
-        *,
-        stream: int = 0,
-        object: int = 0,
-        references: Sequence[Reference] = (),
-        address: int = 0,
-        size: int = 0,
-        detail: int = 0,
-        flags: int = 0,
-        status: int = 0,
+        self, kind: OperationKind, thread: HostThread, site: int, api: str = "", **fields: Unpack[OperationFields]
     ) -> int:
         """Append one operation of a thread."""
+        flags = fields.get("flags", 0)
         if thread.conditional:
             flags |= SlotFlag.CONDITIONAL
         if thread.process.phase in (Phase.BEFORE_MAIN, Phase.AFTER_MAIN):
             flags |= SlotFlag.OUTSIDE
-        return self.builder.append(
-            kind,
-            thread=thread.index,
-            api=api,
-            site=site,
-            stream=stream,
-            object=object,
-            references=references,
-            address=address,
-            size=size,
-            detail=detail,
-            flags=flags,
-            status=status,
-        )
+        fields["flags"] = flags
+        return self.builder.append(kind, thread=thread.index, api=api, site=site, **fields)
+
+    def say(self, call: Call, kind: OperationKind = OperationKind.CALL, **fields: Unpack[OperationFields]) -> Outcome:
+        """Append the operation that a call is; return the call's outcome: the operation's status, and no outputs."""
+        self.emit(kind, call.thread, call.site, call.api.name, **fields)
+        return Outcome(fields.get("status", 0))

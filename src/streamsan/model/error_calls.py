@@ -11,7 +11,6 @@ from streamsan.model.hardware import Machine
 from streamsan.model.statuses import INVALID_VALUE, NOT_READY, SUCCESS
 from streamsan.model.values import Outcome
 from streamsan.platforms import CUDA
-from streamsan.vocabulary import OperationKind
 
 _RUNTIME = re.compile(r"cudaError[A-Z]")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
@@ -92,7 +91,7 @@ def _asked(core: ModelCore, call: Call, error: int) -> None:
     """Leave a call in the trace by which the program shows that it looks at an error (SS601)."""
     process = call.thread.process
     if error > SUCCESS and process.initialised and not process.poisoned:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        core.say(call)
 
 
 @answers("cudaGetLastError")
@@ -101,7 +100,7 @@ def get_last_error(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     error, call.thread.last_error = call.thread.last_error, SUCCESS
     error = core.sticky_error(call.thread) or error
     _asked(core, call, error)
-    return Outcome(error, {})
+    return Outcome(error)
 
 
 @answers("cudaPeekAtLastError")
@@ -109,7 +108,7 @@ def peek_at_last_error(core: ModelCore, call: Call, machine: Machine) -> Outcome
     """Give the thread's error and keep it."""
     error = core.sticky_error(call.thread) or call.thread.last_error
     _asked(core, call, error)
-    return Outcome(error, {})
+    return Outcome(error)
 
 
 @answers("cudaGetErrorName")
@@ -132,7 +131,7 @@ def driver_error_name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an error's name."""
     _asked(core, call, number(call, "error") or 0)
     name = DRIVER_NAMES.get(number(call, "error") or 0)
-    return given(call, name) if name else Outcome(INVALID_VALUE, {})
+    return given(call, name) if name else Outcome(INVALID_VALUE)
 
 
 @answers("cuGetErrorString")
@@ -140,4 +139,4 @@ def driver_error_string(core: ModelCore, call: Call, machine: Machine) -> Outcom
     """Give an error in words."""
     _asked(core, call, number(call, "error") or 0)
     name = DRIVER_NAMES.get(number(call, "error") or 0)
-    return given(call, words(name)) if name else Outcome(INVALID_VALUE, {})
+    return given(call, words(name)) if name else Outcome(INVALID_VALUE)

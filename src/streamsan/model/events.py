@@ -25,7 +25,7 @@ def event_create(core: ModelCore, call: Call) -> Outcome:
     """Make an event of the current context."""
     event = Event(core.fresh_handle(), core.current(call.thread, call.site), flags=call.number(Role.FLAGS) or 0)
     call.thread.process.handles[event.handle] = event
-    core.emit(OperationKind.EVENT_CREATE, call.thread, call.site, call.api.name, object=event.handle)
+    core.say(call, OperationKind.EVENT_CREATE, object=event.handle)
     out = call.out(Role.OUT_HANDLE)
     return Outcome(SUCCESS, {out.name: Handle("event", event.handle)} if out else {})
 
@@ -36,8 +36,7 @@ def event_destroy(core: ModelCore, call: Call) -> Outcome:
     value = call.value(Role.HANDLE, "event")
     if value is None or value == 0:
         status = SUCCESS if value is None else INVALID_HANDLE
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
-        return Outcome(status, {})
+        return core.say(call, status=status)
     outcome = _simple(core, call, OperationKind.EVENT_DESTROY)
     core.event_of(call.thread, value, call.site).alive = False
     return outcome
@@ -51,18 +50,10 @@ def event_record(core: ModelCore, call: Call) -> Outcome:
     status = event_status(event) or status_of(stream) or _device_status(core, call, stream, event)
     if not status:
         event.recorded, event.capture = True, None
-    core.emit(
-        OperationKind.EVENT_RECORD,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=stream.handle,
-        object=event.handle,
-        status=status,
-    )
+    core.say(call, OperationKind.EVENT_RECORD, stream=stream.handle, object=event.handle, status=status)
     if not status:
         core.executor.record(call.thread, stream, event)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 @handles(Effect.STREAM_WAIT_EVENT)
@@ -71,18 +62,10 @@ def stream_wait_event(core: ModelCore, call: Call) -> Outcome:
     stream = stream_argument(core, call)
     event = event_argument(core, call)
     status = event_status(event) or status_of(stream)
-    core.emit(
-        OperationKind.STREAM_WAIT_EVENT,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=stream.handle,
-        object=event.handle,
-        status=status,
-    )
+    core.say(call, OperationKind.STREAM_WAIT_EVENT, stream=stream.handle, object=event.handle, status=status)
     if not status:
         core.executor.wait_event(call.thread, stream, event)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 @handles(Effect.EVENT_SYNCHRONIZE)
@@ -102,7 +85,7 @@ def event_query(core: ModelCore, call: Call) -> Outcome:
     result: Value = status or core.executor.query_event(call.thread, event, core.fresh_symbol(call.api.name, "input"))
     result = core.sticky_error(call.thread, event.context) or result
     known = result if isinstance(result, int) else STATUS_UNKNOWN
-    core.emit(OperationKind.EVENT_QUERY, call.thread, call.site, call.api.name, object=event.handle, status=known)
+    core.say(call, OperationKind.EVENT_QUERY, object=event.handle, status=known)
     return Outcome(known, {"return": result})
 
 
@@ -113,18 +96,10 @@ def event_elapsed(core: ModelCore, call: Call) -> Outcome:
     core.current(call.thread, call.site)
     start, end = (core.event_of(call.thread, call.values.get(name), call.site) for name in names[:2])
     status = event_status(start) or event_status(end) or _timing_status(core, call, start, end)
-    core.emit(
-        OperationKind.EVENT_ELAPSED,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=start.handle,
-        address=end.handle,
-        status=status,
-    )
+    core.say(call, OperationKind.EVENT_ELAPSED, object=start.handle, address=end.handle, status=status)
     out = call.out(Role.OUT_VALUE)
     if status or out is None or core.machine is None:
-        return Outcome(status, {})
+        return Outcome(status)
     return Outcome(status, {out.name: core.executor.elapsed(start, end, core.fresh_symbol("milliseconds"))})
 
 
@@ -176,12 +151,4 @@ def _timing_status(core: ModelCore, call: Call, start: Event, end: Event) -> int
 def _simple(core: ModelCore, call: Call, kind: OperationKind, error: int = SUCCESS) -> Outcome:
     event = event_argument(core, call)
     status = event_status(event) or error
-    core.emit(
-        kind,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=event.handle,
-        status=status,
-    )
-    return Outcome(status, {})
+    return core.say(call, kind, object=event.handle, status=status)

@@ -65,10 +65,10 @@ def get_event_handle(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     value = call.value(Role.HANDLE, "event")
     event = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
     if not isinstance(event, Event) or not event.alive or not event.flags & INTERPROCESS:
-        return Outcome(INVALID_HANDLE, {})
+        return Outcome(INVALID_HANDLE)
     handle = _handle(core, Export(call.thread.process, event=event))
     if not core.executor.share_event(event, handle.value):
-        return Outcome(NOT_SUPPORTED, {})
+        return Outcome(NOT_SUPPORTED)
     return _given(core, call, handle, {"kind": EVENT})
 
 
@@ -80,21 +80,21 @@ def open_event(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         # When the other process records it is not in this one's trace.
         known = Event(core.fresh_handle(), core.current(call.thread, call.site), assumed=True, flags=INTERPROCESS)
         if status := core.executor.open_event(known, foreign):
-            return Outcome(status, {})
+            return Outcome(status)
         call.thread.process.handles[known.handle] = known
         return _opened(core, call, known, SlotFlag.ASSUMED)
     export = _named(core, call.value(Role.HANDLE, "ipc"))
     if export is None or export.event is None:
-        return Outcome(MAP_FAILED, {})
+        return Outcome(MAP_FAILED)
     if export.process is call.thread.process:
-        return Outcome(INVALID_CONTEXT, {})
+        return Outcome(INVALID_CONTEXT)
     event = export.event
     call.thread.process.handles[event.handle] = event
     return _opened(core, call, event)
 
 
 def _opened(core: ModelCore, call: Call, event: Event, flags: int = 0) -> Outcome:
-    core.emit(OperationKind.EVENT_CREATE, call.thread, call.site, call.api.name, object=event.handle, flags=flags)
+    core.say(call, OperationKind.EVENT_CREATE, object=event.handle, flags=flags)
     return given(call, Handle("event", event.handle))
 
 
@@ -125,10 +125,10 @@ def _exported(core: ModelCore, call: Call, kinds: frozenset[MemoryKind]) -> Outc
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     allocation = core.allocation_of(call.thread, pointer)
     if allocation is None or allocation.kind not in kinds or allocation.lifetime is not Lifetime.LIVE:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     handle = _handle(core, Export(call.thread.process, allocation=allocation))
     if not core.executor.share_memory(allocation, handle.value):
-        return Outcome(NOT_SUPPORTED, {})
+        return Outcome(NOT_SUPPORTED)
     return _given(core, call, handle, {"kind": MEMORY, "size": allocation.size})
 
 

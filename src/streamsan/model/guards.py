@@ -111,17 +111,15 @@ def say_refusal(core: ModelCore, call: Call, status: int) -> None:
     if call.api.effect is Effect.PURE:
         return
     if status == CONTEXT_IS_DESTROYED and call.thread.stack:
-        core.emit(
+        core.say(
+            call,
             OperationKind.HANDLE_USE,
-            call.thread,
-            call.site,
-            call.api.name,
             object=call.thread.stack[-1].handle,
             detail=HandleKind.CONTEXT,
             status=status,
         )
         return
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+    core.say(call, status=status)
 
 
 def _needs_context(call: Call) -> bool:

@@ -25,8 +25,3 @@ def handles(*effects: Effect) -> Callable[[Handler], Handler]:
         return handler
 
     return register
-
-
-def done(**outputs: object) -> Outcome:
-    """Return success with these outputs."""
-    return Outcome(0, dict(outputs))  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ def launch_kernel(
     )
     if not status:
         core.executor.enqueue(thread, stream, kernel_work(core, references, site, payload), wait)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 def kernel_references(core: ModelCore, thread: HostThread, arguments: KernelArguments, site: int) -> list[Reference]:
@@ -142,11 +142,9 @@ def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome,
         status = status or INVALID_VALUE
     key = core.fresh_handle() if seen and not status else 0
     data = core.reference(call.thread, call.value(Role.USER_DATA), None, call.user_data, call.site)
-    core.emit(
+    core.say(
+        call,
         OperationKind.HOST_FUNCTION,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=stream.handle,
         object=key,
         references=[] if data is None else [data],
@@ -154,7 +152,7 @@ def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome,
     )
     if not status:
         core.executor.enqueue(call.thread, stream, host_work(core, call, key), WaitClass.NONE)
-    return Outcome(status, {}), key
+    return Outcome(status), key
 
 
 def host_work(core: ModelCore, call: Call, key: int) -> Work:
@@ -178,11 +176,9 @@ def prefetch(core: ModelCore, call: Call) -> Outcome:
         call.thread, call.value(Role.INSPECTED), call.value(Role.SIZE) or None, AccessMode.READ, call.site
     )
     status = status_of(stream) or prefetch_status(core, call)
-    core.emit(
+    core.say(
+        call,
         OperationKind.PREFETCH,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=stream.handle,
         references=[] if reference is None else [reference],
         detail=WaitClass.NONE,
@@ -191,4 +187,4 @@ def prefetch(core: ModelCore, call: Call) -> Outcome:
     if not status:
         core.executor.enqueue(call.thread, stream, NoWork(), WaitClass.NONE)
         remember_prefetch(core, call)
-    return Outcome(status, {})
+    return Outcome(status)

@@ -31,16 +31,15 @@ def alloc(core: ModelCore, call: Call) -> Outcome:
     if stream is not None and (status := status_of(stream)):
         return _refused(core, call, kind, stream, status)
     if status := stale_pool(core, call):
-        return Outcome(status, {})
+        return Outcome(status)
     extent = allocation_extent(call)
     out = call.out(Role.OUT_POINTER) or call.out(Role.OUT_HANDLE)
     if core.machine is not None and (out is None or extent.status):
         status = extent.status or INVALID_VALUE
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
-        return Outcome(status, {})
+        return core.say(call, status=status)
     if extent.size == 0:
         status = SUCCESS if call.api.domain == "runtime" else INVALID_VALUE
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        core.say(call, status=status)
         return Outcome(status, {} if status or out is None else {out.name: 0})
     pool, status = stream_pool(core, call, stream, context)
     source = origin(core, call)
@@ -50,7 +49,7 @@ def alloc(core: ModelCore, call: Call) -> Outcome:
     if opened is not None and opened.lifetime is Lifetime.LIVE:
         # "the reference count on the handle is incremented by 1 and the existing device pointer is returned"
         opened.opens += 1
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        core.say(call)
         return Outcome(SUCCESS, _outputs(call, out, opened, extent))
     size = extent.size if source.size is None else source.size
     try:
@@ -77,8 +76,7 @@ def free(core: ModelCore, call: Call) -> Outcome:
     pointer = None if value == 0 else core.pointer_of(call.thread, value, call.site)
     if pointer is None:
         # NULL is a no-op (F-02); and of a pointer nobody knows nothing can be said.
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-        return Outcome(SUCCESS, {})
+        return core.say(call)
     allocation = freed_allocation(core, call, pointer, family)
     released = _owner(core, call, pointer, allocation)
     status = _free_status(pointer, released, family)
@@ -88,14 +86,11 @@ def free(core: ModelCore, call: Call) -> Outcome:
         status = unmap_status(call, pointer)
     if status == SUCCESS and family is FreeClass.IPC_CLOSE and released is not None and released.opens > 1:
         released.opens -= 1
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-        return Outcome(SUCCESS, {})
+        return core.say(call)
     flags = 0 if pointer.exact else SlotFlag.ASSUMED
-    core.emit(
+    core.say(
+        call,
         OperationKind.FREE,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=stream.handle if stream is not None else 0,
         references=[
             Reference(
@@ -113,13 +108,13 @@ def free(core: ModelCore, call: Call) -> Outcome:
         core.executor.free(call.thread, released, family, stream)
         for other in further_mappings(call, released) if family is FreeClass.UNMAP else ():
             _free_further(core, call, other, family)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 def _free_further(core: ModelCore, call: Call, allocation: Allocation, family: FreeClass) -> None:
     """An unmap of a range takes every mapping in it."""
     reference = Reference(allocation.address, allocation.size, allocation.generation)
-    core.emit(OperationKind.FREE, call.thread, call.site, call.api.name, references=[reference], detail=family)
+    core.say(call, OperationKind.FREE, references=[reference], detail=family)
     _release(core, call, allocation, family, allocation.pointer)
     core.executor.free(call.thread, allocation, family, None)
 
@@ -137,17 +132,10 @@ def say_inspection(core: ModelCore, call: Call, status: int) -> None:
     """Emit that a pointer was looked at."""
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     if pointer is None:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        core.say(call, status=status)
         return
     reference = core.reference(call.thread, pointer, call.value(Role.SIZE), AccessMode.OPAQUE, call.site)
-    core.emit(
-        OperationKind.ALLOC_ATTRIBUTE,
-        call.thread,
-        call.site,
-        call.api.name,
-        references=[] if reference is None else [reference],
-        status=status,
-    )
+    core.say(call, OperationKind.ALLOC_ATTRIBUTE, references=[] if reference is None else [reference], status=status)
 
 
 def freed_allocation(core: ModelCore, call: Call, pointer: Pointer, family: FreeClass) -> Allocation | None:
@@ -208,16 +196,9 @@ def _release(core: ModelCore, call: Call, allocation: Allocation, family: FreeCl
 
 
 def _refused(core: ModelCore, call: Call, kind: MemoryKind, stream: Stream | None, status: int) -> Outcome:
-    core.emit(
-        OperationKind.ALLOC,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=stream.handle if stream is not None else 0,
-        detail=kind,
-        status=status,
+    return core.say(
+        call, OperationKind.ALLOC, stream=stream.handle if stream is not None else 0, detail=kind, status=status
     )
-    return Outcome(status, {})
 
 
 def _outputs(call: Call, out: Parameter | None, allocation: Allocation, extent: AllocationExtent) -> dict[str, Value]:

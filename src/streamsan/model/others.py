@@ -48,7 +48,7 @@ def pure(core: ModelCore, call: Call) -> Outcome:
 def plain_call(core: ModelCore, call: Call) -> Outcome:
     """A call that only asks or sets something, and initialises CUDA."""
     outcome = answer(core, call)
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=max(outcome.status, SUCCESS))
+    core.say(call, status=max(outcome.status, SUCCESS))
     return outcome
 
 
@@ -61,7 +61,7 @@ def unmodelled(core: ModelCore, call: Call) -> Outcome:
     for fields in call.structures.values():
         values += fields.values()
     opaque(core, call.thread, values, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @handles(Effect.HANDLE_CREATE, Effect.HANDLE_FETCH)
@@ -71,7 +71,7 @@ def handle_create(core: ModelCore, call: Call) -> Outcome:
     out = call.out(Role.OUT_HANDLE)
     if out is None or out.handle == "event":
         outcome = answer(core, call)
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=max(outcome.status, SUCCESS))
+        core.say(call, status=max(outcome.status, SUCCESS))
         if outcome.status or outcome.outputs or out is None:
             return outcome
         # An imported event: another process records it.
@@ -84,13 +84,12 @@ def handle_create(core: ModelCore, call: Call) -> Outcome:
     else:
         made = OtherHandle(core.fresh_handle(), out.handle, context, outlives_reset=out.handle == "pool", owned=owned)
     if isinstance(made, int):
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=made)
-        return Outcome(made, {})
+        return core.say(call, status=made)
     call.thread.process.handles[made.handle] = made
     if owned:
         _emit_handle(core, call, OperationKind.HANDLE_CREATE, made)
     else:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        core.say(call)
     return Outcome(SUCCESS, {out.name: Handle(_TYPES.get(out.handle, "other"), made.handle)})
 
 
@@ -102,18 +101,16 @@ def handle_destroy(core: ModelCore, call: Call) -> Outcome:
     found = call.thread.process.handles.get(number) if isinstance(number, int) else None
     if isinstance(found, Physical):
         status = release_physical(core, found)
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
-        return Outcome(status, {})
+        return core.say(call, status=status)
     if not isinstance(found, OtherHandle) or not found.owned:
         # A default pool is not the program's to destroy.
         status = INVALID_VALUE if core.machine is not None and isinstance(found, Pool) else SUCCESS
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
-        return Outcome(status, {})
+        return core.say(call, status=status)
     status = _emit_handle(core, call, OperationKind.HANDLE_DESTROY, found)
     found.alive = False
     if isinstance(found, Pool) and not status:
         core.executor.trim(found, 0)  # what is in use stays until it is freed
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 @handles(Effect.HANDLE_USE)
@@ -127,29 +124,21 @@ def handle_use(core: ModelCore, call: Call) -> Outcome:
     if parameter.handle == "stream":
         stream = stream_argument(core, call)
         use_stream(core, call, stream)
-        return Outcome(status, {}) if (status := status_of(stream)) else answer(core, call)
+        return Outcome(status) if (status := status_of(stream)) else answer(core, call)
     outcome = answer(core, call)
     status = max(outcome.status, SUCCESS)
     if (used := other_handle(call, value)) is not None:
         return _refused_or(outcome, _emit_handle(core, call, OperationKind.HANDLE_USE, used, status))
     if isinstance(value, Handle) and value.value in call.thread.process.handles:
         core.current(call.thread, call.site)
-        core.emit(
-            OperationKind.HANDLE_USE,
-            call.thread,
-            call.site,
-            call.api.name,
-            object=value.value,
-            detail=_KINDS[parameter.handle],
-            status=status,
-        )
+        core.say(call, OperationKind.HANDLE_USE, object=value.value, detail=_KINDS[parameter.handle], status=status)
     else:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        core.say(call, status=status)
     return outcome
 
 
 def _refused_or(outcome: Outcome, status: int) -> Outcome:
-    return Outcome(status, {}) if status else outcome
+    return Outcome(status) if status else outcome
 
 
 def other_handle(call: Call, value: Value) -> OtherHandle | None:
@@ -170,9 +159,9 @@ def _emit_handle(core: ModelCore, call: Call, kind: OperationKind, handle: Other
         core.current(call.thread, call.site)
     status = status or (SUCCESS if handle.alive else INVALID_VALUE)
     if (detail := _KINDS.get(handle.type)) is None:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        core.say(call, status=status)
     else:
-        core.emit(kind, call.thread, call.site, call.api.name, object=handle.handle, detail=detail, status=status)
+        core.say(call, kind, object=handle.handle, detail=detail, status=status)
     return status
 
 

@@ -31,15 +31,12 @@ def peer_enable(core: ModelCore, call: Call) -> Outcome:
         status = _enable_status(call, context, peer)
     if peer is not None and not status:
         context.peers.add(peer.handle)
-    core.emit(
+    return core.say(
+        call,
         OperationKind.PEER_ENABLE if peer and not status else OperationKind.CALL,
-        call.thread,
-        call.site,
-        call.api.name,
         object=peer.handle if peer and not status else 0,
         status=status,
     )
-    return Outcome(status, {})
 
 
 @answers("cudaDeviceDisablePeerAccess", "cuCtxDisablePeerAccess")
@@ -47,9 +44,9 @@ def peer_disable(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """End the access."""
     context, peer = core.current(call.thread, call.site), _peer(core, call)
     if peer is None or peer.handle not in context.peers:
-        return Outcome(PEER_NOT_ENABLED, {})
+        return Outcome(PEER_NOT_ENABLED)
     context.peers.discard(peer.handle)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaDeviceCanAccessPeer", "cuDeviceCanAccessPeer")

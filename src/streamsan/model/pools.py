@@ -132,9 +132,9 @@ def set_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Make a pool the one that cudaMallocAsync takes memory from."""
     pool, ordinal = named_pool(call), _fetched(call)
     if pool is None or not pool.alive or ordinal is None or pool.ordinal != ordinal:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     call.thread.process.current_pools[ordinal] = pool
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaMemPoolTrimTo", "cuMemPoolTrimTo")
@@ -142,9 +142,9 @@ def trim_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give unused memory back. The executor does it; blocks in use stay."""
     pool, keep = named_pool(call), number(call, "minBytesToKeep")
     if pool is None or not pool.alive or pool.imported:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     core.executor.trim(pool, keep or 0)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaMemPoolGetAttribute", "cuMemPoolGetAttribute")
@@ -152,7 +152,7 @@ def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a policy, the release threshold, or usage."""
     pool, attribute = named_pool(call), number(call, "attr")
     if pool is None or not pool.alive or attribute is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     reserved, used = core.executor.pool_usage(pool)
     if attribute == _RESERVED:
         return given(call, reserved)
@@ -162,7 +162,7 @@ def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         return given(call, pool.attributes.get(attribute, 1))
     if attribute in (RELEASE_THRESHOLD, _RESERVED_HIGH, _USED_HIGH):
         return given(call, pool.attributes.get(attribute, 0))
-    return Outcome(INVALID_VALUE, {})
+    return Outcome(INVALID_VALUE)
 
 
 @answers("cudaMemPoolSetAttribute", "cuMemPoolSetAttribute")
@@ -170,18 +170,18 @@ def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set a policy or the release threshold; 0 puts a high-water mark back to what is now."""
     pool, attribute, value = named_pool(call), number(call, "attr"), set_value(call, "value")
     if pool is None or not pool.alive or attribute is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     if attribute in (_RESERVED_HIGH, _USED_HIGH):
         if value != 0:
-            return Outcome(INVALID_VALUE, {})
+            return Outcome(INVALID_VALUE)
         reserved, used = core.executor.pool_usage(pool)
         pool.attributes[attribute] = reserved if attribute == _RESERVED_HIGH else used
     elif attribute in _POLICIES or attribute == RELEASE_THRESHOLD:
         if value is not None:
             pool.attributes[attribute] = value
     else:
-        return Outcome(INVALID_VALUE, {})
-    return Outcome(SUCCESS, {})
+        return Outcome(INVALID_VALUE)
+    return Outcome()
 
 
 @answers("cudaMemPoolSetAccess", "cuMemPoolSetAccess")
@@ -190,18 +190,18 @@ def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     pool, count = named_pool(call), number(call, "count")
     fields = call.structures.get("descList", call.structures.get("map", {}))
     if pool is None or not pool.alive:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     for index in range(min(count or 0, machine.count + 1)):
         prefix = f"{index}." if f"{index}.location.id" in fields else ""
         where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
         if not isinstance(where, int) or not isinstance(flags, int):
             continue
         if not machine.has(where):
-            return Outcome(INVALID_DEVICE, {})
+            return Outcome(INVALID_DEVICE)
         if where == pool.ordinal and flags != _READ_WRITE:
-            return Outcome(INVALID_VALUE, {})  # its own device cannot lose access
+            return Outcome(INVALID_VALUE)  # its own device cannot lose access
         pool.access[where] = flags
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaMemPoolGetAccess", "cuMemPoolGetAccess")
@@ -209,7 +209,7 @@ def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Say whether a device may touch a pool's memory."""
     pool, where = named_pool(call), call.structures.get("location", {}).get("id")
     if pool is None or not pool.alive or not isinstance(where, int) or not machine.has(where):
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     return given(call, pool.access.get(where, _READ_WRITE if where == pool.ordinal else 0))
 
 
@@ -218,8 +218,8 @@ def export_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a handle for other processes, where the pool was made for it."""
     pool, kind = named_pool(call), number(call, "handleType")
     if pool is None or not pool.alive or pool.imported:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     if not kind or not pool.handle_types & kind:
-        return Outcome(INVALID_VALUE if pool.owned else NOT_SUPPORTED, {})
+        return Outcome(INVALID_VALUE if pool.owned else NOT_SUPPORTED)
     file = core.executor.share_pool(pool) if kind == _FILE_DESCRIPTOR else None
-    return Outcome(NOT_SUPPORTED, {}) if file is None else given(call, file)
+    return Outcome(NOT_SUPPORTED) if file is None else given(call, file)

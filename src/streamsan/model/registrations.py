@@ -10,7 +10,7 @@ from streamsan.model.memory import say_inspection
 from streamsan.model.resources import Lifetime
 from streamsan.model.statuses import ALREADY_REGISTERED, INVALID_VALUE, SUCCESS
 from streamsan.model.values import Outcome, Pointer
-from streamsan.vocabulary import MemoryKind, OperationKind
+from streamsan.vocabulary import MemoryKind
 
 MAPPED_KINDS = frozenset({MemoryKind.PINNED, MemoryKind.REGISTERED, MemoryKind.MANAGED, MemoryKind.DEVICE_SYMBOL})
 
@@ -37,7 +37,7 @@ def register(core: ModelCore, call: Call) -> Outcome:
     if host is not None:
         host.registration = registration.generation
     core.say_allocation(call.thread, registration, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @handles(Effect.HOST_POINTER)
@@ -63,5 +63,4 @@ def _is_registration(kind: MemoryKind, lifetime: Lifetime) -> bool:
 
 
 def _refused(core: ModelCore, call: Call, status: int) -> Outcome:
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
-    return Outcome(status, {})
+    return core.say(call, status=status)

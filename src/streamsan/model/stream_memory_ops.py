@@ -36,11 +36,9 @@ def stream_memory_op(core: ModelCore, call: Call) -> Outcome:
     stream = stream_argument(core, call)
     steps = steps_of(call)
     status = status_of(stream) or _status(core, call, steps)
-    core.emit(
+    core.say(
+        call,
         OperationKind.STREAM_MEMORY_OP,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=stream.handle,
         references=step_references(core, call, steps),
         status=status,
@@ -48,7 +46,7 @@ def stream_memory_op(core: ModelCore, call: Call) -> Outcome:
     if not status:
         for work in works_of(core, call, steps):
             core.executor.enqueue(call.thread, stream, work, WaitClass.NONE)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 def steps_of(call: Call) -> list[Step]:

@@ -27,7 +27,7 @@ def stream_create(core: ModelCore, call: Call) -> Outcome:
     if core.machine is not None and isinstance(priority, int):
         stream.priority = max(core.machine.greatest_priority, min(priority, 0))
     call.thread.process.handles[stream.handle] = stream
-    core.emit(OperationKind.STREAM_CREATE, call.thread, call.site, call.api.name, object=stream.handle, detail=kind)
+    core.say(call, OperationKind.STREAM_CREATE, object=stream.handle, detail=kind)
     out = call.out(Role.OUT_HANDLE)
     return Outcome(SUCCESS, {out.name: Handle("stream", stream.handle)} if out else {})
 
@@ -37,23 +37,14 @@ def stream_destroy(core: ModelCore, call: Call) -> Outcome:
     """Destroy a stream; does not wait (A-04). A default stream cannot be destroyed."""
     value = call.value(Role.HANDLE, "stream")
     if value is None:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
-        return Outcome(SUCCESS, {})
+        return core.say(call)
     stream = core.stream_of(call.thread, value, call.site, call.per_thread)
     if stream.handle <= PER_THREAD_HANDLE:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=INVALID_HANDLE)
-        return Outcome(INVALID_HANDLE, {})
+        return core.say(call, status=INVALID_HANDLE)
     status = status_of(stream)
-    core.emit(
-        OperationKind.STREAM_DESTROY,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=stream.handle,
-        status=status,
-    )
+    core.say(call, OperationKind.STREAM_DESTROY, object=stream.handle, status=status)
     stream.alive = False
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 @handles(Effect.STREAM_SYNCHRONIZE)
@@ -64,15 +55,7 @@ def stream_synchronize(core: ModelCore, call: Call) -> Outcome:
     if not status:
         core.executor.synchronize_stream(call.thread, stream)
         status = core.sticky_error(call.thread, stream.context)
-    core.emit(
-        OperationKind.STREAM_SYNCHRONIZE,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=stream.handle,
-        status=status,
-    )
-    return Outcome(status, {})
+    return core.say(call, OperationKind.STREAM_SYNCHRONIZE, stream=stream.handle, status=status)
 
 
 @handles(Effect.STREAM_QUERY)
@@ -83,7 +66,7 @@ def stream_query(core: ModelCore, call: Call) -> Outcome:
     result: Value = status or core.executor.query_stream(call.thread, stream, core.fresh_symbol(call.api.name, "input"))
     result = core.sticky_error(call.thread, stream.context) or result
     known = result if isinstance(result, int) else STATUS_UNKNOWN
-    core.emit(OperationKind.STREAM_QUERY, call.thread, call.site, call.api.name, stream=stream.handle, status=known)
+    core.say(call, OperationKind.STREAM_QUERY, stream=stream.handle, status=known)
     return Outcome(known, {"return": result})
 
 
@@ -113,17 +96,9 @@ def status_of(stream: Stream) -> int:
 def use_stream(core: ModelCore, call: Call, stream: Stream) -> None:
     """Emit that a stream's handle was used."""
     if stream.handle <= PER_THREAD_HANDLE:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+        core.say(call)
         return
-    core.emit(
-        OperationKind.HANDLE_USE,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=stream.handle,
-        detail=HandleKind.STREAM,
-        status=status_of(stream),
-    )
+    core.say(call, OperationKind.HANDLE_USE, object=stream.handle, detail=HandleKind.STREAM, status=status_of(stream))
 
 
 def stream_query_succeeded(core: ModelCore, thread: HostThread, stream: Stream, site: int) -> None:

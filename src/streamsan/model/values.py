@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from streamsan.vocabulary import AccessMode
@@ -60,5 +60,5 @@ Fields = Mapping[str, Value]
 class Outcome:
     """What a call did: its status, and the values written through its out-arguments, by argument name."""
 
-    status: int
-    outputs: dict[str, Value]
+    status: int = 0
+    outputs: dict[str, Value] = field(default_factory=dict)

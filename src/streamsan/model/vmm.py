@@ -13,7 +13,7 @@ from streamsan.model.resources import Allocation, Lifetime, Physical
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
 from streamsan.platforms import CUDA
-from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag
+from streamsan.vocabulary import MemoryKind, SlotFlag
 
 GRANULARITY = 1 << 21
 _FILE_DESCRIPTOR = CUDA.constants["CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"]
@@ -31,7 +31,7 @@ def address_reserve(core: ModelCore, call: Call) -> Outcome:
         reservation = core.new_allocation(call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, None)
     except OutOfMemoryError:
         return _said(core, call, OUT_OF_MEMORY)
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     reservation.is_reservation = True
     reservation.label = core.builder.site_at(call.site).label
     call.thread.process.reservations[reservation.address] = reservation
@@ -84,7 +84,7 @@ def map_memory(core: ModelCore, call: Call) -> Outcome:
         site = core.labelled(site, reservation.label)
     flags = 0 if pointer.exact else SlotFlag.ASSUMED
     core.say_allocation(call.thread, allocation, site, call.api.name, flags=flags)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 def unmapped(core: ModelCore, call: Call, allocation: Allocation) -> None:
@@ -156,9 +156,9 @@ def export_physical(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a file that is physical memory in other processes, where it was made for that."""
     physical, kind = _physical(call, call.value(Role.HANDLE, "other")), number(call, "handleType")
     if physical is None or not physical.alive or not kind or not physical.handle_types & kind:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     file = core.executor.share_physical(physical) if kind == _FILE_DESCRIPTOR else None
-    return Outcome(NOT_SUPPORTED, {}) if file is None else given(call, file)
+    return Outcome(NOT_SUPPORTED) if file is None else given(call, file)
 
 
 @makes("cuMemRetainAllocationHandle")
@@ -196,7 +196,7 @@ def properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give what physical memory was made with."""
     physical = _physical(call, call.value(Role.HANDLE, "other"))
     if physical is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     return flat(call, {"type": 1, "location.type": _DEVICE_LOCATION, "location.id": physical.ordinal})
 
 
@@ -206,26 +206,26 @@ def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     pointer, size = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site), call.number(Role.SIZE)
     fields = call.structures.get("desc", {})
     if pointer is None or not size:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     inside = [
         mapping
         for mapping in call.thread.process.mapped.values()
         if mapping.address < pointer.address + size and pointer.address < mapping.address + mapping.size
     ]
     if not inside or sum(mapping.size for mapping in inside) < size:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     for index in range(min(number(call, "count") or 0, machine.count + 1)):
         prefix = f"{index}." if f"{index}.location.id" in fields else ""
         where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
         if fields.get(f"{prefix}location.type", _DEVICE_LOCATION) != _DEVICE_LOCATION:
             continue  # the host's own access
         if isinstance(where, int) and not machine.has(where):
-            return Outcome(INVALID_DEVICE, {})
+            return Outcome(INVALID_DEVICE)
         for mapping in inside:
             if isinstance(where, int) and isinstance(flags, int):
                 mapping.access[where] = flags
                 core.executor.set_access(mapping, where, flags)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cuMemGetAccess")
@@ -235,7 +235,7 @@ def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     mapping = None if pointer is None else _mapping_at(call, pointer.address)
     where = call.structures.get("location", {}).get("id")
     if mapping is None or not isinstance(where, int):
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     return given(call, mapping.access.get(where, 0))
 
 
@@ -278,5 +278,4 @@ def _drop(core: ModelCore, physical: Physical) -> None:
 
 
 def _said(core: ModelCore, call: Call, status: int) -> Outcome:
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
-    return Outcome(status, {})
+    return core.say(call, status=status)

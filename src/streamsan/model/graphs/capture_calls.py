@@ -13,7 +13,7 @@ from streamsan.model.graphs import (
     structure,
 )
 from streamsan.model.graphs.legality import invalidate, refuse_call
-from streamsan.model.handlers import done, handles
+from streamsan.model.handlers import handles
 from streamsan.model.process_state import Process
 from streamsan.model.statuses import (
     CAPTURE_IMPLICIT,
@@ -74,16 +74,8 @@ def capture_begin(core: ModelCore, call: Call) -> Outcome:
     capturing.join(capture, stream, dependencies or [])
     process.graphs.captures.append(capture)
     process.graphs.captured = True
-    core.emit(
-        OperationKind.CAPTURE_BEGIN,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=stream.handle,
-        object=capture.handle,
-        detail=mode,
-    )
-    return done()
+    core.say(call, OperationKind.CAPTURE_BEGIN, stream=stream.handle, object=capture.handle, detail=mode)
+    return Outcome()
 
 
 def _mode(call: Call) -> CaptureMode:
@@ -117,11 +109,9 @@ def capture_end(core: ModelCore, call: Call) -> Outcome:
             return Outcome(SUCCESS, {} if out is None else {out.name: core.fresh_symbol("graph")})
         return refuse_call(core, call, status_of(stream) or ILLEGAL_STATE, stream)  # C-12
     status = _end_status(call, stream, capture)
-    core.emit(
+    core.say(
+        call,
         OperationKind.CAPTURE_END,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=capture.origin.handle,
         object=capture.handle,
         address=capture.graph.handle,
@@ -129,7 +119,7 @@ def capture_end(core: ModelCore, call: Call) -> Outcome:
     )
     if status == CAPTURE_UNMATCHED:
         invalidate([capture])  # C-16
-        return Outcome(status, {})
+        return Outcome(status)
     capturing.release(call.thread.process, capture)
     if status:
         call.thread.process.graphs.broken = True
@@ -181,10 +171,10 @@ def capture_info(core: ModelCore, call: Call) -> Outcome:
         return refuse_call(core, call, CAPTURE_IMPLICIT)
     use_stream(core, call, stream)
     if status := status_of(stream):
-        return Outcome(status, {})
+        return Outcome(status)
     capture = stream.capture
     if capture is None and stream.assumed:
-        return done()
+        return Outcome()
     state = 0 if capture is None else _INVALIDATED if capture.invalid else _ACTIVE
     found: dict[str, Value] = {}
     for parameter in call.signature.outs:
@@ -212,10 +202,10 @@ def capture_update(core: ModelCore, call: Call) -> Outcome:
     stream = stream_argument(core, call)
     use_stream(core, call, stream)
     if status := status_of(stream):
-        return Outcome(status, {})
+        return Outcome(status)
     capture = stream.capture
     if capture is None:
-        return done() if stream.assumed else refuse_call(core, call, ILLEGAL_STATE)
+        return Outcome() if stream.assumed else refuse_call(core, call, ILLEGAL_STATE)
     if capture.invalid:
         return refuse_call(core, call, CAPTURE_INVALIDATED)
     named = lookup.node_list(call, "dependencies")
@@ -226,13 +216,13 @@ def capture_update(core: ModelCore, call: Call) -> Outcome:
     elif call.number(Role.FLAGS) == _SET_DEPENDENCIES:
         capture.ends[stream.handle] = []
     capturing.join(capture, stream, named)
-    return done()
+    return Outcome()
 
 
 @handles(Effect.CAPTURE_MODE)
 def capture_mode(core: ModelCore, call: Call) -> Outcome:
     """Exchange the thread's mode. What it is given is `structures["mode"] = {"value": mode}`."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     before = call.thread.capture_mode
     call.thread.capture_mode = _mode_of(call.structures.get("mode", {}).get("value"))
     return Outcome(SUCCESS, {parameter.name: before - 1 for parameter in call.signature.outs})

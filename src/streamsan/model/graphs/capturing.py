@@ -9,7 +9,6 @@ from streamsan.model.graphs import descriptions, memory_nodes
 from streamsan.model.graphs.legality import invalidate, refuse_call
 from streamsan.model.graphs.node_calls import new_node
 from streamsan.model.graphs.recording import work_of
-from streamsan.model.handlers import done
 from streamsan.model.process_state import Process
 from streamsan.model.statuses import (
     CAPTURE_INVALIDATED,
@@ -105,7 +104,7 @@ def join(capture: Capture, stream: Stream, nodes: list[Node]) -> None:
 def _work(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outcome:
     status, recorded = work_of(core, call)
     if status:
-        return Outcome(status, {})
+        return Outcome(status)
     chained = recorded and recorded[0].kind in (NodeKind.COPY, NodeKind.MEMSET)
     for part in [[each] for each in recorded] if chained else [recorded] if recorded else []:
         node = add(core, call.thread.process, capture, stream, part[0].site, call.api.name)
@@ -114,7 +113,7 @@ def _work(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outc
         description.kernel_arguments, description.payload = call.kernel_arguments, call.payload
         descriptions.put_work(description, part)
         description.put_into(node)
-    return done()
+    return Outcome()
 
 
 def _allocate(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outcome:
@@ -137,16 +136,16 @@ def _free(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outc
     """Capture a free: of this graph's memory, or another's (G-17); of memory from outside it fails (G-09)."""
     value = call.value(Role.FREED)
     if value == 0:
-        return done()
+        return Outcome()
     status, pointer, allocation = memory_nodes.free_target(
         core, call.thread, value, capture.graph, call.site, call.api.name
     )
     if status:
-        return Outcome(status, {})
+        return Outcome(status)
     node = add(core, call.thread.process, capture, stream, call.site, call.api.name)
     node.kind, node.type, node.parameters = NodeKind.FREE, descriptions.MEM_FREE, {"dptr": value}
     memory_nodes.set_free(call.thread.process, node, pointer, allocation)
-    return done()
+    return Outcome()
 
 
 def _record(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outcome:
@@ -156,10 +155,10 @@ def _record(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Ou
     if is_external(call):
         node = add(core, call.thread.process, capture, stream, call.site, call.api.name)
         node.kind, node.type, node.event = NodeKind.EVENT_RECORD, descriptions.EVENT_RECORD, event
-        return done()
+        return Outcome()
     event.recorded, event.capture = True, capture
     capture.events[event.handle] = list(capture.ends[stream.handle])
-    return done()
+    return Outcome()
 
 
 def _wait(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outcome:
@@ -169,7 +168,7 @@ def _wait(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outc
     if is_external(call):
         node = add(core, call.thread.process, capture, stream, call.site, call.api.name)
         node.kind, node.type, node.event = NodeKind.EVENT_WAIT, descriptions.EVENT_WAIT, event
-        return done()
+        return Outcome()
     other = event.capture
     if other is capture:
         join(capture, stream, capture.events.get(event.handle, []))
@@ -181,7 +180,7 @@ def _wait(core: ModelCore, call: Call, stream: Stream, capture: Capture) -> Outc
     elif event.recorded and not event.assumed:
         invalidate([capture])
         return refuse_call(core, call, CAPTURE_ISOLATION, stream, event)  # C-11
-    return done()
+    return Outcome()
 
 
 _TAKES = {
@@ -208,7 +207,7 @@ def forked_to(core: ModelCore, call: Call, stream: Stream, event: Event) -> Outc
     if capture.invalid:
         return refuse_call(core, call, CAPTURE_INVALIDATED, stream, event)
     join(capture, stream, capture.events.get(event.handle, []))
-    return done()
+    return Outcome()
 
 
 def add_unseen(

@@ -9,7 +9,6 @@ from streamsan.model.graphs import memory_nodes
 from streamsan.model.graphs.lookup import accept
 from streamsan.model.handlers import handles
 from streamsan.model.resources import Context
-from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams_and_graphs import GraphMemory
 from streamsan.model.values import Outcome
 from streamsan.vocabulary import OperationKind
@@ -49,10 +48,10 @@ def attribute(core: ModelCore, call: Call) -> Outcome:
 def trim(core: ModelCore, call: Call) -> Outcome:
     """Give memory that no graph uses back; what is alive stays (G-04)."""
     context = _device(core, call)
-    core.emit(OperationKind.GRAPH_TRIM, call.thread, call.site, call.api.name, address=context.ordinal)
+    core.say(call, OperationKind.GRAPH_TRIM, address=context.ordinal)
     memory_nodes.trim(call.thread.process, context.ordinal)
     core.executor.trim(None, 0)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 def _device(core: ModelCore, call: Call) -> Context:

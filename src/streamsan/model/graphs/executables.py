@@ -57,11 +57,9 @@ def instantiate(core: ModelCore, call: Call) -> Outcome:
     executable.auto_free = flags is None or bool(flags & _AUTO_FREE)
     edges = reduced(executable.body) if not status else []
     known = executable.flags & (GraphExecFlag.AUTO_FREE | GraphExecFlag.UPLOAD | GraphExecFlag.DEVICE)
-    core.emit(
+    core.say(
+        call,
         OperationKind.GRAPH_INSTANTIATE,
-        call.thread,
-        call.site,
-        call.api.name,
         object=executable.handle,
         address=graph.handle,
         size=0 if status else size_in_trace(executable.body, edges),
@@ -69,7 +67,7 @@ def instantiate(core: ModelCore, call: Call) -> Outcome:
         status=status,
     )
     if status:
-        return Outcome(status, {})
+        return Outcome(status)
     executable.take_body(executable.body)
     say_body(core, call.thread, executable, edges, call.site)
     graph.instantiated = True
@@ -89,14 +87,7 @@ def _flags(call: Call) -> int | None:
 def _instantiate_unknown(core: ModelCore, call: Call, graph: Graph) -> Outcome:
     executable = GraphExec(core.fresh_handle(), graph, core.current(call.thread, call.site), assumed=True)
     executable.take_body(flatten(graph) or [])
-    core.emit(
-        OperationKind.HANDLE_CREATE,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=executable.handle,
-        detail=HandleKind.GRAPH_EXEC,
-    )
+    core.say(call, OperationKind.HANDLE_CREATE, object=executable.handle, detail=HandleKind.GRAPH_EXEC)
     return _give(call, executable)
 
 
@@ -123,19 +114,11 @@ def destroy(core: ModelCore, call: Call) -> Outcome:
     if executable is None:
         return refuse(core, call, None)
     status = SUCCESS if executable.alive else INVALID_VALUE
-    core.emit(
-        OperationKind.HANDLE_DESTROY,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=executable.handle,
-        detail=HandleKind.GRAPH_EXEC,
-        status=status,
-    )
+    core.say(call, OperationKind.HANDLE_DESTROY, object=executable.handle, detail=HandleKind.GRAPH_EXEC, status=status)
     executable.alive = False
     if not status and executable.graph is not None:
         executable.graph.instantiated = False
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 # -- updated ----------------------------------------------------------------------------------------
@@ -155,11 +138,9 @@ def update(core: ModelCore, call: Call) -> Outcome:
         return accept(core, call)
     found = difference(executable, graph)
     if found is not None:
-        core.emit(
+        core.say(
+            call,
             OperationKind.GRAPH_UPDATE,
-            call.thread,
-            call.site,
-            call.api.name,
             object=executable.handle,
             address=graph.handle,
             status=GRAPH_EXEC_UPDATE_FAILURE,
@@ -183,11 +164,9 @@ def _take_body(executable: GraphExec, body: list[BodyNode]) -> None:
 
 def _say_update(core: ModelCore, call: Call, executable: GraphExec, graph: Graph) -> None:
     edges = reduced(executable.body)
-    core.emit(
+    core.say(
+        call,
         OperationKind.GRAPH_UPDATE,
-        call.thread,
-        call.site,
-        call.api.name,
         object=executable.handle,
         address=graph.handle,
         size=size_in_trace(executable.body, edges),
@@ -239,7 +218,7 @@ def set_node(core: ModelCore, call: Call) -> Outcome:
             each.references, each.work, each.further = description.references, description.work, description.further
             each.event = description.event
         say_node(core, call.thread, executable, each, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 def _set_child(core: ModelCore, call: Call, executable: GraphExec) -> Outcome:
@@ -265,7 +244,7 @@ def _set_child(core: ModelCore, call: Call, executable: GraphExec) -> Outcome:
     for old, each in zip(part, new, strict=True):
         old.references, old.work, old.further, old.event = each.references, each.work, each.further, each.event
         say_node(core, call.thread, executable, old, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @handles(Effect.GRAPH_EXEC_NODE_ENABLE)
@@ -285,7 +264,7 @@ def enable(core: ModelCore, call: Call) -> Outcome:
     for each in places:
         each.enabled = wanted != 0
         say_node(core, call.thread, executable, each, call.site, call.api.name)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 # -- launched ---------------------------------------------------------------------------------------
@@ -313,24 +292,16 @@ def launch(core: ModelCore, call: Call) -> Outcome:
     if executable.assumed and not status:
         return _launch_unknown(core, call, executable)
     status = status or memory_nodes.launch_status(call.thread.process, executable)
-    core.emit(
-        OperationKind.GRAPH_LAUNCH,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=stream.handle,
-        object=executable.handle,
-        status=status,
-    )
+    core.say(call, OperationKind.GRAPH_LAUNCH, stream=stream.handle, object=executable.handle, status=status)
     if status:
-        return Outcome(status, {})
+        return Outcome(status)
     executable.launches += 1
     memory_nodes.launched(call.thread.process, executable)
     for node in executable.changing:
         if node.kind is NodeKind.EVENT_RECORD and node.event is not None:
             node.event.recorded, node.event.capture = True, None
     core.executor.launch_graph(call.thread, executable, stream)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 def _launch_unknown(core: ModelCore, call: Call, executable: GraphExec) -> Outcome:
@@ -345,9 +316,9 @@ def _launch_unknown(core: ModelCore, call: Call, executable: GraphExec) -> Outco
     )
     references = known_references(call.thread.process)
     references += [reference for node in executable.body for reference in node.references]
-    core.emit(OperationKind.OPAQUE_CALL, call.thread, call.site, call.api.name, references=references)
+    core.say(call, OperationKind.OPAQUE_CALL, references=references)
     lose_sight(call.thread)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 def lose_sight(thread: HostThread) -> None:

@@ -143,11 +143,9 @@ def refuse_call(
         number = core.current(call.thread, call.site).handle
     elif event is not None:
         number = event.handle
-    core.emit(
+    core.say(
+        call,
         kind,
-        call.thread,
-        call.site,
-        call.api.name,
         stream=stream.handle if stream is not None else 0,
         object=number,
         references=references,

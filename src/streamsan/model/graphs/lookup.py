@@ -85,24 +85,16 @@ def node_list(call: Call, name: str) -> list[Node] | None:
 def refuse(core: ModelCore, call: Call, graph: Graph | GraphExec | None, status: int = INVALID_VALUE) -> Outcome:
     """Say in the trace that a call on a graph failed: that its handle was destroyed before (SS205), or why not."""
     if graph is None:
-        core.emit(OperationKind.CALL, call.thread, call.site, call.api.name, status=status)
+        core.say(call, status=status)
     else:
         kind = HandleKind.GRAPH if isinstance(graph, Graph) else HandleKind.GRAPH_EXEC
-        core.emit(
-            OperationKind.HANDLE_USE,
-            call.thread,
-            call.site,
-            call.api.name,
-            object=graph.handle,
-            detail=kind,
-            status=status,
-        )
-    return Outcome(status, {})
+        core.say(call, OperationKind.HANDLE_USE, object=graph.handle, detail=kind, status=status)
+    return Outcome(status)
 
 
 def accept(core: ModelCore, call: Call, **outputs: Value) -> Outcome:
     """Say in the trace that a call was made which changes a description only, and give its results."""
-    core.emit(OperationKind.CALL, call.thread, call.site, call.api.name)
+    core.say(call)
     return Outcome(SUCCESS, dict(outputs))
 
 

@@ -213,7 +213,7 @@ def _add_free(core: ModelCore, call: Call, graph: Graph, dependencies: list[Node
     value = fields_of(call, descriptions.MEM_FREE).get("dptr")
     status, pointer, allocation = memory_nodes.free_target(core, call.thread, value, graph, call.site, call.api.name)
     if status:
-        return refuse(core, call, graph) if pointer is None else Outcome(status, {})
+        return refuse(core, call, graph) if pointer is None else Outcome(status)
     node = new_node(core, call.thread.process, graph, dependencies, call.site, call.api.name)
     node.type, node.kind, node.parameters = descriptions.MEM_FREE, NodeKind.FREE, {"dptr": value}
     memory_nodes.set_free(call.thread.process, node, pointer, allocation)

@@ -6,12 +6,13 @@ work it emits, and all else (a context, memory nobody knows) goes into the trace
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
+from streamsan.model.emission import OperationFields
 from streamsan.model.executor import Executor
 from streamsan.model.handlers import HANDLERS
 from streamsan.model.process_state import HostThread
@@ -92,39 +93,13 @@ class RecordingCore(ModelCore):
         return self._stand_in
 
     def emit(
-        self,
-        kind: OperationKind,
-        thread: HostThread,
-        site: int,
-        api: str = "",
-        *,
-        stream: int = 0,
-        object: int = 0,
-        references: Sequence[Reference] = (),
-        address: int = 0,
-        size: int = 0,
-        detail: int = 0,
-        flags: int = 0,
-        status: int = 0,
+        self, kind: OperationKind, thread: HostThread, site: int, api: str = "", **fields: Unpack[OperationFields]
     ) -> int:
         """Keep device work that would succeed; append everything else to the trace."""
-        if kind in NODE_KINDS and not status:
-            self.recorded.append(Recorded(NODE_KINDS[kind], tuple(references), site))
+        if kind in NODE_KINDS and not fields.get("status"):
+            self.recorded.append(Recorded(NODE_KINDS[kind], tuple(fields.get("references", ())), site))
             return 0
-        return super().emit(
-            kind,
-            thread,
-            site,
-            api,
-            stream=stream,
-            object=object,
-            references=references,
-            address=address,
-            size=size,
-            detail=detail,
-            flags=flags,
-            status=status,
-        )
+        return super().emit(kind, thread, site, api, **fields)
 
 
 def work_of(core: ModelCore, call: Call) -> tuple[int, list[Recorded]]:

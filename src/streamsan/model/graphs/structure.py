@@ -33,14 +33,7 @@ def create(core: ModelCore, call: Call) -> Outcome:
     core.current(call.thread, call.site)
     graph = Graph(core.fresh_handle(), None)
     call.thread.process.handles[graph.handle] = graph
-    core.emit(
-        OperationKind.HANDLE_CREATE,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=graph.handle,
-        detail=HandleKind.GRAPH,
-    )
+    core.say(call, OperationKind.HANDLE_CREATE, object=graph.handle, detail=HandleKind.GRAPH)
     out = call.out(Role.OUT_HANDLE)
     return Outcome(SUCCESS, {} if out is None else {out.name: graph_handle(graph)})
 
@@ -54,17 +47,9 @@ def destroy(core: ModelCore, call: Call) -> Outcome:
     status = SUCCESS if graph.alive and graph.owner is None else INVALID_VALUE
     if graph.alive and status:
         return refuse(core, call, graph)  # the graph of a child or conditional node goes with its node
-    core.emit(
-        OperationKind.HANDLE_DESTROY,
-        call.thread,
-        call.site,
-        call.api.name,
-        object=graph.handle,
-        detail=HandleKind.GRAPH,
-        status=status,
-    )
+    core.say(call, OperationKind.HANDLE_DESTROY, object=graph.handle, detail=HandleKind.GRAPH, status=status)
     bury(graph)
-    return Outcome(status, {})
+    return Outcome(status)
 
 
 def bury(graph: Graph) -> None:
@@ -83,17 +68,15 @@ def clone(core: ModelCore, call: Call) -> Outcome:
         return refuse(core, call, graph)
     refused = memory_nodes.has_memory_nodes(graph) or memory_nodes.has_conditionals(graph)
     made = None if refused else copy_graph(core, call.thread.process, graph)
-    core.emit(
+    core.say(
+        call,
         OperationKind.GRAPH_CLONE,
-        call.thread,
-        call.site,
-        call.api.name,
         object=0 if made is None else made.handle,
         address=graph.handle,
         status=NOT_SUPPORTED if made is None else SUCCESS,
     )
     if made is None:
-        return Outcome(NOT_SUPPORTED, {})
+        return Outcome(NOT_SUPPORTED)
     out = call.out(Role.OUT_HANDLE)
     return Outcome(SUCCESS, {} if out is None else {out.name: graph_handle(made)})
 

@@ -8,7 +8,7 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
 from streamsan.model.resources import Context
-from streamsan.model.statuses import INVALID_CONTEXT, INVALID_VALUE, SUCCESS
+from streamsan.model.statuses import INVALID_CONTEXT, INVALID_VALUE
 from streamsan.model.values import Handle, Outcome
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import ContextKind
@@ -32,7 +32,7 @@ def get_limit(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a limit."""
     limit = number(call, "limit")
     if limit is None or limit not in machine.limits:
-        return Outcome(_UNSUPPORTED_LIMIT if limit is not None else INVALID_VALUE, {})
+        return Outcome(_UNSUPPORTED_LIMIT if limit is not None else INVALID_VALUE)
     return given(call, current(core, call).settings.get(f"limit {limit}", machine.limits[limit]))
 
 
@@ -41,10 +41,10 @@ def set_limit(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set a limit."""
     limit, value = number(call, "limit"), number(call, "value")
     if limit not in machine.limits:
-        return Outcome(_UNSUPPORTED_LIMIT, {})
+        return Outcome(_UNSUPPORTED_LIMIT)
     if value is not None:
         current(core, call).settings[f"limit {limit}"] = value
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaDeviceGetCacheConfig", "cuCtxGetCacheConfig", "cudaThreadGetCacheConfig")
@@ -68,7 +68,7 @@ def get_banks(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaDeviceSetSharedMemConfig", "cuCtxSetSharedMemConfig")
 def set_banks(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """The device has one size of banks: taken and ignored."""
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaDeviceGetStreamPriorityRange", "cuCtxGetStreamPriorityRange")
@@ -82,11 +82,11 @@ def set_device_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the flags of the current device's primary context."""
     flags = number(call, "flags")
     if flags is None or not _sound(flags):
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     process = call.thread.process
     context = core.current(call.thread, call.site)
     process.device_flags[context.ordinal] = context.flags = flags
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaInitDevice")
@@ -97,7 +97,7 @@ def init_device(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     if given_flags is not None and valid:
         call.thread.process.device_flags[context.ordinal] = context.flags = given_flags
     context.used_by_runtime = True
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cudaGetDeviceFlags", "cuCtxGetFlags")
@@ -115,9 +115,9 @@ def set_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the flags of the current context."""
     flags = number(call, "flags")
     if flags is None or not _sound(flags):
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     current(core, call).flags = flags
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cuDevicePrimaryCtxSetFlags")
@@ -125,9 +125,9 @@ def set_primary_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the flags of a primary context, made or not."""
     flags, device = number(call, "flags"), call.number(Role.DEVICE)
     if flags is None or device is None or not _sound(flags):
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     call.thread.process.device_flags[device] = flags
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cuDevicePrimaryCtxGetState")
@@ -143,20 +143,20 @@ def primary_state(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def context_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a number that no other context of the process has."""
     context = current(core, call)
-    return given(call, context.handle) if context.alive else Outcome(INVALID_CONTEXT, {})
+    return given(call, context.handle) if context.alive else Outcome(INVALID_CONTEXT)
 
 
 @answers("cuCtxGetApiVersion")
 def api_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the version of the API that a context was made with."""
     context = current(core, call)
-    return given(call, _API_VERSION) if context.alive else Outcome(INVALID_CONTEXT, {})
+    return given(call, _API_VERSION) if context.alive else Outcome(INVALID_CONTEXT)
 
 
 def _set(core: ModelCore, call: Call, name: str, value: int | None) -> Outcome:
     if value is not None:
         current(core, call).settings[name] = value
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 def _sound(flags: int) -> bool:

@@ -27,7 +27,7 @@ def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an attribute."""
     wanted = number(call, "attr" if call.api.domain == "runtime" else "attrib")
     if wanted is None or not 0 < wanted <= _LAST_ATTRIBUTE:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     return given(call, machine.attribute(wanted, _device(call)))
 
 
@@ -85,7 +85,7 @@ def uuid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cuDeviceGetLuid")
 def luid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """A LUID is a matter of Windows."""
-    return Outcome(CUDA.constants["CUDA_ERROR_NOT_SUPPORTED"], {})
+    return Outcome(CUDA.constants["CUDA_ERROR_NOT_SUPPORTED"])
 
 
 @answers("cuDeviceTotalMem")
@@ -105,7 +105,7 @@ def compute_capability(core: ModelCore, call: Call, machine: Machine) -> Outcome
 def pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a device's place on the bus."""
     text, length = machine.pci_bus_id(_device(call)), number(call, "len")
-    return given(call, text) if length is None or length > len(text) else Outcome(INVALID_VALUE, {})
+    return given(call, text) if length is None or length > len(text) else Outcome(INVALID_VALUE)
 
 
 @answers("cudaDeviceGetByPCIBusId", "cuDeviceGetByPCIBusId")
@@ -116,7 +116,7 @@ def by_pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         full = machine.pci_bus_id(device)
         if isinstance(text, str) and text.upper() in (full, full.removeprefix("0000:"), full.removesuffix(".0")):
             return given(call, device)
-    return Outcome(INVALID_DEVICE if call.api.domain == "driver" else INVALID_VALUE, {})
+    return Outcome(INVALID_DEVICE if call.api.domain == "driver" else INVALID_VALUE)
 
 
 @answers("cudaChooseDevice")
@@ -131,7 +131,7 @@ def peer_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     wanted = number(call, "attr" if call.api.domain == "runtime" else "attrib")
     source, to = number(call, "srcDevice"), number(call, "dstDevice")
     if wanted is None or source == to:
-        return Outcome(INVALID_VALUE if wanted is None else INVALID_DEVICE, {})
+        return Outcome(INVALID_VALUE if wanted is None else INVALID_DEVICE)
     return given(call, int(wanted in _P2P_SUPPORTED))
 
 

@@ -65,7 +65,7 @@ def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give what lies at an address; memory that CUDA does not know is Unregistered, which is no error."""
     pointer, allocation = inspected(core, call)
     if pointer is None and call.value(Role.INSPECTED) != 0:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     if pointer is None or allocation is None:
         address = 0 if pointer is None else pointer.address
         return flat(call, {"type": _UNREGISTERED, "device": _NO_DEVICE, "devicePointer": 0, "hostPointer": address})
@@ -87,9 +87,9 @@ def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     pointer, allocation = inspected(core, call)
     word = _ATTRIBUTES.get(number(call, "attribute") or 0)
     if pointer is None or allocation is None or word is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     value = _value(core, call, word, pointer, allocation)
-    return Outcome(INVALID_VALUE, {}) if value is None else given(call, value)
+    return Outcome(INVALID_VALUE) if value is None else given(call, value)
 
 
 @answers("cuPointerGetAttributes")
@@ -98,7 +98,7 @@ def several(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     pointer, allocation = inspected(core, call)
     asked, count = call.structures.get("attributes", {}), number(call, "numAttributes") or 0
     if pointer is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     outputs: dict[str, Value] = {}
     for index in range(min(count, len(asked))):
         wanted = asked.get(str(index))
@@ -115,9 +115,9 @@ def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     _, allocation = inspected(core, call)
     value = set_value(call, "value")
     if allocation is None or value is None or number(call, "attribute") != _SYNC_MEMOPS:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     allocation.sync_memops = bool(value)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers("cuMemGetHandleForAddressRange")
@@ -131,7 +131,7 @@ def address_range(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give base and size of the allocation."""
     _, allocation = inspected(core, call)
     if allocation is None:
-        return Outcome(CUDA.constants["CUDA_ERROR_NOT_FOUND"], {})
+        return Outcome(CUDA.constants["CUDA_ERROR_NOT_FOUND"])
     return given(call, allocation.pointer, allocation.size)
 
 
@@ -140,7 +140,7 @@ def host_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the flags that pinned memory was made with. All of it is mapped, under unified addressing."""
     _, allocation = inspected(core, call)
     if allocation is None or CUDA.side(allocation.kind) is not Endpoint.PINNED:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     return given(call, allocation.flags | CUDA.constants["cudaHostAllocMapped"])
 
 
@@ -156,7 +156,7 @@ def get_range_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcom
     """Give an attribute of a managed range; devices that access it as a list."""
     allocation, wanted, size = managed_allocation(core, call), number(call, "attribute"), number(call, "dataSize")
     if allocation is None or wanted is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     out = call.signature.outs[0].name
     return Outcome(SUCCESS, _range_outputs(allocation, wanted, size or 4, out))
 
@@ -167,7 +167,7 @@ def get_range_attributes(core: ModelCore, call: Call, machine: Machine) -> Outco
     allocation, count = managed_allocation(core, call), number(call, "numAttributes") or 0
     asked, sizes = call.structures.get("attributes", {}), call.structures.get("dataSizes", {})
     if allocation is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     outputs: dict[str, Value] = {}
     for index in range(min(count, len(asked))):
         wanted, size = asked.get(str(index)), sizes.get(str(index))
@@ -181,7 +181,7 @@ def array_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give description, extent and flags of an array."""
     layout = _layout(core, call)
     if layout is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     fields: dict[str, Value] = {f"desc.{axis}": bits for axis, bits in zip("xyzw", layout.channels, strict=True)}
     fields |= {"desc.f": layout.format, "flags": layout.flags}
     fields |= {"extent.width": layout.width, "extent.height": layout.height, "extent.depth": layout.depth}
@@ -193,7 +193,7 @@ def channel_description(core: ModelCore, call: Call, machine: Machine) -> Outcom
     """Give the description of an array's elements."""
     layout = _layout(core, call)
     if layout is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     return flat(call, {"f": layout.format} | dict(zip("xyzw", layout.channels, strict=True)))
 
 
@@ -202,7 +202,7 @@ def array_descriptor(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give what an array was made with."""
     layout = _layout(core, call)
     if layout is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     channels = sum(1 for bits in layout.channels if bits)
     fields: dict[str, Value] = {
         "Width": layout.width,

@@ -65,4 +65,4 @@ def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         stream.policy = policy
     if number(call, "attr") == _PRIORITY_ATTRIBUTE and isinstance(level, int):
         stream.priority = max(machine.greatest_priority, min(level, 0))
-    return Outcome(SUCCESS, {})
+    return Outcome()

@@ -6,7 +6,7 @@ from streamsan.model.answers import answers, flat, given
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
-from streamsan.model.statuses import INVALID_VALUE, SUCCESS
+from streamsan.model.statuses import INVALID_VALUE
 from streamsan.model.values import Handle, Outcome
 
 
@@ -14,7 +14,7 @@ from streamsan.model.values import Handle, Outcome
 def create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Make an object and remember its descriptions."""
     if "pResDesc" not in call.structures:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     number = core.fresh_handle()
     call.thread.process.described[number] = {name: dict(fields) for name, fields in call.structures.items()}
     return given(call, number)
@@ -24,7 +24,7 @@ def create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def destroy(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Forget an object."""
     call.thread.process.described.pop(_number(call), None)
-    return Outcome(SUCCESS, {})
+    return Outcome()
 
 
 @answers(
@@ -41,7 +41,7 @@ def description(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give what an object was made with."""
     known = call.thread.process.described.get(_number(call))
     if known is None:
-        return Outcome(INVALID_VALUE, {})
+        return Outcome(INVALID_VALUE)
     return flat(call, known.get(call.signature.outs[0].name, {}))
 
 

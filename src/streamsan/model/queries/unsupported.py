@@ -84,4 +84,4 @@ from streamsan.model.values import Outcome
 )
 def not_supported(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Refuse."""
-    return Outcome(NOT_SUPPORTED, {})
+    return Outcome(NOT_SUPPORTED)
