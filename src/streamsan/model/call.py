@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from streamsan.effects import Api, Hint, Parameter, Role, Signature
 from streamsan.model.process_state import HostThread
-from streamsan.model.values import Fields, Handle, KernelArguments, Pointer, Value
+from streamsan.model.values import Fields, Handle, KernelArguments, Outcome, Pointer, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode
 
@@ -50,6 +50,31 @@ class Call:
         """Return the first argument of a role when it is a known number."""
         value = self.value(role)
         return value if isinstance(value, int) else None
+
+    def named(self, name: str) -> int | None:
+        """Return an argument when it is a known number."""
+        value = self.values.get(name)
+        return value if isinstance(value, int) else None
+
+    def setting(self, name: str) -> int | None:
+        """Return what a `value` argument points to: given as a number, or as the only field of a structure."""
+        fields = self.structures.get(name)
+        if not fields:
+            return self.named(name)
+        found = fields.get("value", next(iter(fields.values())))
+        return found if isinstance(found, int) else None
+
+    def gives(self, *values: Value) -> Outcome:
+        """Return success with values for the out-arguments, in their order; those passed as NULL are left out."""
+        outs = zip(self.signature.outs, values, strict=False)
+        return Outcome(0, {out.name: value for out, value in outs if self.values.get(out.name) != 0})
+
+    def gives_fields(self, fields: Mapping[str, Value]) -> Outcome:
+        """Return success with the fields of the structure that the first out-argument points to."""
+        outs = self.signature.outs
+        if not outs or self.values.get(outs[0].name) == 0:
+            return Outcome()
+        return Outcome(0, {f"{outs[0].name}.{name}": value for name, value in fields.items()})
 
     def out(self, role: Role) -> Parameter | None:
         """Return the parameter that receives the result, None when the program passed NULL."""

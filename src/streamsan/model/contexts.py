@@ -36,21 +36,21 @@ def get_device(core: ModelCore, call: Call) -> Outcome:
     if call.values.get("ctx") not in (None, 0):
         named = core.context_of(call.thread, call.values.get("ctx"), call.site)
         device = device if named is None else named.device
-    return Outcome(SUCCESS, _first_out(call, device))
+    return call.gives(device)
 
 
 @handles(Effect.DEVICE_COUNT)
 def device_count(core: ModelCore, call: Call) -> Outcome:
     """Return as many devices as the executor says."""
     core.say(call)
-    return Outcome(SUCCESS, _first_out(call, core.executor.device_count(core.fresh_symbol("devices", "input"))))
+    return call.gives(core.executor.device_count(core.fresh_symbol("devices", "input")))
 
 
 @handles(Effect.DEVICE_HANDLE)
 def device_handle(core: ModelCore, call: Call) -> Outcome:
     """A CUdevice is its ordinal."""
     core.say(call)
-    return Outcome(SUCCESS, _first_out(call, call.value(Role.DEVICE)))
+    return call.gives(call.value(Role.DEVICE))
 
 
 @handles(Effect.DEVICE_RESET)
@@ -78,7 +78,7 @@ def primary_retain(core: ModelCore, call: Call) -> Outcome:
     context.retained += 1
     context.flags = call.thread.process.device_flags.get(context.ordinal, context.flags)
     core.say(call)
-    return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
+    return call.gives(Handle("context", context.handle))
 
 
 @handles(Effect.PRIMARY_RELEASE)
@@ -108,7 +108,7 @@ def context_create(core: ModelCore, call: Call) -> Outcome:
     context.flags = call.number(Role.FLAGS) or 0
     call.thread.stack.append(context)
     core.say_current(call.thread, context, call.site)
-    return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
+    return call.gives(Handle("context", context.handle))
 
 
 @handles(Effect.CONTEXT_DESTROY)
@@ -162,10 +162,10 @@ def context_pop(core: ModelCore, call: Call) -> Outcome:
     """Pop the current context and give it."""
     core.say(call)
     if not call.thread.stack:
-        return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context")))
+        return call.gives(core.fresh_symbol("context"))
     context = call.thread.stack.pop()
     _say_top(core, call)
-    return Outcome(SUCCESS, _first_out(call, Handle("context", context.handle)))
+    return call.gives(Handle("context", context.handle))
 
 
 @handles(Effect.CONTEXT_GET)
@@ -173,8 +173,8 @@ def context_get(core: ModelCore, call: Call) -> Outcome:
     """Give the current context; an unknown one where nothing in view made one current."""
     core.say(call)
     if call.thread.stack:
-        return Outcome(SUCCESS, _first_out(call, Handle("context", call.thread.stack[-1].handle)))
-    return Outcome(SUCCESS, _first_out(call, core.fresh_symbol("context") if core.machine is None else 0))
+        return call.gives(Handle("context", call.thread.stack[-1].handle))
+    return call.gives(core.fresh_symbol("context") if core.machine is None else 0)
 
 
 @handles(Effect.CONTEXT_SYNCHRONIZE)
@@ -258,8 +258,3 @@ def _end(core: ModelCore, call: Call, context: Context) -> None:
         call.thread.process.current_pools.pop(context.ordinal, None)
         call.thread.process.device_flags.pop(context.ordinal, None)
     core.executor.end_context(call.thread, context)
-
-
-def _first_out(call: Call, value: Value) -> dict[str, Value]:
-    outs = call.signature.outs
-    return {outs[0].name: value} if outs else {}

@@ -39,7 +39,7 @@ from streamsan.model.launches import HostFunctionBody
 from streamsan.model.process_state import HostThread, Phase, Process
 from streamsan.model.statuses import INITIALIZATION_ERROR, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.streams_and_graphs import Event, Stream
-from streamsan.model.values import Fields, Handle, KernelArguments, Outcome, Pointer, Value
+from streamsan.model.values import Fields, Handle, KernelArguments, Outcome, Pointer, RefusalError, Value
 from streamsan.platforms import CUDA
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
@@ -205,6 +205,8 @@ class DeviceModel:
             return Outcome(status)
         try:
             outcome = self._handled(call)
+        except RefusalError as refused:
+            outcome = refused.outcome
         except OutOfMemoryError:
             self.core.emit(OperationKind.CALL, thread, site, row.name, status=OUT_OF_MEMORY)
             outcome = Outcome(OUT_OF_MEMORY)

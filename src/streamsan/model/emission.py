@@ -88,3 +88,9 @@ class Emission:
         """Append the operation that a call is; return the call's outcome: the operation's status, and no outputs."""
         self.emit(kind, call.thread, call.site, call.api.name, **fields)
         return Outcome(fields.get("status", 0))
+
+    def say_once(self, call: Call, subject: str, reason: str) -> None:
+        """Emit, once for each subject in a process, that something is not followed."""
+        if subject not in call.thread.process.said:
+            call.thread.process.said.add(subject)
+            self.emit(OperationKind.NOT_UNDERSTOOD, call.thread, self.labelled(call.site, reason), call.api.name)

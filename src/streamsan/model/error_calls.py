@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from streamsan.model.answers import answers, given, number
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -114,29 +114,29 @@ def peek_at_last_error(core: ModelCore, call: Call, machine: Machine) -> Outcome
 @answers("cudaGetErrorName")
 def runtime_error_name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an error's name; the result is in `outputs["return"]`."""
-    _asked(core, call, number(call, "error") or 0)
-    return Outcome(SUCCESS, {"return": RUNTIME_NAMES.get(number(call, "error") or 0, "unrecognized error code")})
+    _asked(core, call, call.named("error") or 0)
+    return Outcome(SUCCESS, {"return": RUNTIME_NAMES.get(call.named("error") or 0, "unrecognized error code")})
 
 
 @answers("cudaGetErrorString")
 def runtime_error_string(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an error in words; the result is in `outputs["return"]`."""
-    _asked(core, call, number(call, "error") or 0)
-    name = RUNTIME_NAMES.get(number(call, "error") or 0)
+    _asked(core, call, call.named("error") or 0)
+    name = RUNTIME_NAMES.get(call.named("error") or 0)
     return Outcome(SUCCESS, {"return": words(name) if name else "unrecognized error code"})
 
 
 @answers("cuGetErrorName")
 def driver_error_name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an error's name."""
-    _asked(core, call, number(call, "error") or 0)
-    name = DRIVER_NAMES.get(number(call, "error") or 0)
-    return given(call, name) if name else Outcome(INVALID_VALUE)
+    _asked(core, call, call.named("error") or 0)
+    name = DRIVER_NAMES.get(call.named("error") or 0)
+    return call.gives(name) if name else Outcome(INVALID_VALUE)
 
 
 @answers("cuGetErrorString")
 def driver_error_string(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an error in words."""
-    _asked(core, call, number(call, "error") or 0)
-    name = DRIVER_NAMES.get(number(call, "error") or 0)
-    return given(call, words(name)) if name else Outcome(INVALID_VALUE)
+    _asked(core, call, call.named("error") or 0)
+    name = DRIVER_NAMES.get(call.named("error") or 0)
+    return call.gives(words(name)) if name else Outcome(INVALID_VALUE)

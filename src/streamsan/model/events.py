@@ -26,8 +26,7 @@ def event_create(core: ModelCore, call: Call) -> Outcome:
     event = Event(core.fresh_handle(), core.current(call.thread, call.site), flags=call.number(Role.FLAGS) or 0)
     call.thread.process.handles[event.handle] = event
     core.say(call, OperationKind.EVENT_CREATE, object=event.handle)
-    out = call.out(Role.OUT_HANDLE)
-    return Outcome(SUCCESS, {out.name: Handle("event", event.handle)} if out else {})
+    return call.gives(Handle("event", event.handle))
 
 
 @handles(Effect.EVENT_DESTROY)

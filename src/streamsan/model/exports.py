@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsan.effects import Role
-from streamsan.model.answers import answers, given
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -95,7 +95,7 @@ def open_event(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 def _opened(core: ModelCore, call: Call, event: Event, flags: int = 0) -> Outcome:
     core.say(call, OperationKind.EVENT_CREATE, object=event.handle, flags=flags)
-    return given(call, Handle("event", event.handle))
+    return call.gives(Handle("event", event.handle))
 
 
 def origin(core: ModelCore, call: Call) -> Origin:
@@ -142,12 +142,13 @@ def _opened_memory(core: ModelCore, call: Call, foreign: Mapping[str, Value], ki
     opened = core.executor.open_memory(foreign, kind, core.current(call.thread, call.site))
     if opened.status:
         return Origin(status=opened.status)
-    _say_not_seen(core, call)
+    reason = "what other processes do with imported memory, and when, is not checked"
+    core.say_once(call, reason, reason)
     return Origin(opened.address, opened.size, identity=identity if kind is MemoryKind.IPC else 0)
 
 
 def _given(core: ModelCore, call: Call, handle: Handle, fields: dict[str, Value]) -> Outcome:
-    outcome = given(call, handle)
+    outcome = call.gives(handle)
     for name in list(outcome.outputs):
         fields |= {"identity": handle.value, "exporter": core.executor.exporter}
         outcome.outputs.update({f"{name}.{key}": value for key, value in fields.items()})
@@ -166,14 +167,6 @@ def _foreign(core: ModelCore, call: Call, kind: int) -> Mapping[str, Value] | No
 def _number(fields: Mapping[str, Value], name: str) -> int:
     value = fields.get(name)
     return value if isinstance(value, int) else 0
-
-
-def _say_not_seen(core: ModelCore, call: Call) -> None:
-    """Emit, once, that the order says nothing of what other processes do with the memory."""
-    reason = "what other processes do with imported memory, and when, is not checked"
-    if reason not in call.thread.process.said:
-        call.thread.process.said.add(reason)
-        core.emit(OperationKind.NOT_UNDERSTOOD, call.thread, core.labelled(call.site, reason), call.api.name)
 
 
 def _handle(core: ModelCore, export: Export) -> Handle:

@@ -56,7 +56,7 @@ def plain_call(core: ModelCore, call: Call) -> Outcome:
 def unmodelled(core: ModelCore, call: Call) -> Outcome:
     """Say that the call is not understood, and that what it was given may be used, ordered or freed."""
     core.current(call.thread, call.site)
-    say_unmodelled(core, call)
+    core.say_once(call, call.api.name, f"what `{call.api.name}` does is not modelled")
     values = list(call.values.values()) + [each[0] for each in call.kernel_arguments or ()]
     for fields in call.structures.values():
         values += fields.values()
@@ -163,15 +163,6 @@ def _emit_handle(core: ModelCore, call: Call, kind: OperationKind, handle: Other
     else:
         core.say(call, kind, object=handle.handle, detail=detail, status=status)
     return status
-
-
-def say_unmodelled(core: ModelCore, call: Call) -> None:
-    """Emit that a call is not followed: once for each API."""
-    if call.api.name in call.thread.process.said:
-        return
-    call.thread.process.said.add(call.api.name)
-    reason = f"what `{call.api.name}` does is not modelled"
-    core.emit(OperationKind.NOT_UNDERSTOOD, call.thread, core.labelled(call.site, reason), call.api.name)
 
 
 def opaque(

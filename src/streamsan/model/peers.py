@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Effect, Role
-from streamsan.model.answers import answers, given, number
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
@@ -52,8 +52,8 @@ def peer_disable(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaDeviceCanAccessPeer", "cuDeviceCanAccessPeer")
 def can_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """All devices reach each other; none is its own peer."""
-    one, other = (number(call, parameter.name) for parameter in list(call.signature.with_role(Role.DEVICE))[:2])
-    return given(call, int(one != other))
+    one, other = (call.named(parameter.name) for parameter in list(call.signature.with_role(Role.DEVICE))[:2])
+    return call.gives(int(one != other))
 
 
 def _enable_status(call: Call, context: Context, peer: Context | None) -> int:

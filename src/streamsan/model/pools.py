@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.model.answers import answers, given, number, set_value
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -93,7 +93,7 @@ def create_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
 @makes("cudaMemPoolImportFromShareableHandle", "cuMemPoolImportFromShareableHandle")
 def import_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
     """Take a pool of another process: memory comes from it by import only."""
-    if core.machine is not None and not core.executor.open_pool(number(call, call.signature.parameters[1].name) or -1):
+    if core.machine is not None and not core.executor.open_pool(call.named(call.signature.parameters[1].name) or -1):
         return INVALID_VALUE
     return Pool(handle, "pool", None, outlives_reset=True, imported=True)
 
@@ -140,7 +140,7 @@ def set_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaMemPoolTrimTo", "cuMemPoolTrimTo")
 def trim_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give unused memory back. The executor does it; blocks in use stay."""
-    pool, keep = named_pool(call), number(call, "minBytesToKeep")
+    pool, keep = named_pool(call), call.named("minBytesToKeep")
     if pool is None or not pool.alive or pool.imported:
         return Outcome(INVALID_VALUE)
     core.executor.trim(pool, keep or 0)
@@ -150,25 +150,25 @@ def trim_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaMemPoolGetAttribute", "cuMemPoolGetAttribute")
 def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a policy, the release threshold, or usage."""
-    pool, attribute = named_pool(call), number(call, "attr")
+    pool, attribute = named_pool(call), call.named("attr")
     if pool is None or not pool.alive or attribute is None:
         return Outcome(INVALID_VALUE)
     reserved, used = core.executor.pool_usage(pool)
     if attribute == _RESERVED:
-        return given(call, reserved)
+        return call.gives(reserved)
     if attribute == _USED:
-        return given(call, used)
+        return call.gives(used)
     if attribute in _POLICIES:
-        return given(call, pool.attributes.get(attribute, 1))
+        return call.gives(pool.attributes.get(attribute, 1))
     if attribute in (RELEASE_THRESHOLD, _RESERVED_HIGH, _USED_HIGH):
-        return given(call, pool.attributes.get(attribute, 0))
+        return call.gives(pool.attributes.get(attribute, 0))
     return Outcome(INVALID_VALUE)
 
 
 @answers("cudaMemPoolSetAttribute", "cuMemPoolSetAttribute")
 def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set a policy or the release threshold; 0 puts a high-water mark back to what is now."""
-    pool, attribute, value = named_pool(call), number(call, "attr"), set_value(call, "value")
+    pool, attribute, value = named_pool(call), call.named("attr"), call.setting("value")
     if pool is None or not pool.alive or attribute is None:
         return Outcome(INVALID_VALUE)
     if attribute in (_RESERVED_HIGH, _USED_HIGH):
@@ -187,7 +187,7 @@ def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaMemPoolSetAccess", "cuMemPoolSetAccess")
 def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Let other devices touch a pool's memory, or no longer."""
-    pool, count = named_pool(call), number(call, "count")
+    pool, count = named_pool(call), call.named("count")
     fields = call.structures.get("descList", call.structures.get("map", {}))
     if pool is None or not pool.alive:
         return Outcome(INVALID_VALUE)
@@ -210,16 +210,16 @@ def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     pool, where = named_pool(call), call.structures.get("location", {}).get("id")
     if pool is None or not pool.alive or not isinstance(where, int) or not machine.has(where):
         return Outcome(INVALID_VALUE)
-    return given(call, pool.access.get(where, _READ_WRITE if where == pool.ordinal else 0))
+    return call.gives(pool.access.get(where, _READ_WRITE if where == pool.ordinal else 0))
 
 
 @answers("cudaMemPoolExportToShareableHandle", "cuMemPoolExportToShareableHandle")
 def export_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a handle for other processes, where the pool was made for it."""
-    pool, kind = named_pool(call), number(call, "handleType")
+    pool, kind = named_pool(call), call.named("handleType")
     if pool is None or not pool.alive or pool.imported:
         return Outcome(INVALID_VALUE)
     if not kind or not pool.handle_types & kind:
         return Outcome(INVALID_VALUE if pool.owned else NOT_SUPPORTED)
     file = core.executor.share_pool(pool) if kind == _FILE_DESCRIPTOR else None
-    return Outcome(NOT_SUPPORTED) if file is None else given(call, file)
+    return Outcome(NOT_SUPPORTED) if file is None else call.gives(file)

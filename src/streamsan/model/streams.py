@@ -28,8 +28,7 @@ def stream_create(core: ModelCore, call: Call) -> Outcome:
         stream.priority = max(core.machine.greatest_priority, min(priority, 0))
     call.thread.process.handles[stream.handle] = stream
     core.say(call, OperationKind.STREAM_CREATE, object=stream.handle, detail=kind)
-    out = call.out(Role.OUT_HANDLE)
-    return Outcome(SUCCESS, {out.name: Handle("stream", stream.handle)} if out else {})
+    return call.gives(Handle("stream", stream.handle))
 
 
 @handles(Effect.STREAM_DESTROY)

@@ -62,3 +62,11 @@ class Outcome:
 
     status: int = 0
     outputs: dict[str, Value] = field(default_factory=dict)
+
+
+class RefusalError(Exception):
+    """A handler ends its call, which fails. The trace knows of it, as of every call that returns."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.outcome = Outcome(status)

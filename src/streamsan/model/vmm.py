@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Effect, Role
-from streamsan.model.answers import answers, flat, given, number
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore, OutOfMemoryError
 from streamsan.model.handlers import handles
@@ -46,7 +46,7 @@ def address_free(core: ModelCore, call: Call) -> Outcome:
         return _said(core, call, SUCCESS)
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     reservation = None if pointer is None else process.reservations.get(pointer.address)
-    if reservation is None or number(call, "size") != reservation.size:
+    if reservation is None or call.named("size") != reservation.size:
         return _said(core, call, INVALID_VALUE)
     end = reservation.address + reservation.size
     if any(reservation.address <= address < end for address in process.mapped):
@@ -121,7 +121,7 @@ def further_mappings(call: Call, first: Allocation) -> list[Allocation]:
 @makes("cuMemCreate")
 def create_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
     """Make physical memory. Whether there is room shows when it is mapped."""
-    size, fields = number(call, "size"), call.structures.get("prop", {})
+    size, fields = call.named("size"), call.structures.get("prop", {})
     where = fields.get("location.id", 0)
     ordinal = (
         where if isinstance(where, int) and fields.get("location.type", _DEVICE_LOCATION) == _DEVICE_LOCATION else 0
@@ -144,7 +144,7 @@ def import_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
     physical = Physical(handle, "other", None, outlives_reset=True)
     if core.machine is None:
         return physical
-    file, kind = number(call, "osHandle"), number(call, "shHandleType")
+    file, kind = call.named("osHandle"), call.named("shHandleType")
     if file is None or kind is None or not kind & _FILE_DESCRIPTOR:
         return INVALID_VALUE if not kind else NOT_SUPPORTED
     physical.size = core.executor.open_physical(physical, file)
@@ -154,11 +154,11 @@ def import_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
 @answers("cuMemExportToShareableHandle")
 def export_physical(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a file that is physical memory in other processes, where it was made for that."""
-    physical, kind = _physical(call, call.value(Role.HANDLE, "other")), number(call, "handleType")
+    physical, kind = _physical(call, call.value(Role.HANDLE, "other")), call.named("handleType")
     if physical is None or not physical.alive or not kind or not physical.handle_types & kind:
         return Outcome(INVALID_VALUE)
     file = core.executor.share_physical(physical) if kind == _FILE_DESCRIPTOR else None
-    return Outcome(NOT_SUPPORTED) if file is None else given(call, file)
+    return Outcome(NOT_SUPPORTED) if file is None else call.gives(file)
 
 
 @makes("cuMemRetainAllocationHandle")
@@ -188,7 +188,7 @@ def release_physical(core: ModelCore, physical: Physical) -> int:
 @answers("cuMemGetAllocationGranularity", "cuMulticastGetGranularity")
 def granularity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the granularity of sizes and addresses."""
-    return given(call, GRANULARITY)
+    return call.gives(GRANULARITY)
 
 
 @answers("cuMemGetAllocationPropertiesFromHandle")
@@ -197,7 +197,7 @@ def properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     physical = _physical(call, call.value(Role.HANDLE, "other"))
     if physical is None:
         return Outcome(INVALID_VALUE)
-    return flat(call, {"type": 1, "location.type": _DEVICE_LOCATION, "location.id": physical.ordinal})
+    return call.gives_fields({"type": 1, "location.type": _DEVICE_LOCATION, "location.id": physical.ordinal})
 
 
 @answers("cuMemSetAccess")
@@ -214,7 +214,7 @@ def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     ]
     if not inside or sum(mapping.size for mapping in inside) < size:
         return Outcome(INVALID_VALUE)
-    for index in range(min(number(call, "count") or 0, machine.count + 1)):
+    for index in range(min(call.named("count") or 0, machine.count + 1)):
         prefix = f"{index}." if f"{index}.location.id" in fields else ""
         where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
         if fields.get(f"{prefix}location.type", _DEVICE_LOCATION) != _DEVICE_LOCATION:
@@ -236,11 +236,11 @@ def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     where = call.structures.get("location", {}).get("id")
     if mapping is None or not isinstance(where, int):
         return Outcome(INVALID_VALUE)
-    return given(call, mapping.access.get(where, 0))
+    return call.gives(mapping.access.get(where, 0))
 
 
 def _map_status(core: ModelCore, call: Call, pointer: Pointer | None, physical: Physical | None) -> int:
-    size, offset = call.number(Role.SIZE), number(call, "offset")
+    size, offset = call.number(Role.SIZE), call.named("offset")
     if physical is None or not physical.alive or pointer is None or not size or offset:
         return INVALID_VALUE
     if size % GRANULARITY or size > physical.size:

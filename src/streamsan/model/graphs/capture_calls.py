@@ -98,15 +98,12 @@ def capture_end(core: ModelCore, call: Call) -> Outcome:
     out = call.out(Role.OUT_HANDLE)
     if capture is None:
         if stream.assumed:
-            lookup.say_once(
-                core,
-                call.thread,
-                call.site,
-                call.api.name,
+            core.say_once(
+                call,
                 "graph",
                 f"`{call.api.name}` ends a capture that began in code that is not visible",
             )
-            return Outcome(SUCCESS, {} if out is None else {out.name: core.fresh_symbol("graph")})
+            return call.gives(core.fresh_symbol("graph"))
         return refuse_call(core, call, status_of(stream) or ILLEGAL_STATE, stream)  # C-12
     status = _end_status(call, stream, capture)
     core.say(
@@ -127,7 +124,7 @@ def capture_end(core: ModelCore, call: Call) -> Outcome:
             structure.bury(capture.graph)
         # A capture that was invalidated gives NULL for its graph.
         return Outcome(status, {} if out is None else {out.name: 0})
-    return Outcome(SUCCESS, {} if out is None else {out.name: lookup.graph_handle(capture.graph)})
+    return call.gives(lookup.graph_handle(capture.graph))
 
 
 def _guessed(process: Process, stream: Stream) -> Capture | None:

@@ -32,7 +32,7 @@ def attribute(core: ModelCore, call: Call) -> Outcome:
             memory.used_high = used
         elif number == _RESERVED_HIGH:
             memory.reserved_high = memory.reserved
-        return accept(core, call)
+        return core.say(call)
     values = {
         _USED_CURRENT: used,
         _USED_HIGH: memory.used_high,
@@ -40,7 +40,7 @@ def attribute(core: ModelCore, call: Call) -> Outcome:
         _RESERVED_HIGH: memory.reserved_high,
     }
     if not isinstance(number, int) or number not in values or context.assumed:
-        return accept(core, call)
+        return core.say(call)
     return accept(core, call, **{parameter.name: values[number] for parameter in call.signature.outs})
 
 

@@ -8,15 +8,14 @@ from streamsan.model.core import ModelCore
 from streamsan.model.graphs import descriptions, memory_nodes
 from streamsan.model.graphs.bodies import flatten, reduced, say_body, say_node, size_in_trace
 from streamsan.model.graphs.lookup import (
-    accept,
     exec_argument,
-    graph_argument,
     graph_of,
     known_references,
+    live_exec,
+    live_graph,
     node_handle,
     node_of,
     refuse,
-    say_once,
 )
 from streamsan.model.graphs.node_calls import new_description
 from streamsan.model.graphs.shape_difference import Difference, difference
@@ -39,9 +38,7 @@ _CAN_BE_DISABLED = (NodeKind.KERNEL, NodeKind.COPY, NodeKind.MEMSET)
 @handles(Effect.GRAPH_INSTANTIATE)
 def instantiate(core: ModelCore, call: Call) -> Outcome:
     """Make an executable graph. With memory nodes there is only one at a time (G-07, G-19)."""
-    graph = graph_argument(core, call)
-    if graph is None or not graph.alive:
-        return refuse(core, call, graph)
+    graph = live_graph(core, call)
     flags = _flags(call)
     if graph.assumed:
         return _instantiate_unknown(core, call, graph)
@@ -127,15 +124,10 @@ def destroy(core: ModelCore, call: Call) -> Outcome:
 @handles(Effect.GRAPH_EXEC_UPDATE)
 def update(core: ModelCore, call: Call) -> Outcome:
     """Take over what the nodes of a graph of the same shape do."""
-    executable = exec_argument(core, call)
-    graph = graph_argument(core, call)
-    if executable is None or not executable.alive:
-        return refuse(core, call, executable)
-    if graph is None or not graph.alive:
-        return refuse(core, call, graph)
+    executable, graph = live_exec(core, call), live_graph(core, call)
     if executable.assumed or graph.assumed:
         executable.assumed = True
-        return accept(core, call)
+        return core.say(call)
     found = difference(executable, graph)
     if found is not None:
         core.say(
@@ -195,14 +187,12 @@ def _update_result(call: Call, found: Difference | None) -> dict[str, Value]:
 @handles(Effect.GRAPH_EXEC_NODE_SET)
 def set_node(core: ModelCore, call: Call) -> Outcome:
     """Set what a node does from the next launch on; the node of the graph stays as it is."""
-    executable = exec_argument(core, call)
-    if executable is None or not executable.alive:
-        return refuse(core, call, executable)
+    executable = live_exec(core, call)
     node = node_of(call.thread.process, call.value(Role.HANDLE, "node"))
     if node is None or executable.assumed:
         # Any node may do anything from now on.
         executable.assumed = True
-        return accept(core, call)
+        return core.say(call)
     if node.child is not None and descriptions.type_of(call) == descriptions.CHILD:
         return _set_child(core, call, executable)
     places = [each for each in executable.body if each.node is node]
@@ -234,7 +224,7 @@ def _set_child(core: ModelCore, call: Call, executable: GraphExec) -> Outcome:
     new = flatten(graph)
     if graph.assumed or new is None:
         executable.assumed = True
-        return accept(core, call)
+        return core.say(call)
     part = executable.body[start : start + len(flatten(node.child) or [])]
     if len(part) != len(new) or any(
         old.kind is not each.kind or len(old.dependencies) != len(each.dependencies or (start,))
@@ -250,14 +240,12 @@ def _set_child(core: ModelCore, call: Call, executable: GraphExec) -> Outcome:
 @handles(Effect.GRAPH_EXEC_NODE_ENABLE)
 def enable(core: ModelCore, call: Call) -> Outcome:
     """Enable or disable a kernel, copy or fill; disabled it only orders."""
-    executable = exec_argument(core, call)
-    if executable is None or not executable.alive:
-        return refuse(core, call, executable)
+    executable = live_exec(core, call)
     node = node_of(call.thread.process, call.value(Role.HANDLE, "node"))
     wanted = call.values.get("isEnabled")
     if node is None or executable.assumed or not isinstance(wanted, int):
         executable.assumed = True
-        return accept(core, call)
+        return core.say(call)
     places = [each for each in executable.body if each.node is node]
     if not places or node.kind not in _CAN_BE_DISABLED:
         return refuse(core, call, executable)
@@ -273,11 +261,9 @@ def enable(core: ModelCore, call: Call) -> Outcome:
 @handles(Effect.GRAPH_UPLOAD)
 def upload(core: ModelCore, call: Call) -> Outcome:
     """Prepare a launch; orders nothing that memory depends on."""
-    executable = exec_argument(core, call)
-    if executable is None or not executable.alive:
-        return refuse(core, call, executable)
+    executable = live_exec(core, call)
     status = status_of(stream_argument(core, call))
-    return refuse(core, call, executable, status) if status else accept(core, call)
+    return refuse(core, call, executable, status) if status else core.say(call)
 
 
 @handles(Effect.GRAPH_LAUNCH)
@@ -306,11 +292,8 @@ def launch(core: ModelCore, call: Call) -> Outcome:
 
 def _launch_unknown(core: ModelCore, call: Call, executable: GraphExec) -> Outcome:
     """Launch what nobody knows: it may use whatever graphs here were made to use, and free what they allocate."""
-    say_once(
-        core,
-        call.thread,
-        call.site,
-        call.api.name,
+    core.say_once(
+        call,
         "graph",
         f"what `{call.api.name}` launches is not known: a graph made by code that is not visible is not checked",
     )

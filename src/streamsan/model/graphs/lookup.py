@@ -10,7 +10,7 @@ from streamsan.model.core import ModelCore, identity
 from streamsan.model.process_state import HostThread, Process
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.streams_and_graphs import Graph, GraphExec, Node
-from streamsan.model.values import Handle, Outcome, Symbol, Value
+from streamsan.model.values import Handle, Outcome, RefusalError, Symbol, Value
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, HandleKind, OperationKind
 
@@ -67,6 +67,34 @@ def exec_argument(core: ModelCore, call: Call) -> GraphExec | None:
     return exec_of(core, call.thread, call.value(Role.HANDLE, "graph_exec"), call.site)
 
 
+def live_graph(core: ModelCore, call: Call) -> Graph:
+    """Return the graph that a call is about. Raises RefusalError for NULL and for one that was destroyed."""
+    graph = graph_argument(core, call)
+    if graph is None or not graph.alive:
+        raise RefusalError(refuse(core, call, graph).status)
+    return graph
+
+
+def live_exec(core: ModelCore, call: Call) -> GraphExec:
+    """Return the executable graph that a call is about. Raises RefusalError as `live_graph` does."""
+    executable = exec_argument(core, call)
+    if executable is None or not executable.alive:
+        raise RefusalError(refuse(core, call, executable).status)
+    return executable
+
+
+def named_node(core: ModelCore, call: Call) -> tuple[Node, Graph] | None:
+    """Return the node that a call names, and its graph; None: nobody knows the node. Raises RefusalError."""
+    value = call.value(Role.HANDLE, "node")
+    node = node_of(call.thread.process, value)
+    core.current(call.thread, call.site)
+    if node is None and value != 0:
+        return None
+    if node is None or node.graph is None or not node.graph.alive:
+        raise RefusalError(refuse(core, call, None if node is None else node.graph).status)
+    return node, node.graph
+
+
 def node_list(call: Call, name: str) -> list[Node] | None:
     """Return the nodes of a list argument, whose number is the `value` argument after it; None: not all are known."""
     names = [parameter.name for parameter in call.signature.parameters]
@@ -121,10 +149,3 @@ def known_references(process: Process) -> list[Reference]:
             key = (reference.generation, reference.address)
             found[key] = Reference(reference.address, reference.size, reference.generation, AccessMode.OPAQUE)
     return list(found.values())
-
-
-def say_once(core: ModelCore, thread: HostThread, site: int, api: str, subject: str, reason: str) -> None:
-    """Emit, once for each subject, that something is not followed."""
-    if subject not in thread.process.said:
-        thread.process.said.add(subject)
-        core.emit(OperationKind.NOT_UNDERSTOOD, thread, core.labelled(site, reason), api)

@@ -11,10 +11,11 @@ from streamsan.model.graphs import descriptions, memory_nodes
 from streamsan.model.graphs.descriptions import Description, describe, fields_of, type_of
 from streamsan.model.graphs.lookup import (
     accept,
-    graph_argument,
     graph_handle,
     graph_of,
     listed,
+    live_graph,
+    named_node,
     node_handle,
     node_list,
     node_of,
@@ -79,9 +80,7 @@ def _copy_content(node: Node, copied: Node) -> None:
 @handles(Effect.GRAPH_ADD_NODE)
 def add_node(core: ModelCore, call: Call) -> Outcome:
     """Add a node. Dependencies that nobody knows: it is ordered after every node so far."""
-    graph = graph_argument(core, call)
-    if graph is None or not graph.alive:
-        return refuse(core, call, graph)
+    graph = live_graph(core, call)
     dependencies = _dependencies(call, graph)
     if dependencies is None:
         return refuse(core, call, graph)
@@ -220,24 +219,12 @@ def _add_free(core: ModelCore, call: Call, graph: Graph, dependencies: list[Node
     return _give(call, node, {})
 
 
-def _node_and_graph(core: ModelCore, call: Call) -> tuple[Node, Graph] | Outcome:
-    """Return the node that a call names, and its graph; or the call's answer where there is no such node or graph."""
-    handle = call.value(Role.HANDLE, "node")
-    node = node_of(call.thread.process, handle)
-    core.current(call.thread, call.site)
-    if node is None:
-        return accept(core, call) if handle != 0 else refuse(core, call, None)
-    if node.graph is None or not node.graph.alive:
-        return refuse(core, call, node.graph)
-    return node, node.graph
-
-
 @handles(Effect.GRAPH_NODE_DESTROY)
 def destroy_node(core: ModelCore, call: Call) -> Outcome:
     """Remove a node and its edges; not from a graph with memory nodes (G-16)."""
-    named = _node_and_graph(core, call)
-    if isinstance(named, Outcome):
-        return named
+    named = named_node(core, call)
+    if named is None:
+        return core.say(call)
     node, graph = named
     if memory_nodes.has_memory_nodes(graph):
         return refuse(core, call, graph, NOT_SUPPORTED)
@@ -247,15 +234,15 @@ def destroy_node(core: ModelCore, call: Call) -> Outcome:
             other.dependencies.remove(node)
     node.graph = None
     del call.thread.process.graphs.nodes[node.handle]
-    return accept(core, call)
+    return core.say(call)
 
 
 @handles(Effect.GRAPH_NODE_SET)
 def set_node(core: ModelCore, call: Call) -> Outcome:
     """Set what a node of a graph does. Executable graphs that were made before do not change."""
-    named = _node_and_graph(core, call)
-    if isinstance(named, Outcome):
-        return named
+    named = named_node(core, call)
+    if named is None:
+        return core.say(call)
     node, graph = named
     status, description = new_description(core, call, node)
     if status:
@@ -264,7 +251,7 @@ def set_node(core: ModelCore, call: Call) -> Outcome:
         node.kind = NodeKind.OPAQUE
     else:
         description.put_into(node)
-    return accept(core, call)
+    return core.say(call)
 
 
 def new_description(core: ModelCore, call: Call, node: Node) -> tuple[int, Description | None]:
@@ -285,16 +272,16 @@ def new_description(core: ModelCore, call: Call, node: Node) -> tuple[int, Descr
 @handles(Effect.GRAPH_NODE_GET)
 def get_node(core: ModelCore, call: Call) -> Outcome:
     """Give what a node does, under the names of the structure that the call fills."""
-    named = _node_and_graph(core, call)
-    if isinstance(named, Outcome):
-        return named
+    named = named_node(core, call)
+    if named is None:
+        return core.say(call)
     node, graph = named
     wanted = type_of(call)
     if wanted is not None and wanted != node.type and node.kind is not NodeKind.OPAQUE:
         return refuse(core, call, graph)
     outs = call.signature.outs
     if not outs:
-        return accept(core, call)
+        return core.say(call)
     name = outs[0].name
     if node.type in (descriptions.EVENT_RECORD, descriptions.EVENT_WAIT) and outs[0].handle == "event":
         return accept(core, call, **({} if node.event is None else {name: Handle("event", node.event.handle)}))
@@ -323,7 +310,7 @@ def node_attribute(core: ModelCore, call: Call) -> Outcome:
     attribute = call.values.get("attr")
     first = nodes[0] if nodes else None
     if first is None:
-        return accept(core, call)
+        return core.say(call)
     if len(nodes) > 1 and nodes[1] is not None:
         first.attributes = {key: dict(fields) for key, fields in nodes[1].attributes.items()}
     elif call.signature.outs:
@@ -332,4 +319,4 @@ def node_attribute(core: ModelCore, call: Call) -> Outcome:
         return accept(core, call, **{f"{name}.{key}": value for key, value in known.items()})
     else:
         first.attributes[attribute] = dict(call.structures.get("value", {}))
-    return accept(core, call)
+    return core.say(call)

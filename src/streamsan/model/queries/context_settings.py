@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.model.answers import answers, given, number
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -30,16 +30,16 @@ def current(core: ModelCore, call: Call) -> Context:
 @answers("cudaDeviceGetLimit", "cuCtxGetLimit", "cudaThreadGetLimit")
 def get_limit(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a limit."""
-    limit = number(call, "limit")
+    limit = call.named("limit")
     if limit is None or limit not in machine.limits:
         return Outcome(_UNSUPPORTED_LIMIT if limit is not None else INVALID_VALUE)
-    return given(call, current(core, call).settings.get(f"limit {limit}", machine.limits[limit]))
+    return call.gives(current(core, call).settings.get(f"limit {limit}", machine.limits[limit]))
 
 
 @answers("cudaDeviceSetLimit", "cuCtxSetLimit", "cudaThreadSetLimit")
 def set_limit(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set a limit."""
-    limit, value = number(call, "limit"), number(call, "value")
+    limit, value = call.named("limit"), call.named("value")
     if limit not in machine.limits:
         return Outcome(_UNSUPPORTED_LIMIT)
     if value is not None:
@@ -50,19 +50,19 @@ def set_limit(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaDeviceGetCacheConfig", "cuCtxGetCacheConfig", "cudaThreadGetCacheConfig")
 def get_cache(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the preferred split of cache and shared memory."""
-    return given(call, current(core, call).settings.get("cache", 0))
+    return call.gives(current(core, call).settings.get("cache", 0))
 
 
 @answers("cudaDeviceSetCacheConfig", "cuCtxSetCacheConfig", "cudaThreadSetCacheConfig")
 def set_cache(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the preferred split of cache and shared memory."""
-    return _set(core, call, "cache", number(call, "cacheConfig" if call.api.domain == "runtime" else "config"))
+    return _set(core, call, "cache", call.named("cacheConfig" if call.api.domain == "runtime" else "config"))
 
 
 @answers("cudaDeviceGetSharedMemConfig", "cuCtxGetSharedMemConfig")
 def get_banks(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the size of shared memory banks."""
-    return given(call, current(core, call).settings.get("banks", CUDA.constants["cudaSharedMemBankSizeFourByte"]))
+    return call.gives(current(core, call).settings.get("banks", CUDA.constants["cudaSharedMemBankSizeFourByte"]))
 
 
 @answers("cudaDeviceSetSharedMemConfig", "cuCtxSetSharedMemConfig")
@@ -74,13 +74,13 @@ def set_banks(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaDeviceGetStreamPriorityRange", "cuCtxGetStreamPriorityRange")
 def priorities(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the least and the greatest priority."""
-    return given(call, 0, machine.greatest_priority)
+    return call.gives(0, machine.greatest_priority)
 
 
 @answers("cudaSetDeviceFlags")
 def set_device_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the flags of the current device's primary context."""
-    flags = number(call, "flags")
+    flags = call.named("flags")
     if flags is None or not _sound(flags):
         return Outcome(INVALID_VALUE)
     process = call.thread.process
@@ -93,7 +93,7 @@ def set_device_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def init_device(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Begin a device's primary context, with flags if they are said to hold."""
     context = core.primary(call.thread, call.value(Role.DEVICE), call.site)
-    given_flags, valid = number(call, "deviceFlags"), number(call, "flags")
+    given_flags, valid = call.named("deviceFlags"), call.named("flags")
     if given_flags is not None and valid:
         call.thread.process.device_flags[context.ordinal] = context.flags = given_flags
     context.used_by_runtime = True
@@ -107,13 +107,13 @@ def get_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     flags = context.flags
     if context.kind is ContextKind.PRIMARY:
         flags = call.thread.process.device_flags.get(context.ordinal, flags)
-    return given(call, flags | (_MAP_HOST if call.api.domain == "runtime" else 0))
+    return call.gives(flags | (_MAP_HOST if call.api.domain == "runtime" else 0))
 
 
 @answers("cuCtxSetFlags")
 def set_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the flags of the current context."""
-    flags = number(call, "flags")
+    flags = call.named("flags")
     if flags is None or not _sound(flags):
         return Outcome(INVALID_VALUE)
     current(core, call).flags = flags
@@ -123,7 +123,7 @@ def set_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cuDevicePrimaryCtxSetFlags")
 def set_primary_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the flags of a primary context, made or not."""
-    flags, device = number(call, "flags"), call.number(Role.DEVICE)
+    flags, device = call.named("flags"), call.number(Role.DEVICE)
     if flags is None or device is None or not _sound(flags):
         return Outcome(INVALID_VALUE)
     call.thread.process.device_flags[device] = flags
@@ -136,21 +136,21 @@ def primary_state(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     device = call.number(Role.DEVICE) or 0
     context = call.thread.process.primaries.get(device)
     active = context is not None and context.alive and (context.retained > 0 or context.used_by_runtime)
-    return given(call, call.thread.process.device_flags.get(device, 0), int(active))
+    return call.gives(call.thread.process.device_flags.get(device, 0), int(active))
 
 
 @answers("cuCtxGetId")
 def context_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a number that no other context of the process has."""
     context = current(core, call)
-    return given(call, context.handle) if context.alive else Outcome(INVALID_CONTEXT)
+    return call.gives(context.handle) if context.alive else Outcome(INVALID_CONTEXT)
 
 
 @answers("cuCtxGetApiVersion")
 def api_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the version of the API that a context was made with."""
     context = current(core, call)
-    return given(call, _API_VERSION) if context.alive else Outcome(INVALID_CONTEXT)
+    return call.gives(_API_VERSION) if context.alive else Outcome(INVALID_CONTEXT)
 
 
 def _set(core: ModelCore, call: Call, name: str, value: int | None) -> Outcome:

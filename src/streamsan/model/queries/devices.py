@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.model.answers import answers, flat, given, number
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -25,10 +25,10 @@ _P2P_SUPPORTED = frozenset(
 @answers("cudaDeviceGetAttribute", "cuDeviceGetAttribute")
 def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an attribute."""
-    wanted = number(call, "attr" if call.api.domain == "runtime" else "attrib")
+    wanted = call.named("attr" if call.api.domain == "runtime" else "attrib")
     if wanted is None or not 0 < wanted <= _LAST_ATTRIBUTE:
         return Outcome(INVALID_VALUE)
-    return given(call, machine.attribute(wanted, _device(call)))
+    return call.gives(machine.attribute(wanted, _device(call)))
 
 
 @answers("cudaGetDeviceProperties")
@@ -41,7 +41,7 @@ def runtime_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome
         "uuid.bytes": machine.uuid(device),
         "totalGlobalMem": core.executor.memory_info(device)[1],
     }
-    return flat(call, fields)
+    return call.gives_fields(fields)
 
 
 @answers("cuDeviceGetProperties")
@@ -64,22 +64,22 @@ def driver_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         "textureAlign": "TextureAlignment",
     }
     device = _device(call)
-    return flat(
-        call, {key: machine.attribute(CUDA.constants[f"cudaDevAttr{name}"], device) for key, name in names.items()}
+    return call.gives_fields(
+        {key: machine.attribute(CUDA.constants[f"cudaDevAttr{name}"], device) for key, name in names.items()}
     )
 
 
 @answers("cuDeviceGetName")
 def name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a device's name, cut to the buffer."""
-    length = number(call, "len")
-    return given(call, machine.name if length is None else machine.name[: max(length - 1, 0)])
+    length = call.named("len")
+    return call.gives(machine.name if length is None else machine.name[: max(length - 1, 0)])
 
 
 @answers("cuDeviceGetUuid")
 def uuid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a device's UUID."""
-    return flat(call, {"bytes": machine.uuid(_device(call))})
+    return call.gives_fields({"bytes": machine.uuid(_device(call))})
 
 
 @answers("cuDeviceGetLuid")
@@ -91,21 +91,21 @@ def luid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cuDeviceTotalMem")
 def total_memory(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a device's memory."""
-    return given(call, core.executor.memory_info(_device(call))[1])
+    return call.gives(core.executor.memory_info(_device(call))[1])
 
 
 @answers("cuDeviceComputeCapability")
 def compute_capability(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give major and minor revision."""
     words = ("cudaDevAttrComputeCapabilityMajor", "cudaDevAttrComputeCapabilityMinor")
-    return given(call, *(machine.attribute(CUDA.constants[word], 0) for word in words))
+    return call.gives(*(machine.attribute(CUDA.constants[word], 0) for word in words))
 
 
 @answers("cudaDeviceGetPCIBusId", "cuDeviceGetPCIBusId")
 def pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a device's place on the bus."""
-    text, length = machine.pci_bus_id(_device(call)), number(call, "len")
-    return given(call, text) if length is None or length > len(text) else Outcome(INVALID_VALUE)
+    text, length = machine.pci_bus_id(_device(call)), call.named("len")
+    return call.gives(text) if length is None or length > len(text) else Outcome(INVALID_VALUE)
 
 
 @answers("cudaDeviceGetByPCIBusId", "cuDeviceGetByPCIBusId")
@@ -115,48 +115,48 @@ def by_pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     for device in range(machine.count):
         full = machine.pci_bus_id(device)
         if isinstance(text, str) and text.upper() in (full, full.removeprefix("0000:"), full.removesuffix(".0")):
-            return given(call, device)
+            return call.gives(device)
     return Outcome(INVALID_DEVICE if call.api.domain == "driver" else INVALID_VALUE)
 
 
 @answers("cudaChooseDevice")
 def choose(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """All devices are alike."""
-    return given(call, 0)
+    return call.gives(0)
 
 
 @answers("cudaDeviceGetP2PAttribute", "cuDeviceGetP2PAttribute")
 def peer_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an attribute of a link between two devices."""
-    wanted = number(call, "attr" if call.api.domain == "runtime" else "attrib")
-    source, to = number(call, "srcDevice"), number(call, "dstDevice")
+    wanted = call.named("attr" if call.api.domain == "runtime" else "attrib")
+    source, to = call.named("srcDevice"), call.named("dstDevice")
     if wanted is None or source == to:
         return Outcome(INVALID_VALUE if wanted is None else INVALID_DEVICE)
-    return given(call, int(wanted in _P2P_SUPPORTED))
+    return call.gives(int(wanted in _P2P_SUPPORTED))
 
 
 @answers("cudaDriverGetVersion", "cuDriverGetVersion")
 def driver_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the version of the driver."""
-    return given(call, machine.driver_version)
+    return call.gives(machine.driver_version)
 
 
 @answers("cudaRuntimeGetVersion")
 def runtime_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the version of the runtime."""
-    return given(call, machine.runtime_version)
+    return call.gives(machine.runtime_version)
 
 
 @answers("cudaMemGetInfo", "cuMemGetInfo")
 def memory_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give free and all memory of the current device."""
-    return given(call, *core.executor.memory_info(core.current(call.thread, call.site).ordinal))
+    return call.gives(*core.executor.memory_info(core.current(call.thread, call.site).ordinal))
 
 
 @answers("cuDeviceGetExecAffinitySupport")
 def affinity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """No affinity is supported."""
-    return given(call, 0)
+    return call.gives(0)
 
 
 @answers("cuInit")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsan.effects import Role
 from streamsan.effects.waits import Endpoint
-from streamsan.model.answers import answers, flat, given, number, set_value
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -68,10 +68,11 @@ def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         return Outcome(INVALID_VALUE)
     if pointer is None or allocation is None:
         address = 0 if pointer is None else pointer.address
-        return flat(call, {"type": _UNREGISTERED, "device": _NO_DEVICE, "devicePointer": 0, "hostPointer": address})
+        return call.gives_fields(
+            {"type": _UNREGISTERED, "device": _NO_DEVICE, "devicePointer": 0, "hostPointer": address}
+        )
     kind = {Endpoint.PINNED: _HOST, Endpoint.MANAGED: _MANAGED}.get(CUDA.side(allocation.kind), _DEVICE)
-    return flat(
-        call,
+    return call.gives_fields(
         {
             "type": kind,
             "device": ordinal(allocation),
@@ -85,18 +86,18 @@ def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give one attribute; memory that CUDA does not know is an error."""
     pointer, allocation = inspected(core, call)
-    word = _ATTRIBUTES.get(number(call, "attribute") or 0)
+    word = _ATTRIBUTES.get(call.named("attribute") or 0)
     if pointer is None or allocation is None or word is None:
         return Outcome(INVALID_VALUE)
     value = _value(core, call, word, pointer, allocation)
-    return Outcome(INVALID_VALUE) if value is None else given(call, value)
+    return Outcome(INVALID_VALUE) if value is None else call.gives(value)
 
 
 @answers("cuPointerGetAttributes")
 def several(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give several attributes as `data.0`, ...; for memory that CUDA does not know they are 0, which is no error."""
     pointer, allocation = inspected(core, call)
-    asked, count = call.structures.get("attributes", {}), number(call, "numAttributes") or 0
+    asked, count = call.structures.get("attributes", {}), call.named("numAttributes") or 0
     if pointer is None:
         return Outcome(INVALID_VALUE)
     outputs: dict[str, Value] = {}
@@ -113,8 +114,8 @@ def several(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the one attribute that can be set: whether copies and fills of this memory wait (Q-04)."""
     _, allocation = inspected(core, call)
-    value = set_value(call, "value")
-    if allocation is None or value is None or number(call, "attribute") != _SYNC_MEMOPS:
+    value = call.setting("value")
+    if allocation is None or value is None or call.named("attribute") != _SYNC_MEMOPS:
         return Outcome(INVALID_VALUE)
     allocation.sync_memops = bool(value)
     return Outcome()
@@ -132,7 +133,7 @@ def address_range(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     _, allocation = inspected(core, call)
     if allocation is None:
         return Outcome(CUDA.constants["CUDA_ERROR_NOT_FOUND"])
-    return given(call, allocation.pointer, allocation.size)
+    return call.gives(allocation.pointer, allocation.size)
 
 
 @answers("cudaHostGetFlags", "cuMemHostGetFlags")
@@ -141,7 +142,7 @@ def host_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     _, allocation = inspected(core, call)
     if allocation is None or CUDA.side(allocation.kind) is not Endpoint.PINNED:
         return Outcome(INVALID_VALUE)
-    return given(call, allocation.flags | CUDA.constants["cudaHostAllocMapped"])
+    return call.gives(allocation.flags | CUDA.constants["cudaHostAllocMapped"])
 
 
 @answers("cudaMemAdvise", "cuMemAdvise")
@@ -154,7 +155,7 @@ def take_advice(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 @answers("cudaMemRangeGetAttribute", "cuMemRangeGetAttribute")
 def get_range_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an attribute of a managed range; devices that access it as a list."""
-    allocation, wanted, size = managed_allocation(core, call), number(call, "attribute"), number(call, "dataSize")
+    allocation, wanted, size = managed_allocation(core, call), call.named("attribute"), call.named("dataSize")
     if allocation is None or wanted is None:
         return Outcome(INVALID_VALUE)
     out = call.signature.outs[0].name
@@ -164,7 +165,7 @@ def get_range_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcom
 @answers("cudaMemRangeGetAttributes", "cuMemRangeGetAttributes")
 def get_range_attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give several attributes of a managed range as `data.0`, ..."""
-    allocation, count = managed_allocation(core, call), number(call, "numAttributes") or 0
+    allocation, count = managed_allocation(core, call), call.named("numAttributes") or 0
     asked, sizes = call.structures.get("attributes", {}), call.structures.get("dataSizes", {})
     if allocation is None:
         return Outcome(INVALID_VALUE)
@@ -194,7 +195,7 @@ def channel_description(core: ModelCore, call: Call, machine: Machine) -> Outcom
     layout = _layout(core, call)
     if layout is None:
         return Outcome(INVALID_VALUE)
-    return flat(call, {"f": layout.format} | dict(zip("xyzw", layout.channels, strict=True)))
+    return call.gives_fields({"f": layout.format} | dict(zip("xyzw", layout.channels, strict=True)))
 
 
 @answers("cuArrayGetDescriptor", "cuArray3DGetDescriptor")
@@ -212,7 +213,7 @@ def array_descriptor(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     }
     if "3D" in call.api.name:
         fields |= {"Depth": layout.depth, "Flags": layout.flags}
-    return flat(call, fields)
+    return call.gives_fields(fields)
 
 
 def ordinal(allocation: Allocation) -> int:

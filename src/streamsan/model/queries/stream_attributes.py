@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.model.answers import answers, given, number
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -20,13 +20,13 @@ _POLICY_ATTRIBUTE = 3
 @answers("cudaStreamGetFlags", "cuStreamGetFlags")
 def flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a stream's flags."""
-    return given(call, stream_argument(core, call).flags)
+    return call.gives(stream_argument(core, call).flags)
 
 
 @answers("cudaStreamGetPriority", "cuStreamGetPriority")
 def priority(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a stream's priority."""
-    return given(call, stream_argument(core, call).priority)
+    return call.gives(stream_argument(core, call).priority)
 
 
 @answers("cudaStreamGetId", "cuStreamGetId")
@@ -34,22 +34,22 @@ def identity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a number that no other stream of the process has. Default streams are one for each context."""
     stream = stream_argument(core, call)
     if stream.handle > PER_THREAD_HANDLE:
-        return given(call, stream.handle)
-    return given(call, core.current(call.thread, call.site).handle * 4 + stream.handle)
+        return call.gives(stream.handle)
+    return call.gives(core.current(call.thread, call.site).handle * 4 + stream.handle)
 
 
 @answers("cudaStreamGetDevice", "cuStreamGetDevice")
 def device(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a stream's device."""
     context = stream_argument(core, call).context or core.current(call.thread, call.site)
-    return given(call, context.ordinal)
+    return call.gives(context.ordinal)
 
 
 @answers("cudaStreamGetAttribute", "cuStreamGetAttribute")
 def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give what is known of a stream's attribute."""
     stream, out = stream_argument(core, call), call.signature.outs[0].name
-    wanted = number(call, "attr")
+    wanted = call.named("attr")
     outputs = {f"{out}.priority": stream.priority} if wanted == _PRIORITY_ATTRIBUTE else {}
     if wanted == _POLICY_ATTRIBUTE:
         outputs = {f"{out}.syncPolicy": stream.policy}
@@ -61,8 +61,8 @@ def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set a stream's attribute: none changes memory or order."""
     stream, fields = stream_argument(core, call), call.structures.get("value", {})
     policy, level = fields.get("syncPolicy"), fields.get("priority")
-    if number(call, "attr") == _POLICY_ATTRIBUTE and isinstance(policy, int):
+    if call.named("attr") == _POLICY_ATTRIBUTE and isinstance(policy, int):
         stream.policy = policy
-    if number(call, "attr") == _PRIORITY_ATTRIBUTE and isinstance(level, int):
+    if call.named("attr") == _PRIORITY_ATTRIBUTE and isinstance(level, int):
         stream.priority = max(machine.greatest_priority, min(level, 0))
     return Outcome()

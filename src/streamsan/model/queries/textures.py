@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.model.answers import answers, flat, given
+from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -17,7 +17,7 @@ def create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
         return Outcome(INVALID_VALUE)
     number = core.fresh_handle()
     call.thread.process.described[number] = {name: dict(fields) for name, fields in call.structures.items()}
-    return given(call, number)
+    return call.gives(number)
 
 
 @answers("cudaDestroyTextureObject", "cuTexObjectDestroy", "cudaDestroySurfaceObject", "cuSurfObjectDestroy")
@@ -42,7 +42,7 @@ def description(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     known = call.thread.process.described.get(_number(call))
     if known is None:
         return Outcome(INVALID_VALUE)
-    return flat(call, known.get(call.signature.outs[0].name, {}))
+    return call.gives_fields(known.get(call.signature.outs[0].name, {}))
 
 
 def _number(call: Call) -> int:
