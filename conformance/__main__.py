@@ -9,12 +9,14 @@ import os
 import sys
 import time
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from conformance import comparison, machine, results, runner, worker
 from conformance.registry import Case, Observations, all_cases
 
 SUCCESS, DIFFERENT, UNUSABLE = 0, 1, 2
 MOST_NAMED = 8
+RECORDED = str(Path(__file__).resolve().parent / "results" / "h200.json")
 
 
 def main(words: list[str] | None = None) -> int:
@@ -26,7 +28,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases or families (patterns)")
     parser.add_argument("-o", dest="output", default="", metavar="FILE", help="write what was observed")
     parser.add_argument("--update", action="store_true", help="keep what FILE has of cases that are not run now")
-    parser.add_argument("--against", default="", metavar="FILE", help="compare with recorded results")
+    parser.add_argument("--against", default=RECORDED, metavar="FILE", help="recorded results to compare with")
     parser.add_argument("--jobs", type=int, default=0, help="processes at a time, where nothing is timed")
     options = parser.parse_args(words)
     cases = _chosen(list(all_cases().values()), options.only)
@@ -96,12 +98,10 @@ def _on_gpu(cases: list[Case], options: argparse.Namespace) -> int:
 
 
 def _on_sim(cases: list[Case], options: argparse.Namespace) -> int:
-    recorded = None
-    if options.against:
-        try:
-            recorded = results.read(options.against)
-        except results.ResultsError as error:
-            return _refuse(str(error))
+    try:
+        recorded = results.read(options.against)
+    except results.ResultsError as error:
+        return _refuse(str(error))
     most = max(case.devices for case in cases)
     found = machine.of_simulation(options.driver, most)
     jobs = options.jobs or min(4, os.cpu_count() or 1)
@@ -117,12 +117,8 @@ def _on_sim(cases: list[Case], options: argparse.Namespace) -> int:
         except OSError as error:
             return _refuse(f"{options.output}: {error.strerror}")
     ordered = {case.name: found.cases[case.name] for case in cases if case.name in found.cases}
-    if recorded is None:
-        result = comparison.against_facts(cases, ordered, options.driver)
-        what = "docs/facts.md"
-    else:
-        result = comparison.of_results(recorded, ordered, options.driver)
-        what = f"{recorded.device}, driver {recorded.driver}, {recorded.date}"
+    what = f"{recorded.device}, driver {recorded.driver}, {recorded.date}"
+    result = comparison.of_results(recorded, ordered, options.driver)
     for difference in result.differences:
         print(difference)
     explained = {difference.case for difference in result.differences} - {each.case for each in result.unexplained}
@@ -131,13 +127,12 @@ def _on_sim(cases: list[Case], options: argparse.Namespace) -> int:
         + (f"; {len(explained)} differ for known reasons" if explained else "")
         + (f"; {result.undefined} undefined ones are not compared" if result.undefined else "")
     )
-    if recorded is not None and result.not_compared:
+    if result.not_compared:
         names = ", ".join(result.not_compared[:MOST_NAMED]) + (", ..." if len(result.not_compared) > MOST_NAMED else "")
         print(f"{len(result.not_compared)} have no clear answer recorded: {names}")
-    needless = () if recorded is None else result.needless
-    for pattern in needless:
+    for pattern in result.needless:
         print(f"known_differences.toml: {pattern}: nothing differs")
-    return DIFFERENT if result.unexplained or needless else SUCCESS
+    return DIFFERENT if result.unexplained or result.needless else SUCCESS
 
 
 def _refuse(reason: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from conformance.registry import Case, Observation, Observations, all_cases
+from conformance.registry import Observation, Observations, all_cases
 from conformance.results import Results
 from conformance.worker import UNCLEAR
 
@@ -131,18 +131,6 @@ def compare(
         if (meant := fnmatch.filter(recorded, pattern)) and agreed.issuperset(meant)
     )
     return Comparison(compared, agreeing, tuple(differences), tuple(missing), left_out, tuple(needless))
-
-
-def against_facts(cases: Iterable[Case], simulated: Mapping[str, Observations], driver: str) -> Comparison:
-    """Compare with what docs/facts.md says, for the observations that a row is about."""
-    expected = {case.name: dict(case.expected) for case in cases if case.expected and case.name in simulated}
-    here = {
-        name: {
-            key: value for key, value in simulated[name].items() if key in row or row.keys() - simulated[name].keys()
-        }
-        for name, row in expected.items()
-    }
-    return compare(expected, here, driver, known_differences())
 
 
 def _differences(

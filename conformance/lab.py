@@ -7,7 +7,7 @@ import importlib
 import mmap
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -264,6 +264,21 @@ class Lab:
         """Make a call while a kernel is pending; return the two observations `status` and `waited`."""
         status, waited = self.timed(pending, call)
         return {"status": status, "waited": waited}
+
+    def waits(self, stream: Any, calls: Mapping[str, Callable[[], Sequence[Any]]]) -> Observations:
+        """Make one call after the other, each behind a kernel of a stream; return whether it waited for that kernel."""
+        observed: Observations = {}
+        for name, call in calls.items():
+            pending = self.busy(stream)
+            _, observed[name] = self.timed(pending, call)
+            self.ok(self.rt.cudaDeviceSynchronize())
+        return observed
+
+    def repeated(self, stream: Any, call: Callable[[], Sequence[Any]]) -> Observations:
+        """Make a call, whose first use may be slow; then observe `waited` of it behind a kernel of a stream."""
+        self.ok(call())
+        self.ok(self.rt.cudaDeviceSynchronize())
+        return self.waited(self.busy(stream), call)
 
     # -- memory -----------------------------------------------------------------------------------
     def plain(self, size: int = SIZE, byte: int | None = None) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 Observation = bool | int | str | list[int] | list[str]
@@ -26,8 +25,6 @@ class Case:
     covers: tuple[str, ...]
     """ids of rows in docs/facts.md, or names of `OPEN_POINTS`"""
     body: Body
-    expected: Mapping[str, Observation] = field(default_factory=dict)
-    """what docs/facts.md says; only for observations that a row is about"""
     timed: bool = False
     """asks whether a call waited: on a GPU nothing else may run meanwhile"""
     fresh: bool = False
@@ -38,6 +35,10 @@ class Case:
     """how many it needs"""
     undefined: bool = False
     """what happens is undefined, a crash too: it is recorded, and not compared"""
+
+    def __post_init__(self) -> None:
+        if self.bare:
+            object.__setattr__(self, "fresh", True)
 
     @property
     def family(self) -> str:
@@ -86,61 +87,41 @@ def register(case: Case) -> None:
     _CASES[case.name] = case
 
 
-def case(
-    name: str,
-    statement: str,
-    covers: Sequence[str],
-    *,
-    expected: Mapping[str, Observation] | None = None,
-    timed: bool = False,
-    fresh: bool = False,
-    bare: bool = False,
-    devices: int = 1,
-    undefined: bool = False,
-) -> Callable[[Body], Body]:
-    """Register a function as a case."""
+class Family:
+    """Cases whose names begin alike, with the marks that all of them have (`timed=True`: see `Case`).
 
-    def add(body: Body) -> Body:
-        register(
-            Case(
-                name,
-                statement,
-                tuple(covers),
-                body,
-                dict(expected or {}),
-                timed,
-                fresh or bare,
-                bare,
-                devices,
-                undefined,
-            )
-        )
-        return body
+    As a decorator it registers a function as a case: the function's name is the rest of the case's name, its docstring
+    the statement. `row` registers one of many cases that share a function.
+    """
 
-    return add
+    def __init__(self, prefix: str, **marks: Any) -> None:
+        self._prefix = prefix
+        self._marks = marks
 
+    def __call__(self, *covers: str, name: str = "", **marks: Any) -> Callable[[Body], Body]:
+        """Return a decorator. `name`: the rest of the case's name, where the function cannot be called so."""
 
-def family(rows: Iterable[tuple[Case, Callable[..., Observations], tuple[object, ...]]]) -> None:
-    """Register cases that share a body: each row gives the case without body, the function, its further arguments."""
-    for row, function, arguments in rows:
-        register(
-            Case(
-                row.name,
-                row.statement,
-                row.covers,
-                functools.partial(_apply, function, arguments),
-                row.expected,
-                row.timed,
-                row.fresh,
-                row.bare,
-                row.devices,
-                row.undefined,
-            )
-        )
+        def add(body: Body) -> Body:
+            statement = " ".join((body.__doc__ or "").split()).removesuffix(".")
+            self._register(name or body.__name__.replace("_", "-"), statement, covers, body, marks)
+            return body
 
+        return add
 
-def _apply(function: Callable[..., Observations], arguments: tuple[object, ...], lab: Any) -> Observations:
-    return function(lab, *arguments)
+    def row(
+        self,
+        name: str,
+        statement: str,
+        covers: Sequence[str],
+        function: Callable[..., Observations],
+        *arguments: object,
+        **marks: Any,
+    ) -> None:
+        """Register a case: a function, called with the `Lab` and the arguments."""
+        self._register(name, statement, covers, lambda lab: function(lab, *arguments), marks)
+
+    def _register(self, name: str, statement: str, covers: Sequence[str], body: Body, marks: Mapping[str, Any]) -> None:
+        register(Case(f"{self._prefix}/{name}", statement, tuple(covers), body, **{**self._marks, **marks}))
 
 
 def all_cases() -> dict[str, Case]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from conformance.cases.captures import INVALIDATED, MODES, SUCCESS, UNSUPPORTED
+from conformance.cases.captures import MODES
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+capture_case = Family("capture")
 
 
-@case(
-    "capture/after-invalidation",
-    "a capture that a wait has broken: launch, memory, state, end",
-    ["G-05"],
-    expected={"wait": UNSUPPORTED, "work": INVALIDATED, "end": INVALIDATED},
-)
+@capture_case("G-05")
 def after_invalidation(lab: Lab) -> Observations:
+    """A capture that a wait has broken: launch, memory, state, end."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain()
     lab.begin_capture(stream)
     wait = lab.status(rt.cudaStreamSynchronize(stream))
@@ -30,13 +28,9 @@ def after_invalidation(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "capture/joined-ended",
-    "EndCapture on a stream that joined, then on the origin",
-    ["C-16"],
-    expected={"joined": "cudaErrorStreamCaptureUnmatched", "origin": INVALIDATED},
-)
+@capture_case("C-16")
 def joined_ended(lab: Lab) -> Observations:
+    """EndCapture on a stream that joined, then on the origin."""
     rt, origin, joined, memory = lab.rt, lab.stream(), lab.stream(), lab.plain()
     lab.begin_capture(origin)
     lab.after(joined, origin)
@@ -47,13 +41,9 @@ def joined_ended(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "capture/unjoined",
-    "EndCapture with work of a joined stream not joined back; with a joined stream that did nothing",
-    ["C-17"],
-    expected={"with work": "cudaErrorStreamCaptureUnjoined", "launch afterwards": SUCCESS, "without": SUCCESS},
-)
+@capture_case("C-17")
 def unjoined(lab: Lab) -> Observations:
+    """EndCapture with work of a joined stream not joined back; with a joined stream that did nothing."""
     rt, origin, joined, memory = lab.rt, lab.stream(), lab.stream(), lab.plain()
     lab.begin_capture(origin)
     lab.after(joined, origin)
@@ -69,12 +59,9 @@ def unjoined(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "capture/joined-back",
-    "a stream that joined and is joined back: nodes of the graph, words after a launch",
-    ["C-17"],
-)
+@capture_case("C-17")
 def joined_back(lab: Lab) -> Observations:
+    """A stream that joined and is joined back: nodes of the graph, words after a launch."""
     rt, origin, joined, one, other = lab.rt, lab.stream(), lab.stream(), lab.plain(byte=1), lab.plain(byte=1)
     lab.begin_capture(origin)
     lab.after(joined, origin)
@@ -87,17 +74,9 @@ def joined_back(lab: Lab) -> Observations:
     return {"nodes": count, "wrong": lab.wrong(other, 5)}
 
 
-@case(
-    "capture/end-on-other-thread",
-    "EndCapture on another thread, by mode",
-    ["C-23", "C-18"],
-    expected={
-        "Global": "cudaErrorStreamCaptureWrongThread",
-        "ThreadLocal": "cudaErrorStreamCaptureWrongThread",
-        "Relaxed": SUCCESS,
-    },
-)
+@capture_case("C-23", "C-18")
 def end_on_other_thread(lab: Lab) -> Observations:
+    """EndCapture on another thread, by mode."""
     rt, memory = lab.rt, lab.plain()
     observed: Observations = {}
     for mode in MODES:
@@ -105,18 +84,14 @@ def end_on_other_thread(lab: Lab) -> Observations:
         lab.begin_capture(stream, mode)
         lab.ok(rt.cudaMemsetAsync(memory, 1, 64, stream))
         observed[mode] = lab.on_thread(lambda stream=stream: lab.status(rt.cudaStreamEndCapture(stream)))  # type: ignore[misc]
-        if observed[mode] != SUCCESS:
+        if observed[mode] != "cudaSuccess":
             observed[f"{mode}, then on its own"] = lab.status(rt.cudaStreamEndCapture(stream))
     return observed
 
 
-@case(
-    "capture/merge",
-    "a capturing stream waits for an event of another capture",
-    ["C-19"],
-    expected={"wait": "cudaErrorStreamCaptureMerge", "one": INVALIDATED, "other": INVALIDATED},
-)
+@capture_case("C-19")
 def merge(lab: Lab) -> Observations:
+    """A capturing stream waits for an event of another capture."""
     rt, one, other = lab.rt, lab.stream(), lab.stream()
     event = lab.event()
     lab.begin_capture(one)
@@ -129,17 +104,9 @@ def merge(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "capture/event-afterwards",
-    "after a capture: query, wait for, synchronise with an event recorded in it; then record it anew",
-    ["C-20"],
-    expected={
-        "query": "cudaErrorInvalidValue",
-        "synchronize": "cudaErrorInvalidValue",
-        "stream wait": "cudaErrorInvalidValue",
-    },
-)
+@capture_case("C-20")
 def event_afterwards(lab: Lab) -> Observations:
+    """After a capture: query, wait for, synchronise with an event recorded in it; then record it anew."""
     rt, stream, event, memory = lab.rt, lab.stream(), lab.event(), lab.plain()
     lab.begin_capture(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 1, 64, stream))
@@ -155,27 +122,18 @@ def event_afterwards(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "capture/stream-destroyed",
-    "the capturing stream is destroyed, and its handle used afterwards",
-    ["C-21"],
-    undefined=True,
-    fresh=True,
-)
+@capture_case("C-21", fresh=True, undefined=True)
 def stream_destroyed(lab: Lab) -> Observations:
+    """The capturing stream is destroyed, and its handle used afterwards."""
     rt, stream = lab.rt, lab.stream()
     lab.begin_capture(stream)
     destroyed = lab.status(rt.cudaStreamDestroy(stream))
     return {"destroy": destroyed, "end": lab.status(rt.cudaStreamEndCapture(stream))}
 
 
-@case(
-    "capture/pending-outside",
-    "a capture begins on a stream with work pending, and ends: does either call wait",
-    ["capture-modes"],
-    timed=True,
-)
+@capture_case("capture-modes", timed=True)
 def pending_outside(lab: Lab) -> Observations:
+    """A capture begins on a stream with work pending, and ends: does either call wait."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain()
     pending = lab.busy(stream)
     _, began = lab.timed(pending, lambda: rt.cudaStreamBeginCapture(stream, lab.capture_mode("Relaxed")))
@@ -184,12 +142,9 @@ def pending_outside(lab: Lab) -> Observations:
     return {"begin waited": began, "end waited": ended}
 
 
-@case(
-    "capture/query-mode-exchange",
-    "cudaThreadExchangeStreamCaptureMode to relaxed around cudaMalloc during a global capture",
-    ["capture-modes", "C-05"],
-)
-def exchange(lab: Lab) -> Observations:
+@capture_case("capture-modes", "C-05")
+def query_mode_exchange(lab: Lab) -> Observations:
+    """cudaThreadExchangeStreamCaptureMode to relaxed around cudaMalloc during a global capture."""
     rt, stream = lab.rt, lab.stream()
     lab.begin_capture(stream)
     before = lab.ok(rt.cudaThreadExchangeStreamCaptureMode(lab.capture_mode("Relaxed")))
@@ -198,13 +153,9 @@ def exchange(lab: Lab) -> Observations:
     return {"cudaMalloc": allocated, "end": lab.status(rt.cudaStreamEndCapture(stream))}
 
 
-@case(
-    "capture/reset",
-    "cudaDeviceReset while a stream captures",
-    ["capture-modes"],
-    fresh=True,
-)
-def reset_in_capture(lab: Lab) -> Observations:
+@capture_case("capture-modes", fresh=True)
+def reset(lab: Lab) -> Observations:
+    """cudaDeviceReset while a stream captures."""
     rt, stream = lab.rt, lab.stream()
     lab.begin_capture(stream)
     return {"reset": lab.status(rt.cudaDeviceReset())}

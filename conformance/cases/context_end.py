@@ -8,7 +8,9 @@ from typing import Any
 from conformance.cases.virtual_memory import UNIT, mapped
 from conformance.interprocess import be_importer, holding, open_memory
 from conformance.lab import PAGE, Lab
-from conformance.registry import Case, Observations, family
+from conformance.registry import Family, Observations
+
+context_end_case = Family("context-end", fresh=True)
 
 BYTE = 90
 Free = Callable[[Lab, Any], Any]
@@ -99,11 +101,12 @@ DEAD = ("plain", "managed", "pinned", "registered", "symbol", "imported")
 ENDS = ("cuCtxDestroy", "cudaDeviceReset", "cuDevicePrimaryCtxReset")
 
 
-def _case(name: str, end: str, *, bare: bool = False) -> Case:
-    statement = f"{name} memory is read, filled and freed after {end} of the context that made it"
-    covers = ("contexts", "E-01" if name in DEAD else "E-02")
-    return Case(f"context-end/{end}/{name}", statement, covers, lambda lab: {}, fresh=True, bare=bare)
-
-
-family((_case(kind, end), after_end, (end, kind)) for end in ENDS for kind in KINDS)
-family((_case("imported", end, bare=True), imported_after_end, (end,)) for end in ENDS)
+for end in ENDS:
+    for kind in (*KINDS, "imported"):
+        context_end_case.row(
+            f"{end}/{kind}",
+            f"{kind} memory is read, filled and freed after {end} of the context that made it",
+            ("contexts", "E-01" if kind in DEAD else "E-02"),
+            *((imported_after_end, end) if kind == "imported" else (after_end, end, kind)),
+            bare=kind == "imported",
+        )

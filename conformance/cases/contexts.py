@@ -6,7 +6,9 @@ import threading
 from typing import Any
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+context_case = Family("context")
 
 
 def _created(lab: Lab) -> tuple[Any, Any, Any]:
@@ -19,42 +21,26 @@ def _created(lab: Lab) -> tuple[Any, Any, Any]:
     return context, stream, memory
 
 
-@case(
-    "context/destroy-pending",
-    "cuCtxDestroy of a created context with its kernel pending",
-    ["L-22", "reset-pending"],
-    timed=True,
-    fresh=True,
-    expected={"status": "CUDA_SUCCESS", "waited": True},
-)
+@context_case("L-22", "reset-pending", fresh=True, timed=True)
 def destroy_pending(lab: Lab) -> Observations:
+    """cuCtxDestroy of a created context with its kernel pending."""
     context, stream, _ = _created(lab)
     pending = lab.busy(stream, 16)
     return lab.waited(pending, lambda: lab.cu.cuCtxDestroy(context))
 
 
-@case(
-    "context/destroy-other-pending",
-    "cuCtxDestroy of an idle context while a kernel of the primary context is pending",
-    ["L-26", "L-22", "reset-pending", "contexts"],
-    timed=True,
-    fresh=True,
-)
-def destroy_other(lab: Lab) -> Observations:
+@context_case("L-26", "L-22", "reset-pending", "contexts", fresh=True, timed=True)
+def destroy_other_pending(lab: Lab) -> Observations:
+    """cuCtxDestroy of an idle context while a kernel of the primary context is pending."""
     context, _, _ = _created(lab)
     lab.ok(lab.cu.cuCtxPopCurrent())
     pending = lab.busy(lab.stream(), 16)
     return lab.waited(pending, lambda: lab.cu.cuCtxDestroy(context))
 
 
-@case(
-    "context/destroy-on-other-thread",
-    "cuCtxDestroy on thread B of the context that is current to thread A, a kernel pending; A's calls",
-    ["reset-pending", "contexts"],
-    timed=True,
-    fresh=True,
-)
-def destroy_elsewhere(lab: Lab) -> Observations:
+@context_case("reset-pending", "contexts", fresh=True, timed=True)
+def destroy_on_other_thread(lab: Lab) -> Observations:
+    """cuCtxDestroy on thread B of the context that is current to thread A, a kernel pending; A's calls."""
     cu = lab.cu
     context, stream, memory = _created(lab)
     pending = lab.busy(stream, 16)
@@ -75,14 +61,9 @@ def destroy_elsewhere(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "context/memory-of-destroyed",
-    "use and free of memory whose context was destroyed",
-    ["W-06"],
-    fresh=True,
-    expected={"fill": "CUDA_ERROR_INVALID_VALUE", "free": "CUDA_ERROR_INVALID_VALUE"},
-)
+@context_case("W-06", fresh=True)
 def memory_of_destroyed(lab: Lab) -> Observations:
+    """Use and free of memory whose context was destroyed."""
     cu = lab.cu
     context, _, memory = _created(lab)
     lab.ok(cu.cuCtxDestroy(context))
@@ -94,14 +75,9 @@ def memory_of_destroyed(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "context/foreign-free",
-    "free in the primary context of a created context's memory, twice; fill of it before",
-    ["W-04", "W-05"],
-    fresh=True,
-    expected={"fill": "CUDA_SUCCESS", "free": "CUDA_SUCCESS", "second free": "CUDA_ERROR_INVALID_VALUE"},
-)
+@context_case("W-04", "W-05", fresh=True)
 def foreign_free(lab: Lab) -> Observations:
+    """Free in the primary context of a created context's memory, twice; fill of it before."""
     cu = lab.cu
     _, _, memory = _created(lab)
     lab.ok(cu.cuCtxPopCurrent())
@@ -112,13 +88,9 @@ def foreign_free(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "context/foreign-kernel",
-    "a kernel of the primary context writes to a created context's memory of the same device",
-    ["W-05", "contexts"],
-    fresh=True,
-)
+@context_case("W-05", "contexts", fresh=True)
 def foreign_kernel(lab: Lab) -> Observations:
+    """A kernel of the primary context writes to a created context's memory of the same device."""
     cu = lab.cu
     _, _, memory = _created(lab)
     lab.ok(cu.cuCtxPopCurrent())
@@ -127,13 +99,9 @@ def foreign_kernel(lab: Lab) -> Observations:
     return {"wait": lab.status(lab.rt.cudaStreamSynchronize(stream)), "wrong": lab.wrong(int(memory), 5)}
 
 
-@case(
-    "context/foreign-stream",
-    "a kernel of the primary context's module in a created context's stream; an event across contexts",
-    ["R-06", "contexts", "wrong-handles"],
-    fresh=True,
-)
+@context_case("R-06", "contexts", "wrong-handles", fresh=True)
 def foreign_stream(lab: Lab) -> Observations:
+    """A kernel of the primary context's module in a created context's stream; an event across contexts."""
     cu, rt = lab.cu, lab.rt
     memory = lab.plain()
     function = lab.kernel("write_words")
@@ -151,13 +119,9 @@ def foreign_stream(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "context/sticky-error-is-its-own",
-    "a kernel of a created context meets an illegal address: that context's and the primary one's next calls",
-    ["W-21", "contexts", "F-13"],
-    fresh=True,
-)
-def sticky(lab: Lab) -> Observations:
+@context_case("W-21", "contexts", "F-13", fresh=True)
+def sticky_error_is_its_own(lab: Lab) -> Observations:
+    """A kernel of a created context meets an illegal address: that context's and the primary one's next calls."""
     cu, rt = lab.cu, lab.rt
     context, stream, _ = _created(lab)
     lab.ok(lab.write_words(0x10, 1, stream))
@@ -171,13 +135,9 @@ def sticky(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "context/sticky-error",
-    "a kernel meets an illegal address: which calls return the error, which frees work, what a reset mends",
-    ["W-21", "F-13", "contexts"],
-    fresh=True,
-)
-def sticky_primary(lab: Lab) -> Observations:
+@context_case("W-21", "F-13", "contexts", fresh=True)
+def sticky_error(lab: Lab) -> Observations:
+    """A kernel meets an illegal address: which calls return the error, which frees work, what a reset mends."""
     rt, stream = lab.rt, lab.stream()
     plain, pooled, pinned = lab.plain(), lab.pooled(stream), lab.pinned()
     lab.ok(rt.cudaStreamSynchronize(stream))
@@ -197,14 +157,9 @@ def sticky_primary(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "context/last-release-pending",
-    "cuDevicePrimaryCtxRelease, the last, with a kernel pending; then a runtime call",
-    ["R-05", "reset-pending", "L-22"],
-    timed=True,
-    fresh=True,
-)
-def last_release(lab: Lab) -> Observations:
+@context_case("R-05", "reset-pending", "L-22", fresh=True, timed=True)
+def last_release_pending(lab: Lab) -> Observations:
+    """cuDevicePrimaryCtxRelease, the last, with a kernel pending; then a runtime call."""
     cu, stream = lab.cu, lab.stream()
     pending = lab.busy(stream, 16)
     observed = lab.waited(pending, lambda: cu.cuDevicePrimaryCtxRelease(0))
@@ -214,14 +169,9 @@ def last_release(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "context/last-release-driver-only",
-    "a program of the driver API alone: retain, a kernel, the last release with it pending",
-    ["R-05", "reset-pending", "L-22"],
-    timed=True,
-    bare=True,
-)
-def last_release_driver(lab: Lab) -> Observations:
+@context_case("R-05", "reset-pending", "L-22", bare=True, timed=True)
+def last_release_driver_only(lab: Lab) -> Observations:
+    """A program of the driver API alone: retain, a kernel, the last release with it pending."""
     cu = lab.cu
     lab.ok(cu.cuInit(0))
     context = lab.ok(cu.cuDevicePrimaryCtxRetain(0))
@@ -238,14 +188,9 @@ def last_release_driver(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "context/release-not-last",
-    "cuDevicePrimaryCtxRelease of one of two retains with a kernel pending",
-    ["reset-pending"],
-    timed=True,
-    fresh=True,
-)
+@context_case("reset-pending", fresh=True, timed=True)
 def release_not_last(lab: Lab) -> Observations:
+    """cuDevicePrimaryCtxRelease of one of two retains with a kernel pending."""
     cu, stream = lab.cu, lab.stream()
     lab.ok(cu.cuDevicePrimaryCtxRetain(0))
     pending = lab.busy(stream, 16)
@@ -254,25 +199,16 @@ def release_not_last(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "context/primary-reset-pending",
-    "cuDevicePrimaryCtxReset with a kernel pending",
-    ["R-05", "reset-pending", "R-01", "I-08"],
-    timed=True,
-    fresh=True,
-)
-def primary_reset(lab: Lab) -> Observations:
+@context_case("R-05", "reset-pending", "R-01", "I-08", fresh=True, timed=True)
+def primary_reset_pending(lab: Lab) -> Observations:
+    """cuDevicePrimaryCtxReset with a kernel pending."""
     pending = lab.busy(lab.stream(), 16)
     return lab.waited(pending, lambda: lab.cu.cuDevicePrimaryCtxReset(0))
 
 
-@case(
-    "context/reset-with-created-current",
-    "cudaDeviceReset while a created context is current: which memory is gone",
-    ["reset-pending", "R-03", "contexts"],
-    fresh=True,
-)
-def reset_with_created(lab: Lab) -> Observations:
+@context_case("reset-pending", "R-03", "contexts", fresh=True)
+def reset_with_created_current(lab: Lab) -> Observations:
+    """cudaDeviceReset while a created context is current: which memory is gone."""
     cu, rt = lab.cu, lab.rt
     primary = lab.plain()
     _, _, memory = _created(lab)
@@ -283,13 +219,9 @@ def reset_with_created(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "context/pools-survive",
-    "memory of the default pool allocated in a created context, which is destroyed: use and free in the primary one",
-    ["R-04", "contexts"],
-    fresh=True,
-)
+@context_case("R-04", "contexts", fresh=True)
 def pools_survive(lab: Lab) -> Observations:
+    """Memory of the default pool allocated in a created context, then destroyed: use and free in the primary one."""
     cu, rt = lab.cu, lab.rt
     context, stream, _ = _created(lab)
     memory = lab.ok(cu.cuMemAllocAsync(SIZE, stream))

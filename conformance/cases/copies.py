@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Case, Observation, Observations, case, family
+from conformance.registry import Family, Observations
+
+copy_case = Family("copy", timed=True)
 
 Call = Callable[[], Sequence[Any]]
 
@@ -45,12 +48,12 @@ FORMS = {
 }
 
 
-FACTS: dict[tuple[str, str, str], tuple[tuple[str, ...], dict[str, Observation]]] = {
-    ("pageable", "to-device", "async"): (("L-09",), {"1 KiB": False, "1 MiB": False}),
-    ("pageable", "to-host", "async"): (("L-10",), {"1 KiB": True, "16 MiB": True}),
-    ("pageable", "to-device", "sync-blocking"): (("L-06",), {"1 KiB": True, "16 MiB": True}),
-    ("pageable", "to-device", "sync-non-blocking"): (("L-07",), {"1 KiB": False, "16 MiB": False}),
-    ("pinned", "to-device", "sync-blocking"): (("L-08",), {"1 KiB": True, "16 MiB": True}),
+FACTS = {
+    ("pageable", "to-device", "async"): ("L-09",),
+    ("pageable", "to-host", "async"): ("L-10",),
+    ("pageable", "to-device", "sync-blocking"): ("L-06",),
+    ("pageable", "to-device", "sync-non-blocking"): ("L-07",),
+    ("pinned", "to-device", "sync-blocking"): ("L-08",),
 }
 
 
@@ -59,37 +62,27 @@ def _copy(lab: Lab, host: str, direction: str, form: str) -> Observations:
     stream = lab.stream(blocking=form == "sync-blocking")
     to, source, kind = (device, other, lab.h2d) if direction == "to-device" else (other, device, lab.d2h)
     lab.ok(rt.cudaMemcpy(to, source, MOST, kind))  # the pages are there
-    observed: Observations = {}
+    calls: dict[str, Call] = {}
     for name, size in SIZES.items():
-        pending = lab.busy(stream)
         if form == "async":
-            _, observed[name] = lab.timed(pending, lambda size=size: rt.cudaMemcpyAsync(to, source, size, kind, stream))  # type: ignore[misc]
+            calls[name] = partial(rt.cudaMemcpyAsync, to, source, size, kind, stream)
         else:
-            _, observed[name] = lab.timed(pending, lambda size=size: rt.cudaMemcpy(to, source, size, kind))  # type: ignore[misc]
-        lab.ok(rt.cudaDeviceSynchronize())
-    return observed
+            calls[name] = partial(rt.cudaMemcpy, to, source, size, kind)
+    return lab.waits(stream, calls)
 
 
-def _rows() -> Any:
-    for host in HOSTS:
-        for direction in ("to-device", "to-host"):
-            for form, statement in FORMS.items():
-                covers, expected = FACTS.get((host, direction, form), ((), {}))
-                yield (
-                    Case(
-                        f"copy/{host}/{direction}/{form}",
-                        f"{statement}, {direction.replace('-', ' ')}, {host} memory: does the call wait for the kernel",
-                        (*covers, "copy-return"),
-                        lambda lab: {},
-                        expected,
-                        timed=True,
-                    ),
-                    _copy,
-                    (host, direction, form),
-                )
-
-
-family(_rows())
+for host in HOSTS:
+    for direction in ("to-device", "to-host"):
+        for form, statement in FORMS.items():
+            copy_case.row(
+                f"{host}/{direction}/{form}",
+                f"{statement}, {direction.replace('-', ' ')}, {host} memory: does the call wait for the kernel",
+                (*FACTS.get((host, direction, form), ()), "copy-return"),
+                _copy,
+                host,
+                direction,
+                form,
+            )
 
 
 def _threshold(lab: Lab, direction: str) -> Observations:
@@ -97,54 +90,32 @@ def _threshold(lab: Lab, direction: str) -> Observations:
     device, pages = lab.plain(64 << 20), int(lab.pageable(64 << 20).ctypes.data)
     to, source, kind = (device, pages, lab.h2d) if direction == "to-device" else (pages, device, lab.d2h)
     lab.ok(rt.cudaMemcpy(to, source, 64 << 20, kind))
-    observed: Observations = {}
-    for mib in (2, 4, 8, 32, 64):
-        pending = lab.busy(stream)
-        _, observed[f"{mib} MiB"] = lab.timed(
-            pending,
-            lambda mib=mib: rt.cudaMemcpyAsync(to, source, mib << 20, kind, stream),  # type: ignore[misc]
-        )
-        lab.ok(rt.cudaStreamSynchronize(stream))
-    return observed
+    sizes = {f"{mib} MiB": mib << 20 for mib in (2, 4, 8, 32, 64)}
+    return lab.waits(
+        stream, {name: partial(rt.cudaMemcpyAsync, to, source, size, kind, stream) for name, size in sizes.items()}
+    )
 
 
-@case(
-    "copy/pageable/to-device/large",
-    "cudaMemcpyAsync from pageable memory of 2 to 64 MiB behind a kernel",
-    ["L-25", "L-09", "copy-return"],
-    timed=True,
-    expected={"64 MiB": True},
-)
+@copy_case("L-25", "L-09", "copy-return", name="pageable/to-device/large")
 def large_to_device(lab: Lab) -> Observations:
+    """cudaMemcpyAsync from pageable memory of 2 to 64 MiB behind a kernel."""
     return _threshold(lab, "to-device")
 
 
-@case(
-    "copy/pageable/to-host/large",
-    "cudaMemcpyAsync to pageable memory of 2 to 64 MiB behind a kernel",
-    ["L-10", "copy-return"],
-    timed=True,
-    expected={"64 MiB": True},
-)
+@copy_case("L-10", "copy-return", name="pageable/to-host/large")
 def large_to_host(lab: Lab) -> Observations:
+    """cudaMemcpyAsync to pageable memory of 2 to 64 MiB behind a kernel."""
     return _threshold(lab, "to-host")
 
 
-@case(
-    "copy/pageable/small",
-    "cudaMemcpyAsync from pageable memory of 4 bytes to 64 KiB, one after the other behind one kernel",
-    ["L-09", "copy-return"],
-    timed=True,
-)
+@copy_case("L-09", "copy-return", name="pageable/small")
 def small_pageable(lab: Lab) -> Observations:
+    """cudaMemcpyAsync from pageable memory of 4 bytes to 64 KiB, one after the other behind one kernel."""
     rt, stream, device, pages = lab.rt, lab.stream(), lab.plain(), int(lab.pageable().ctypes.data)
     pending = lab.busy(stream)
     observed: Observations = {}
     for size in (4, 256, 4096, 32 << 10, 64 << 10):
-        _, observed[str(size)] = lab.timed(
-            pending,
-            lambda size=size: rt.cudaMemcpyAsync(device, pages, size, lab.h2d, stream),  # type: ignore[misc]
-        )
+        _, observed[str(size)] = lab.timed(pending, partial(rt.cudaMemcpyAsync, device, pages, size, lab.h2d, stream))
     return observed
 
 
@@ -162,81 +133,38 @@ def _device_to_device(lab: Lab, call: str) -> Observations:
         "cuMemcpy": lambda: cu.cuMemcpy(int(to), int(source), size),
         "cudaMemcpyPeer": lambda: rt.cudaMemcpyPeer(to, 0, source, 0, size),
     }
-    lab.ok(calls[call]())
-    lab.ok(rt.cudaDeviceSynchronize())
-    pending = lab.busy(stream)
-    return lab.waited(pending, calls[call])
+    return lab.repeated(stream, calls[call])
 
 
-def _device_rows() -> Any:
-    for call in (
-        "cudaMemcpy",
-        "cudaMemcpyDefault",
-        "cudaMemcpyAsync",
-        "cudaMemcpy2D",
-        "cuMemcpyDtoD",
-        "cuMemcpy",
-        "cudaMemcpyPeer",
-    ):
-        expected: dict[str, Observation] = {"status": "cudaSuccess", "waited": False} if call == "cudaMemcpy" else {}
-        yield (
-            Case(
-                f"copy/device-to-device/{call}",
-                f"{call} within the device while a kernel runs on a blocking stream",
-                ("L-11", "copy-return"),
-                lambda lab: {},
-                expected,
-                timed=True,
-            ),
-            _device_to_device,
-            (call,),
-        )
+for call in (
+    "cudaMemcpy",
+    "cudaMemcpyDefault",
+    "cudaMemcpyAsync",
+    "cudaMemcpy2D",
+    "cuMemcpyDtoD",
+    "cuMemcpy",
+    "cudaMemcpyPeer",
+):
+    statement = f"{call} within the device while a kernel runs on a blocking stream"
+    copy_case.row(f"device-to-device/{call}", statement, ("L-11", "copy-return"), _device_to_device, call)
 
 
-family(_device_rows())
+def _driver_copy(lab: Lab, call: str, memory: str) -> Observations:
+    device, stream = int(lab.plain()), lab.stream(blocking=True)
+    host = int(lab.pageable().ctypes.data if memory == "pageable" else lab.pinned())
+    size = 4096 if call.endswith("Async") and memory == "pageable" else SIZE
+    places = (device, host) if "HtoD" in call else (host, device)
+    queue = (int(stream),) if call.endswith("Async") else ()
+    return lab.repeated(stream, partial(getattr(lab.cu, call), *places, size, *queue))
 
 
-def _driver_copy(lab: Lab, call: str) -> Observations:
-    cu, rt = lab.cu, lab.rt
-    device, host, stream = int(lab.plain()), lab.pinned(), lab.stream(blocking=True)
-    pages = int(lab.pageable().ctypes.data)
-    handle = int(stream)
-    calls: dict[str, Call] = {
-        "cuMemcpyHtoD pageable": lambda: cu.cuMemcpyHtoD(device, pages, SIZE),
-        "cuMemcpyHtoD pinned": lambda: cu.cuMemcpyHtoD(device, host, SIZE),
-        "cuMemcpyDtoH pageable": lambda: cu.cuMemcpyDtoH(pages, device, SIZE),
-        "cuMemcpyDtoH pinned": lambda: cu.cuMemcpyDtoH(host, device, SIZE),
-        "cuMemcpyHtoDAsync pageable": lambda: cu.cuMemcpyHtoDAsync(device, pages, 4096, handle),
-        "cuMemcpyHtoDAsync pinned": lambda: cu.cuMemcpyHtoDAsync(device, host, SIZE, handle),
-        "cuMemcpyDtoHAsync pageable": lambda: cu.cuMemcpyDtoHAsync(pages, device, 4096, handle),
-        "cuMemcpyDtoHAsync pinned": lambda: cu.cuMemcpyDtoHAsync(host, device, SIZE, handle),
-    }
-    lab.ok(calls[call]())
-    lab.ok(rt.cudaDeviceSynchronize())
-    pending = lab.busy(stream)
-    return lab.waited(pending, calls[call])
-
-
-family(
-    (
-        Case(
-            f"copy/driver/{call.replace(' ', '-')}",
-            f"{call.replace(' ', ', ')} memory, while a kernel runs on a blocking stream (its own if asynchronous)",
+for call in ("cuMemcpyHtoD", "cuMemcpyDtoH", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync"):
+    for memory in ("pageable", "pinned"):
+        copy_case.row(
+            f"driver/{call}-{memory}",
+            f"{call}, {memory} memory, while a kernel runs on a blocking stream (its own if asynchronous)",
             ("L-06", "L-08", "copy-return") if "HtoD" in call else ("L-10", "copy-return"),
-            lambda lab: {},
-            timed=True,
-        ),
-        _driver_copy,
-        (call,),
-    )
-    for call in (
-        "cuMemcpyHtoD pageable",
-        "cuMemcpyHtoD pinned",
-        "cuMemcpyDtoH pageable",
-        "cuMemcpyDtoH pinned",
-        "cuMemcpyHtoDAsync pageable",
-        "cuMemcpyHtoDAsync pinned",
-        "cuMemcpyDtoHAsync pageable",
-        "cuMemcpyDtoHAsync pinned",
-    )
-)
+            _driver_copy,
+            call,
+            memory,
+        )

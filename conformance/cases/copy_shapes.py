@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from conformance.cases.copies import Call
 from conformance.lab import SIZE, Lab
-from conformance.registry import Case, Observations, case, family
+from conformance.registry import Family, Observations
+
+copy_case = Family("copy", timed=True)
 
 
-@case(
-    "copy/host-to-host",
-    "cudaMemcpyAsync from host to host memory behind a kernel: does it wait; are the words there on return",
-    ["copy-return"],
-    timed=True,
-)
+@copy_case("copy-return")
 def host_to_host(lab: Lab) -> Observations:
+    """cudaMemcpyAsync from host to host memory behind a kernel: does it wait; are the words there on return."""
     rt = lab.rt
     observed: Observations = {}
     makers: dict[str, Callable[[], Any]] = {
@@ -28,24 +27,16 @@ def host_to_host(lab: Lab) -> Observations:
         to, source = make(), make()
         source[:], to[:] = 4, 1
         pending = lab.busy(stream)
-        _, observed[f"{name} waited"] = lab.timed(
-            pending,
-            lambda to=to, source=source, stream=stream: rt.cudaMemcpyAsync(  # type: ignore[misc]
-                int(to.ctypes.data), int(source.ctypes.data), SIZE, lab.h2h, stream
-            ),
-        )
+        places = int(to.ctypes.data), int(source.ctypes.data)
+        _, observed[f"{name} waited"] = lab.timed(pending, partial(rt.cudaMemcpyAsync, *places, SIZE, lab.h2h, stream))
         observed[f"{name} wrong"] = lab.amount(to, 4)
         lab.ok(rt.cudaStreamSynchronize(stream))
     return observed
 
 
-@case(
-    "copy/managed-to-managed",
-    "cudaMemcpyAsync and cudaMemcpy between managed buffers behind a kernel",
-    ["L-24", "copy-return"],
-    timed=True,
-)
+@copy_case("L-24", "copy-return")
 def managed_to_managed(lab: Lab) -> Observations:
+    """cudaMemcpyAsync and cudaMemcpy between managed buffers behind a kernel."""
     rt, stream, to, source = lab.rt, lab.stream(blocking=True), lab.managed(), lab.managed()
     lab.ok(rt.cudaMemcpy(to, source, SIZE, lab.default))
     lab.ok(rt.cudaDeviceSynchronize())
@@ -55,10 +46,10 @@ def managed_to_managed(lab: Lab) -> Observations:
     return {"cudaMemcpyAsync": first, "cudaMemcpy": second}
 
 
-def _managed(lab: Lab, source_managed: bool, to_managed: bool, kind: str, form: str) -> Observations:
+def _managed(lab: Lab, managed: str, kind: str, form: str) -> Observations:
     rt, stream = lab.rt, lab.stream(blocking=True)
-    source = lab.managed() if source_managed else lab.plain()
-    to = lab.managed() if to_managed else lab.plain()
+    source = lab.plain() if managed == "target" else lab.managed()
+    to = lab.plain() if managed == "source" else lab.managed()
     direction = getattr(lab, kind)
     lab.ok(rt.cudaMemcpy(to, source, SIZE, direction))
     lab.ok(rt.cudaDeviceSynchronize())
@@ -68,48 +59,36 @@ def _managed(lab: Lab, source_managed: bool, to_managed: bool, kind: str, form: 
     return lab.waited(pending, lambda: rt.cudaMemcpy(to, source, SIZE, direction))
 
 
-family(
-    (
-        Case(
-            f"copy/managed-{name}/{kind}/{form}",
-            f"{'cudaMemcpyAsync' if form == 'async' else 'cudaMemcpy'}, direction {kind}, managed memory is its {name}",
-            ("L-23" if form == "async" else "L-24", "copy-return"),
-            lambda lab: {},
-            timed=True,
-        ),
-        _managed,
-        (source, to, kind, form),
-    )
-    for name, source, to, kinds in (
-        ("source", True, False, ("default", "d2d", "h2d")),
-        ("target", False, True, ("default", "d2d", "d2h")),
-        ("both", True, True, ("default", "d2d", "h2d", "d2h")),
-    )
-    for kind in kinds
-    for form in ("async", "sync")
-)
+DIRECTIONS = {
+    "source": ("default", "d2d", "h2d"),
+    "target": ("default", "d2d", "d2h"),
+    "both": ("default", "d2d", "h2d", "d2h"),
+}
+for managed, kinds in DIRECTIONS.items():
+    for kind in kinds:
+        for form, function, fact in (("async", "cudaMemcpyAsync", "L-23"), ("sync", "cudaMemcpy", "L-24")):
+            copy_case.row(
+                f"managed-{managed}/{kind}/{form}",
+                f"{function}, direction {kind}, managed memory is its {managed}",
+                (fact, "copy-return"),
+                _managed,
+                managed,
+                kind,
+                form,
+            )
 
 
-@case(
-    "copy/legacy-itself",
-    "cudaMemcpy of 4 bytes from pageable memory, the kernel in the legacy default stream itself",
-    ["L-15"],
-    timed=True,
-    expected={"status": "cudaSuccess", "waited": True},
-)
-def behind_legacy(lab: Lab) -> Observations:
+@copy_case("L-15")
+def legacy_itself(lab: Lab) -> Observations:
+    """cudaMemcpy of 4 bytes from pageable memory, the kernel in the legacy default stream itself."""
     device, pages = lab.plain(), int(lab.pageable().ctypes.data)
     pending = lab.busy(0)
     return lab.waited(pending, lambda: lab.rt.cudaMemcpy(device, pages, 4, lab.h2d))
 
 
-@case(
-    "copy/array",
-    "copies between arrays and host memory behind a kernel",
-    ["copy-return"],
-    timed=True,
-)
-def arrays(lab: Lab) -> Observations:
+@copy_case("copy-return")
+def array(lab: Lab) -> Observations:
+    """Copies between arrays and host memory behind a kernel."""
     rt, stream = lab.rt, lab.stream()
     kind = rt.cudaChannelFormatKind.cudaChannelFormatKindUnsigned
     array = lab.ok(rt.cudaMallocArray(lab.ok(rt.cudaCreateChannelDesc(32, 0, 0, 0, kind)), 256, 64, 0))
@@ -122,61 +101,39 @@ def arrays(lab: Lab) -> Observations:
             pages, 1024, array, 0, 0, 1024, 64, lab.d2h, stream
         ),
     }
-    observed: Observations = {}
-    for name, call in calls.items():
+    for call in calls.values():
         lab.ok(call())
-        lab.ok(rt.cudaStreamSynchronize(stream))
-        pending = lab.busy(stream)
-        _, observed[name] = lab.timed(pending, call)
-        lab.ok(rt.cudaStreamSynchronize(stream))
-    return observed
+    lab.ok(rt.cudaStreamSynchronize(stream))
+    return lab.waits(stream, calls)
 
 
-@case(
-    "copy/2d-pageable",
-    "cudaMemcpy2DAsync between pitched device memory and pageable memory behind a kernel, 64 KiB and 4 MiB",
-    ["copy-return"],
-    timed=True,
-)
+@copy_case("copy-return", name="2d-pageable")
 def strided(lab: Lab) -> Observations:
+    """cudaMemcpy2DAsync between pitched device memory and pageable memory behind a kernel, 64 KiB and 4 MiB."""
     rt, stream, device, pages = lab.rt, lab.stream(), lab.plain(16 << 20), int(lab.pageable(16 << 20).ctypes.data)
-    observed: Observations = {}
+    calls: dict[str, Call] = {}
     for name, rows in (("64 KiB", 64), ("4 MiB", 4096)):
-        for direction, to, source, kind in (
-            ("to device", device, pages, lab.h2d),
-            ("to host", pages, device, lab.d2h),
-        ):
-
-            def call(to: Any = to, source: Any = source, rows: int = rows, kind: Any = kind) -> Sequence[Any]:
-                return rt.cudaMemcpy2DAsync(to, 2048, source, 2048, 1024, rows, kind, stream)  # type: ignore[no-any-return]
-
-            lab.ok(call())
-            lab.ok(rt.cudaStreamSynchronize(stream))
-            pending = lab.busy(stream)
-            _, observed[f"{direction}, {name}"] = lab.timed(pending, call)
-            lab.ok(rt.cudaStreamSynchronize(stream))
-    return observed
+        to_device = (device, 2048, pages, 2048, 1024, rows, lab.h2d, stream)
+        to_host = (pages, 2048, device, 2048, 1024, rows, lab.d2h, stream)
+        calls[f"to device, {name}"] = partial(rt.cudaMemcpy2DAsync, *to_device)
+        calls[f"to host, {name}"] = partial(rt.cudaMemcpy2DAsync, *to_host)
+    for call in calls.values():
+        lab.ok(call())
+    lab.ok(rt.cudaStreamSynchronize(stream))
+    return lab.waits(stream, calls)
 
 
-@case(
-    "copy/prefetch",
-    "cudaMemPrefetchAsync of managed memory behind a kernel, to the device and to the host",
-    ["copy-return"],
-    timed=True,
-)
+@copy_case("copy-return")
 def prefetch(lab: Lab) -> Observations:
+    """cudaMemPrefetchAsync of managed memory behind a kernel, to the device and to the host."""
     rt, stream, memory = lab.rt, lab.stream(), lab.managed()
     here, host = rt.cudaMemLocation(), rt.cudaMemLocation()
     here.type, here.id = rt.cudaMemLocationType.cudaMemLocationTypeDevice, 0
     host.type, host.id = rt.cudaMemLocationType.cudaMemLocationTypeHost, 0
     lab.ok(rt.cudaMemPrefetchAsync(memory, SIZE, here, 0, stream))
     lab.ok(rt.cudaStreamSynchronize(stream))
-    observed: Observations = {}
-    for name, place in (("to host", host), ("to device", here)):
-        pending = lab.busy(stream)
-        _, observed[name] = lab.timed(
-            pending,
-            lambda place=place: rt.cudaMemPrefetchAsync(memory, SIZE, place, 0, stream),  # type: ignore[misc]
-        )
-        lab.ok(rt.cudaStreamSynchronize(stream))
-    return observed
+    places = {"to host": host, "to device": here}
+    return lab.waits(
+        stream,
+        {name: partial(rt.cudaMemPrefetchAsync, memory, SIZE, place, 0, stream) for name, place in places.items()},
+    )

@@ -6,7 +6,10 @@ import numpy as np
 
 from conformance.cases.copies import HOSTS, MOST, SIZES, Call
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+read_after_return_case = Family("copy/read-after-return", timed=True)
+copy_case = Family("copy")
 
 
 def _changed(lab: Lab, host: str) -> Observations:
@@ -27,43 +30,20 @@ def _changed(lab: Lab, host: str) -> Observations:
     return observed
 
 
-@case(
-    "copy/changed-after-return/pageable",
-    "a pageable source is overwritten after cudaMemcpyAsync behind a kernel has returned: words that arrive changed",
-    ["staging", "L-09"],
-    timed=True,
-)
-def changed_pageable(lab: Lab) -> Observations:
-    return _changed(lab, "pageable")
+for host, facts in {"pageable": ("L-09",), "pinned": (), "registered": ()}.items():
+    copy_case.row(
+        f"changed-after-return/{host}",
+        f"a {host} source is overwritten after cudaMemcpyAsync behind a kernel has returned: words that arrive changed",
+        ("staging", *facts),
+        _changed,
+        host,
+        timed=True,
+    )
 
 
-@case(
-    "copy/changed-after-return/pinned",
-    "a pinned source is overwritten after cudaMemcpyAsync behind a kernel has returned: words that arrive changed",
-    ["staging"],
-    timed=True,
-)
-def changed_pinned(lab: Lab) -> Observations:
-    return _changed(lab, "pinned")
-
-
-@case(
-    "copy/changed-after-return/registered",
-    "a registered source is overwritten after cudaMemcpyAsync behind a kernel has returned: words that arrive changed",
-    ["staging"],
-    timed=True,
-)
-def changed_registered(lab: Lab) -> Observations:
-    return _changed(lab, "registered")
-
-
-@case(
-    "copy/read-after-return/pinned",
-    "the host reads pinned memory after an asynchronous copy to it has returned, and after the wait",
-    ["copy-return"],
-    timed=True,
-)
-def read_pinned(lab: Lab) -> Observations:
+@read_after_return_case("copy-return")
+def pinned(lab: Lab) -> Observations:
+    """The host reads pinned memory after an asynchronous copy to it has returned, and after the wait."""
     rt, stream, device, host = lab.rt, lab.stream(), lab.plain(byte=5), lab.pinned()
     words = lab.host_bytes(host)
     words[:] = 1
@@ -74,27 +54,18 @@ def read_pinned(lab: Lab) -> Observations:
     return {"wrong before the wait": early, "wrong after it": lab.amount(words, 5)}
 
 
-@case(
-    "copy/read-after-return/pageable",
-    "the host reads pageable memory after an asynchronous copy to it has returned",
-    ["L-10", "copy-return"],
-    timed=True,
-    expected={"wrong": "none"},
-)
-def read_pageable(lab: Lab) -> Observations:
+@read_after_return_case("L-10", "copy-return")
+def pageable(lab: Lab) -> Observations:
+    """The host reads pageable memory after an asynchronous copy to it has returned."""
     rt, stream, device, pages = lab.rt, lab.stream(), lab.plain(byte=5), lab.pageable()
     lab.busy(stream)
     lab.ok(rt.cudaMemcpyAsync(int(pages.ctypes.data), device, SIZE, lab.d2h, stream))
     return {"wrong": lab.amount(pages, 5)}
 
 
-@case(
-    "copy/words-of-a-wrong-order",
-    "two streams without an order: one writes late, the other copies at once",
-    ["opaque-order"],
-    timed=True,
-)
-def unordered(lab: Lab) -> Observations:
+@copy_case("opaque-order", timed=True)
+def words_of_a_wrong_order(lab: Lab) -> Observations:
+    """Two streams without an order: one writes late, the other copies at once."""
     rt, writing, reading, memory = lab.rt, lab.stream(), lab.stream(), lab.plain(byte=1)
     lab.busy(writing)
     lab.ok(lab.write_words(memory, 0x05050505, writing))
@@ -103,12 +74,9 @@ def unordered(lab: Lab) -> Observations:
     return {"old words": lab.wrong(result, 1) == "none", "new words at the end": lab.wrong(memory, 5) == "none"}
 
 
-@case(
-    "copy/batch-of-odd-sizes",
-    "copies of 0 bytes, from and to NULL, and beyond an allocation",
-    ["wrong-handles"],
-)
-def odd_sizes(lab: Lab) -> Observations:
+@copy_case("wrong-handles")
+def batch_of_odd_sizes(lab: Lab) -> Observations:
+    """Copies of 0 bytes, from and to NULL, and beyond an allocation."""
     rt, device = lab.rt, lab.plain()
     words = np.zeros(64, np.uint8)
     host = int(words.ctypes.data)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from conformance.cases.streams import SUCCESS
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+event_case = Family("event", timed=True)
 
 
-@case(
-    "event/destroy-awaited",
-    "cudaEventDestroy while another stream waits for the event",
-    ["A-05"],
-    timed=True,
-    expected={"status": SUCCESS, "waited": False, "the other stream waited": True, "wrong": "none"},
-)
-def event_destroyed(lab: Lab) -> Observations:
+@event_case("A-05")
+def destroy_awaited(lab: Lab) -> Observations:
+    """cudaEventDestroy while another stream waits for the event."""
     rt, s1, s2, memory = lab.rt, lab.stream(), lab.stream(), lab.plain(byte=1)
     pending = lab.busy(s1)
     lab.ok(lab.write_words(memory, 0x05050505, s1))
@@ -26,14 +22,9 @@ def event_destroyed(lab: Lab) -> Observations:
     return {"status": status, "waited": waited, "the other stream waited": other, "wrong": lab.wrong(result, 5)}
 
 
-@case(
-    "event/never-recorded",
-    "wait, synchronise, query, elapsed time of events never recorded",
-    ["A-06", "events"],
-    timed=True,
-    expected={"stream waited": False},
-)
+@event_case("A-06", "events")
 def never_recorded(lab: Lab) -> Observations:
+    """Wait, synchronise, query, elapsed time of events never recorded."""
     rt, stream, event = lab.rt, lab.stream(), lab.event()
     pending = lab.busy(lab.stream())
     observed: Observations = {"wait": lab.status(rt.cudaStreamWaitEvent(stream, event, 0))}
@@ -46,14 +37,9 @@ def never_recorded(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "event/wait-before-record",
-    "a stream waits for an event that is recorded afterwards",
-    ["A-06"],
-    timed=True,
-    expected={"stream waited": False},
-)
+@event_case("A-06")
 def wait_before_record(lab: Lab) -> Observations:
+    """A stream waits for an event that is recorded afterwards."""
     rt, s1, s2, event = lab.rt, lab.stream(), lab.stream(), lab.event()
     lab.ok(rt.cudaStreamWaitEvent(s2, event, 0))
     pending = lab.busy(s1)
@@ -62,13 +48,9 @@ def wait_before_record(lab: Lab) -> Observations:
     return {"stream waited": waited}
 
 
-@case(
-    "event/re-record",
-    "an event recorded behind a kernel, awaited by a stream, then recorded in an idle stream",
-    ["events"],
-    timed=True,
-)
+@event_case("events")
 def re_record(lab: Lab) -> Observations:
+    """An event recorded behind a kernel, awaited by a stream, then recorded in an idle stream."""
     rt, busy, idle, waiting, event = lab.rt, lab.stream(), lab.stream(), lab.stream(), lab.event()
     pending = lab.busy(busy)
     lab.ok(rt.cudaEventRecord(event, busy))
@@ -79,13 +61,9 @@ def re_record(lab: Lab) -> Observations:
     return {"host waits for the new record": not host, "stream waits for the old record": stream}
 
 
-@case(
-    "event/query",
-    "an event behind a kernel: query before, wait, query after; the stream's query likewise",
-    ["events"],
-    timed=True,
-)
+@event_case("events")
 def query(lab: Lab) -> Observations:
+    """An event behind a kernel: query before, wait, query after; the stream's query likewise."""
     rt, stream, event = lab.rt, lab.stream(), lab.event()
     pending = lab.busy(stream)
     lab.ok(rt.cudaEventRecord(event, stream))
@@ -100,10 +78,9 @@ def query(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "event/elapsed", "elapsed time: of complete events, of one pending, of one without timing", ["events"], timed=True
-)
+@event_case("events")
 def elapsed(lab: Lab) -> Observations:
+    """Elapsed time: of complete events, of one pending, of one without timing."""
     rt, stream = lab.rt, lab.stream()
     begin, end, untimed = lab.ok(rt.cudaEventCreate()), lab.ok(rt.cudaEventCreate()), lab.event()
     lab.ok(rt.cudaEventRecord(begin, stream))
@@ -121,8 +98,9 @@ def elapsed(lab: Lab) -> Observations:
     }
 
 
-@case("event/blocking-sync", "cudaEventSynchronize of an event made with cudaEventBlockingSync", ["events"], timed=True)
+@event_case("events")
 def blocking_sync(lab: Lab) -> Observations:
+    """cudaEventSynchronize of an event made with cudaEventBlockingSync."""
     rt, stream = lab.rt, lab.stream()
     event = lab.ok(rt.cudaEventCreateWithFlags(rt.cudaEventBlockingSync | rt.cudaEventDisableTiming))
     pending = lab.busy(stream)
@@ -130,8 +108,9 @@ def blocking_sync(lab: Lab) -> Observations:
     return lab.waited(pending, lambda: rt.cudaEventSynchronize(event))
 
 
-@case("event/fan-out", "one event awaited by three streams, its own stream goes on", ["events"], timed=True)
+@event_case("events")
 def fan_out(lab: Lab) -> Observations:
+    """One event awaited by three streams, its own stream goes on."""
     rt, source, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     lab.busy(source)
     lab.ok(lab.write_words(memory, 0x05050505, source))

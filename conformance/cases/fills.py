@@ -7,10 +7,11 @@ from typing import Any
 
 from conformance.cases.copies import Call, _registered
 from conformance.lab import SIZE, Lab
-from conformance.registry import Case, Observation, Observations, case, family
+from conformance.registry import Family, Observations
+
+fill_case = Family("fill", timed=True)
 
 
-# -- fills ------------------------------------------------------------------------------------------------
 def _fill(lab: Lab, kind: str, form: str) -> Observations:
     rt, cu = lab.rt, lab.cu
     makers: dict[str, Callable[[], Any]] = {
@@ -28,46 +29,25 @@ def _fill(lab: Lab, kind: str, form: str) -> Observations:
         "cuMemsetD32": lambda: cu.cuMemsetD32(int(memory), 1, SIZE // 4),
         "cudaMemset2D": lambda: rt.cudaMemset2D(memory, 4096, 1, 1000, 64),
     }
-    lab.ok(calls[form]())
-    lab.ok(rt.cudaDeviceSynchronize())
-    pending = lab.busy(stream)
-    return lab.waited(pending, calls[form])
+    return lab.repeated(stream, calls[form])
 
 
-def _fill_rows() -> Any:
-    facts = {
-        ("plain", "cudaMemset"): ("L-12", False),
-        ("pinned", "cudaMemset"): ("L-13", True),
-        ("managed", "cudaMemset"): ("L-14", True),
-    }
-    for kind in ("plain", "pooled", "pinned", "managed", "registered"):
-        for form in ("cudaMemset", "cudaMemsetAsync", "cuMemsetD32", "cudaMemset2D"):
-            fact = facts.get((kind, form))
-            expected: dict[str, Observation] = {} if fact is None else {"status": "cudaSuccess", "waited": fact[1]}
-            yield (
-                Case(
-                    f"fill/{kind}/{form}",
-                    f"{form} of {kind} memory while a kernel runs on a blocking stream (its own if asynchronous)",
-                    ("fill-return",) if fact is None else (fact[0], "fill-return"),
-                    lambda lab: {},
-                    expected,
-                    timed=True,
-                ),
-                _fill,
-                (kind, form),
-            )
+FACTS = {("plain", "cudaMemset"): ("L-12",), ("pinned", "cudaMemset"): ("L-13",), ("managed", "cudaMemset"): ("L-14",)}
+for kind in ("plain", "pooled", "pinned", "managed", "registered"):
+    for form in ("cudaMemset", "cudaMemsetAsync", "cuMemsetD32", "cudaMemset2D"):
+        fill_case.row(
+            f"{kind}/{form}",
+            f"{form} of {kind} memory while a kernel runs on a blocking stream (its own if asynchronous)",
+            (*FACTS.get((kind, form), ()), "fill-return"),
+            _fill,
+            kind,
+            form,
+        )
 
 
-family(_fill_rows())
-
-
-@case(
-    "fill/non-blocking",
-    "cudaMemset of device, pinned and managed memory while a kernel runs on a non-blocking stream",
-    ["fill-return", "L-12", "L-13", "L-14"],
-    timed=True,
-)
-def fill_beside(lab: Lab) -> Observations:
+@fill_case("fill-return", "L-12", "L-13", "L-14")
+def non_blocking(lab: Lab) -> Observations:
+    """cudaMemset of device, pinned and managed memory while a kernel runs on a non-blocking stream."""
     rt = lab.rt
     observed: Observations = {}
     memories = {"plain": lab.plain(), "pinned": lab.pinned(), "managed": lab.managed()}

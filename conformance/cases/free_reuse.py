@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from conformance.cases.frees import Call
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+reuse_case = Family("free/reuse", timed=True)
+free_case = Family("free")
 
 
 def _then_reused(
@@ -29,79 +32,45 @@ def _then_reused(
     return {"status": status, "waited": waited, "reused": int(again) == int(block), "wrong": lab.wrong(result, 5)}
 
 
-@case(
-    "free/reuse/cudaFree",
-    "cudaFree of pool memory under its reader; another stream allocates and writes",
-    ["F-03", "F-04"],
-    timed=True,
-    expected={"status": "cudaSuccess", "waited": False, "reused": True, "wrong": "all"},
-)
+@reuse_case("F-03", "F-04", name="cudaFree")
 def reuse_after_plain_free(lab: Lab) -> Observations:
+    """cudaFree of pool memory under its reader; another stream allocates and writes."""
     return _then_reused(lab, "cudaFree", "other")
 
 
-@case(
-    "free/reuse/other-stream",
-    "cudaFreeAsync in a stream without an order to the reader; that stream allocates and writes",
-    ["F-05"],
-    timed=True,
-    expected={"status": "cudaSuccess", "waited": False, "reused": True, "wrong": "all"},
-)
-def reuse_in_other_stream(lab: Lab) -> Observations:
+@reuse_case("F-05")
+def other_stream(lab: Lab) -> Observations:
+    """cudaFreeAsync in a stream without an order to the reader; that stream allocates and writes."""
     return _then_reused(lab, "cudaFreeAsync", "other")
 
 
-@case(
-    "free/reuse/event",
-    "the same with an event from the reader to the freeing stream",
-    ["F-06"],
-    timed=True,
-    expected={"status": "cudaSuccess", "reused": True, "wrong": "none"},
-)
-def reuse_behind_event(lab: Lab) -> Observations:
+@reuse_case("F-06")
+def event(lab: Lab) -> Observations:
+    """The same with an event from the reader to the freeing stream."""
     return _then_reused(lab, "cudaFreeAsync", "other", event=True)
 
 
-@case(
-    "free/reuse/same-stream",
-    "cudaFreeAsync in the reader's own stream, which allocates and writes",
-    ["F-06"],
-    timed=True,
-    expected={"wrong": "none"},
-)
-def reuse_in_same_stream(lab: Lab) -> Observations:
+@reuse_case("F-06")
+def same_stream(lab: Lab) -> Observations:
+    """cudaFreeAsync in the reader's own stream, which allocates and writes."""
     return _then_reused(lab, "cudaFreeAsync", "reading")
 
 
-@case(
-    "free/reuse/legacy-blocking",
-    "cudaFreeAsync in the legacy default stream under a reader in a blocking stream",
-    ["F-08"],
-    timed=True,
-    expected={"wrong": "none"},
-)
-def reuse_behind_legacy(lab: Lab) -> Observations:
+@reuse_case("F-08")
+def legacy_blocking(lab: Lab) -> Observations:
+    """cudaFreeAsync in the legacy default stream under a reader in a blocking stream."""
     return _then_reused(lab, "cudaFreeAsync", "legacy", reading_blocking=True)
 
 
-@case(
-    "free/reuse/legacy-non-blocking",
-    "cudaFreeAsync in the legacy default stream under a reader in a non-blocking stream",
-    ["F-09"],
-    timed=True,
-    expected={"wrong": "all"},
-)
-def reuse_beside_legacy(lab: Lab) -> Observations:
+@reuse_case("F-09")
+def legacy_non_blocking(lab: Lab) -> Observations:
+    """cudaFreeAsync in the legacy default stream under a reader in a non-blocking stream."""
     return _then_reused(lab, "cudaFreeAsync", "legacy")
 
 
-@case(
-    "free/plain-by-async-then-again",
-    "cudaFreeAsync of cudaMalloc memory, then cudaFree and cudaFreeAsync of it",
-    ["F-07", "W-02"],
-    expected={"first": "cudaSuccess", "cudaFree": "cudaErrorInvalidValue"},
-)
-def plain_by_async(lab: Lab) -> Observations:
+@free_case("F-07", "W-02")
+def plain_by_async_then_again(lab: Lab) -> Observations:
+    """cudaFreeAsync of cudaMalloc memory, then cudaFree and cudaFreeAsync of it."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain()
     first = lab.status(rt.cudaFreeAsync(memory, stream))
     lab.ok(rt.cudaStreamSynchronize(stream))
@@ -112,13 +81,9 @@ def plain_by_async(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "free/plain-by-async-reuse",
-    "cudaFreeAsync of cudaMalloc memory behind a kernel: who gives the address out before it is done",
-    ["F-07", "implicit-free"],
-    timed=True,
-)
+@free_case("F-07", "implicit-free", timed=True)
 def plain_by_async_reuse(lab: Lab) -> Observations:
+    """cudaFreeAsync of cudaMalloc memory behind a kernel: who gives the address out before it is done."""
     rt, stream, other, memory = lab.rt, lab.stream(), lab.stream(), lab.plain()
     pending = lab.busy(stream)
     lab.ok(rt.cudaFreeAsync(memory, stream))
@@ -134,12 +99,9 @@ def plain_by_async_reuse(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "free/after-use/host-ordered",
-    "cudaFree of pool memory whose reader was waited for; the next allocation of another stream",
-    ["F-03", "recycled-address"],
-)
+@free_case("F-03", "recycled-address", name="after-use/host-ordered")
 def free_host_ordered(lab: Lab) -> Observations:
+    """cudaFree of pool memory whose reader was waited for; the next allocation of another stream."""
     rt, s1, s2 = lab.rt, lab.stream(), lab.stream()
     block = lab.pooled(s1, byte=5)
     result = lab.read_later(block, s1)
@@ -150,12 +112,9 @@ def free_host_ordered(lab: Lab) -> Observations:
     return {"status": status, "reused": int(again) == int(block), "wrong": lab.wrong(result, 5)}
 
 
-@case(
-    "free/stream-ordered-loop",
-    "mallocAsync, write, freeAsync again and again in one stream, without a wait: addresses and words",
-    ["F-18"],
-)
+@free_case("F-18")
 def stream_ordered_loop(lab: Lab) -> Observations:
+    """mallocAsync, write, freeAsync again and again in one stream, without a wait: addresses and words."""
     rt, stream = lab.rt, lab.stream()
     addresses = set()
     results = []

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from conformance.cases.frees import Call
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+free_case = Family("free", timed=True)
+context_case = Family("free/context", fresh=True, timed=True)
 
 
-@case(
-    "free/null",
-    "each free function of NULL under a kernel",
-    ["F-02"],
-    timed=True,
-    expected={"cudaFree": "cudaSuccess", "cudaFree waited": False},
-)
-def free_null(lab: Lab) -> Observations:
+@free_case("F-02")
+def null(lab: Lab) -> Observations:
+    """Each free function of NULL under a kernel."""
     rt, cu = lab.rt, lab.cu
     stream = lab.stream()
     pending = lab.busy(stream)
@@ -32,14 +30,9 @@ def free_null(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "free/copy-source-pinned",
-    "cudaFreeHost of the pinned source of an asynchronous copy behind a kernel",
-    ["F-11"],
-    timed=True,
-    expected={"status": "cudaSuccess", "waited": True, "wrong": "none"},
-)
+@free_case("F-11")
 def copy_source_pinned(lab: Lab) -> Observations:
+    """cudaFreeHost of the pinned source of an asynchronous copy behind a kernel."""
     rt, stream, target, host = lab.rt, lab.stream(), lab.plain(byte=1), lab.pinned()
     lab.host_bytes(host)[:] = 6
     pending = lab.busy(stream)
@@ -48,14 +41,9 @@ def copy_source_pinned(lab: Lab) -> Observations:
     return {**observed, "wrong": lab.wrong(target, 6)}
 
 
-@case(
-    "free/copy-source-registered",
-    "cudaHostUnregister of the source of an asynchronous copy behind a kernel",
-    ["F-12"],
-    timed=True,
-    expected={"status": "cudaSuccess", "waited": True, "wrong": "none"},
-)
+@free_case("F-12")
 def copy_source_registered(lab: Lab) -> Observations:
+    """cudaHostUnregister of the source of an asynchronous copy behind a kernel."""
     rt, stream, target, pages = lab.rt, lab.stream(), lab.plain(byte=1), lab.pageable()
     pages[:] = 6
     lab.ok(rt.cudaHostRegister(int(pages.ctypes.data), SIZE, 0))
@@ -65,14 +53,9 @@ def copy_source_registered(lab: Lab) -> Observations:
     return {**observed, "wrong": lab.wrong(target, 6)}
 
 
-@case(
-    "free/other-thread",
-    "cudaFree on thread B under a kernel of thread A; cudaMallocAsync on A while B is in it",
-    ["F-14"],
-    timed=True,
-    expected={"cudaFree waited": True, "cudaMallocAsync waited": False},
-)
-def free_on_other_thread(lab: Lab) -> Observations:
+@free_case("F-14")
+def other_thread(lab: Lab) -> Observations:
+    """cudaFree on thread B under a kernel of thread A; cudaMallocAsync on A while B is in it."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain()
     pending = lab.busy(stream)
     allocating, allocated = lab.timed(pending, lambda: rt.cudaMallocAsync(SIZE, stream))
@@ -103,49 +86,27 @@ def _other_context(lab: Lab, function: str, busy_is_owner: bool) -> Observations
     return observed
 
 
-@case(
-    "free/context/idle-owner",
-    "cuMemFree of memory of an idle context while the current context is busy",
-    ["F-15", "contexts"],
-    timed=True,
-    fresh=True,
-    expected={"status": "CUDA_SUCCESS", "waited": False},
-)
+@context_case("F-15", "contexts")
 def idle_owner(lab: Lab) -> Observations:
+    """cuMemFree of memory of an idle context while the current context is busy."""
     return _other_context(lab, "cuMemFree", busy_is_owner=False)
 
 
-@case(
-    "free/context/busy-owner",
-    "cuMemFree of memory of a busy context while the current context is idle",
-    ["F-15", "contexts"],
-    timed=True,
-    fresh=True,
-    expected={"status": "CUDA_SUCCESS", "waited": True},
-)
+@context_case("F-15", "contexts")
 def busy_owner(lab: Lab) -> Observations:
+    """cuMemFree of memory of a busy context while the current context is idle."""
     return _other_context(lab, "cuMemFree", busy_is_owner=True)
 
 
-@case(
-    "free/context/busy-owner-runtime",
-    "cudaFree of memory of a busy context while the idle primary context is current",
-    ["F-15", "contexts"],
-    timed=True,
-    fresh=True,
-)
+@context_case("F-15", "contexts")
 def busy_owner_runtime(lab: Lab) -> Observations:
+    """cudaFree of memory of a busy context while the idle primary context is current."""
     return _other_context(lab, "cudaFree", busy_is_owner=True)
 
 
-@case(
-    "free/context/pinned-idle-owner",
-    "cuMemFreeHost of pinned memory of an idle context while the current context is busy",
-    ["F-11", "contexts"],
-    timed=True,
-    fresh=True,
-)
+@context_case("F-11", "contexts")
 def pinned_idle_owner(lab: Lab) -> Observations:
+    """cuMemFreeHost of pinned memory of an idle context while the current context is busy."""
     cu = lab.cu
     lab.ok(cu.cuCtxCreate(None, 0, 0))
     host = lab.ok(cu.cuMemAllocHost(SIZE))
@@ -154,21 +115,9 @@ def pinned_idle_owner(lab: Lab) -> Observations:
     return lab.waited(pending, lambda: cu.cuMemFreeHost(host))
 
 
-@case(
-    "free/alloc-under-load",
-    "allocations of every kind, registration, streams, events under a kernel",
-    ["F-16", "L-16", "L-20", "L-21"],
-    timed=True,
-    expected={
-        "cudaMalloc": False,
-        "cudaMalloc 1 GiB": False,
-        "cudaMallocHost": False,
-        "cudaHostRegister": False,
-        "cudaStreamCreate": False,
-        "cudaStreamDestroy": False,
-    },
-)
-def making_under_load(lab: Lab) -> Observations:
+@free_case("F-16", "L-16", "L-20", "L-21")
+def alloc_under_load(lab: Lab) -> Observations:
+    """Allocations of every kind, registration, streams, events under a kernel."""
     rt = lab.rt
     stream, other, idle = lab.stream(), lab.stream(), lab.stream()
     page = int(lab.pageable().ctypes.data)
@@ -191,13 +140,9 @@ def making_under_load(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "free/overlap",
-    "frees of stream-ordered and of plain memory of an idle stream under another stream's kernel: do they wait",
-    ["F-17"],
-    timed=True,
-)
+@free_case("F-17")
 def overlap(lab: Lab) -> Observations:
+    """Frees of stream-ordered and of plain memory of an idle stream under another stream's kernel: do they wait."""
     rt, s1, s2 = lab.rt, lab.stream(), lab.stream()
     observed: Observations = {}
     plain, pooled = lab.plain(), lab.pooled(s2)

@@ -8,7 +8,9 @@ from typing import Any
 
 from conformance.lab import PAGE, SIZE, Lab
 from conformance.observer import Pending
-from conformance.registry import Case, Observation, Observations, family
+from conformance.registry import Family, Observations
+
+free_case = Family("free", timed=True)
 
 Call = Callable[[], Sequence[Any]]
 
@@ -150,18 +152,18 @@ WORK = {
 }
 
 
-FACTS: dict[tuple[str, str, str], tuple[tuple[str, ...], bool]] = {
-    ("plain", "cudaFree", "unrelated"): (("F-01",), True),
-    ("plain", "cudaFreeAsync", "unrelated"): (("F-07",), False),
-    ("plain", "cudaFreeAsync", "user"): (("F-07",), False),
-    ("pooled", "cudaFree", "unrelated"): (("F-03", "L-19"), False),
-    ("pooled", "cudaFree", "user"): (("F-03",), False),
-    ("managed", "cudaFree", "unrelated"): (("F-10",), True),
-    ("managed", "cudaFree", "user"): (("F-10",), True),
-    ("pinned", "cudaFreeHost", "unrelated"): (("F-11", "L-18"), True),
-    ("pinned", "cudaFreeHost", "user"): (("F-11",), True),
-    ("registered", "cudaHostUnregister", "unrelated"): (("F-12", "L-17"), True),
-    ("registered", "cudaHostUnregister", "user"): (("F-12",), True),
+FACTS = {
+    ("plain", "cudaFree", "unrelated"): ("F-01",),
+    ("plain", "cudaFreeAsync", "unrelated"): ("F-07",),
+    ("plain", "cudaFreeAsync", "user"): ("F-07",),
+    ("pooled", "cudaFree", "unrelated"): ("F-03", "L-19"),
+    ("pooled", "cudaFree", "user"): ("F-03",),
+    ("managed", "cudaFree", "unrelated"): ("F-10",),
+    ("managed", "cudaFree", "user"): ("F-10",),
+    ("pinned", "cudaFreeHost", "unrelated"): ("F-11", "L-18"),
+    ("pinned", "cudaFreeHost", "user"): ("F-11",),
+    ("registered", "cudaHostUnregister", "unrelated"): ("F-12", "L-17"),
+    ("registered", "cudaHostUnregister", "user"): ("F-12",),
 }
 
 
@@ -182,26 +184,17 @@ def _free_under_work(lab: Lab, kind: Kind, function: str, work: str) -> Observat
     return lab.waited(pending, lambda: free(lab, memory))
 
 
-def _rows() -> Any:
-    for kind in KINDS:
-        for function in kind.frees:
-            for work, statement in WORK.items():
-                if work == "user" and kind.fill is None:
-                    continue
-                covers, waits = FACTS.get((kind.name, function, work), ((), None))
-                expected: dict[str, Observation] = {} if waits is None else {"status": "cudaSuccess", "waited": waits}
-                yield (
-                    Case(
-                        f"free/{kind.name}/{function}/{work}",
-                        f"{function} of {kind.name} memory while {statement}",
-                        (*covers, "implicit-free"),
-                        lambda lab: {},
-                        expected,
-                        timed=True,
-                    ),
-                    _free_under_work,
-                    (kind, function, work),
-                )
-
-
-family(_rows())
+for kind in KINDS:
+    for function in kind.frees:
+        for work, statement in WORK.items():
+            if work == "user" and kind.fill is None:
+                continue
+            free_case.row(
+                f"{kind.name}/{function}/{work}",
+                f"{function} of {kind.name} memory while {statement}",
+                (*FACTS.get((kind.name, function, work), ()), "implicit-free"),
+                _free_under_work,
+                kind,
+                function,
+                work,
+            )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from conformance.cases.graphs import AUTO_FREE
 from conformance.lab import Lab
-from conformance.registry import Observation, Observations, case
+from conformance.registry import Family, Observation, Observations
+
+graph_case = Family("graph", fresh=True)
+accounting_case = Family("graph/accounting", fresh=True)
 
 
-@case(
-    "graph/leak",
-    "exec and graph destroyed with an allocation unfreed: used (MiB) before, after, trimmed, freed and trimmed",
-    ["G-03", "accounting"],
-    fresh=True,
-)
+@graph_case("G-03", "accounting")
 def leak(lab: Lab) -> Observations:
+    """Exec and graph destroyed with an allocation unfreed: used (MiB) before, after, trimmed, freed and trimmed."""
     rt, stream = lab.rt, lab.stream()
     graph, memory = lab.memory_graph(stream, size=16 << 20)
     executable = lab.instantiate(graph)
@@ -31,14 +30,9 @@ def leak(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "graph/leak-auto-free",
-    "8 unfreed allocations of 16 MiB, AutoFree, 4 launches, all destroyed, trimmed: used (MiB)",
-    ["G-04"],
-    fresh=True,
-    expected={"launched": 128, "destroyed and trimmed": 128},
-)
+@graph_case("G-04")
 def leak_auto_free(lab: Lab) -> Observations:
+    """8 unfreed allocations of 16 MiB, AutoFree, 4 launches, all destroyed, trimmed: used (MiB)."""
     rt, stream = lab.rt, lab.stream()
     lab.begin_capture(stream)
     for _ in range(8):
@@ -102,45 +96,27 @@ Q_05: dict[str, Observation] = {
 }
 
 
-@case(
-    "graph/accounting/small",
-    "used and reserved memory of graphs (MiB) through the life of one that allocates and frees 64 bytes",
-    ["Q-05", "accounting"],
-    fresh=True,
-    expected=Q_05,
-)
-def accounting_small(lab: Lab) -> Observations:
+@accounting_case("Q-05", "accounting")
+def small(lab: Lab) -> Observations:
+    """Used and reserved memory of graphs (MiB) through the life of one that allocates and frees 64 bytes."""
     return _accounting(lab, 64)
 
 
-@case(
-    "graph/accounting/5-mib",
-    "the same with 5 MiB",
-    ["Q-05", "accounting"],
-    fresh=True,
-    expected=Q_05,
-)
+@accounting_case("Q-05", "accounting", name="5-mib")
 def accounting_5(lab: Lab) -> Observations:
+    """The same with 5 MiB."""
     return _accounting(lab, 5 << 20)
 
 
-@case(
-    "graph/accounting/40-mib",
-    "the same with 40 MiB",
-    ["Q-05", "accounting"],
-    fresh=True,
-)
+@accounting_case("Q-05", "accounting", name="40-mib")
 def accounting_40(lab: Lab) -> Observations:
+    """The same with 40 MiB."""
     return _accounting(lab, 40 << 20)
 
 
-@case(
-    "graph/accounting/alive",
-    "used memory of graphs (MiB) with an allocation alive, freed outside, waited for, trimmed",
-    ["accounting", "Q-05"],
-    fresh=True,
-)
-def accounting_alive(lab: Lab) -> Observations:
+@accounting_case("accounting", "Q-05")
+def alive(lab: Lab) -> Observations:
+    """Used memory of graphs (MiB) with an allocation alive, freed outside, waited for, trimmed."""
     rt, stream = lab.rt, lab.stream()
     graph, memory = lab.memory_graph(stream, size=48 << 20)
     executable = lab.instantiate(graph)

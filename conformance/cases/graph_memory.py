@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.cases.graphs import AUTO_FREE, INVALID, NOT_SUPPORTED, SUCCESS, _launch
+from conformance.cases.graphs import AUTO_FREE, _launch
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+second_instance_case = Family("graph/second-instance")
+graph_case = Family("graph")
+freed_outside_case = Family("graph/freed-outside")
+auto_free_case = Family("graph/auto-free", timed=True)
 
 
 def _second(lab: Lab, frees: bool) -> Observations:
@@ -20,33 +25,21 @@ def _second(lab: Lab, frees: bool) -> Observations:
     return {"clone": clone, "second instantiation": second, "after the first was destroyed": third}
 
 
-@case(
-    "graph/second-instance/unfreed",
-    "a graph with an allocation node: clone, second instantiation, instantiation after the first was destroyed",
-    ["G-07", "G-19"],
-    expected={"clone": NOT_SUPPORTED, "second instantiation": NOT_SUPPORTED, "after the first was destroyed": SUCCESS},
-)
-def second_unfreed(lab: Lab) -> Observations:
+@second_instance_case("G-07", "G-19")
+def unfreed(lab: Lab) -> Observations:
+    """A graph with an allocation node: clone, second instantiation, instantiation after the first was destroyed."""
     return _second(lab, frees=False)
 
 
-@case(
-    "graph/second-instance/freed",
-    "the same for a graph that frees what it allocates",
-    ["G-07", "G-19"],
-    expected={"clone": NOT_SUPPORTED, "second instantiation": NOT_SUPPORTED},
-)
-def second_freed(lab: Lab) -> Observations:
+@second_instance_case("G-07", "G-19")
+def freed(lab: Lab) -> Observations:
+    """The same for a graph that frees what it allocates."""
     return _second(lab, frees=True)
 
 
-@case(
-    "graph/freed-inside",
-    "memory that the graph itself frees: fill, cudaFreeAsync and cudaFree outside after a launch",
-    ["G-08"],
-    expected={"fill": INVALID, "cudaFreeAsync": INVALID},
-)
+@graph_case("G-08")
 def freed_inside(lab: Lab) -> Observations:
+    """Memory that the graph itself frees: fill, cudaFreeAsync and cudaFree outside after a launch."""
     rt, stream = lab.rt, lab.stream()
     graph, memory = lab.memory_graph(stream, frees=True)
     lab.ok(rt.cudaGraphLaunch(lab.instantiate(graph), stream))
@@ -70,34 +63,21 @@ def _freed_outside(lab: Lab, by: str) -> Observations:
     return observed
 
 
-@case(
-    "graph/freed-outside/cudaFreeAsync",
-    "memory of a graph freed outside by cudaFreeAsync, twice, then a relaunch",
-    ["G-10", "G-18"],
-    expected={"free": SUCCESS, "second free": INVALID, "relaunch": SUCCESS},
-)
+@freed_outside_case("G-10", "G-18", name="cudaFreeAsync")
 def freed_outside_async(lab: Lab) -> Observations:
+    """Memory of a graph freed outside by cudaFreeAsync, twice, then a relaunch."""
     return _freed_outside(lab, "cudaFreeAsync")
 
 
-@case(
-    "graph/freed-outside/cudaFree",
-    "memory of a graph freed outside by cudaFree, then a relaunch",
-    ["G-10"],
-    expected={"free": SUCCESS, "relaunch": SUCCESS},
-)
+@freed_outside_case("G-10", name="cudaFree")
 def freed_outside(lab: Lab) -> Observations:
+    """Memory of a graph freed outside by cudaFree, then a relaunch."""
     return _freed_outside(lab, "cudaFree")
 
 
-@case(
-    "graph/memory-read-unordered",
-    "memory of a graph read in another stream, without an order after the launch",
-    ["G-14"],
-    timed=True,
-    expected={"launch": SUCCESS, "wrong": "all"},
-)
-def unordered(lab: Lab) -> Observations:
+@graph_case("G-14", timed=True)
+def memory_read_unordered(lab: Lab) -> Observations:
+    """Memory of a graph read in another stream, without an order after the launch."""
     rt, stream, reading = lab.rt, lab.stream(), lab.stream()
     graph, memory = lab.memory_graph(stream, byte=5)
     executable = lab.instantiate(graph, AUTO_FREE)
@@ -132,33 +112,21 @@ def _consumer(lab: Lab, ordered: bool) -> Observations:
     return {"relaunch": status, "relaunch waited": waited, "wrong": lab.wrong(result, 5)}
 
 
-@case(
-    "graph/auto-free/consumer-unordered",
-    "AutoFreeOnLaunch: another stream still reads the memory when the next launch frees and refills it",
-    ["auto-free", "G-02"],
-    timed=True,
-)
+@auto_free_case("auto-free", "G-02")
 def consumer_unordered(lab: Lab) -> Observations:
+    """AutoFreeOnLaunch: another stream still reads the memory when the next launch frees and refills it."""
     return _consumer(lab, ordered=False)
 
 
-@case(
-    "graph/auto-free/consumer-ordered",
-    "the same with an event from the reader to the launching stream",
-    ["auto-free", "G-02"],
-    timed=True,
-)
+@auto_free_case("auto-free", "G-02")
 def consumer_ordered(lab: Lab) -> Observations:
+    """The same with an event from the reader to the launching stream."""
     return _consumer(lab, ordered=True)
 
 
-@case(
-    "graph/auto-free/freed-by-consumer",
-    "AutoFreeOnLaunch: another stream frees the memory behind its reader; the next launch",
-    ["auto-free", "G-22"],
-    timed=True,
-)
+@auto_free_case("auto-free", "G-22")
 def freed_by_consumer(lab: Lab) -> Observations:
+    """AutoFreeOnLaunch: another stream frees the memory behind its reader; the next launch."""
     rt, stream, reading = lab.rt, lab.stream(), lab.stream()
     graph, memory = lab.memory_graph(stream, byte=5)
     executable = lab.instantiate(graph, AUTO_FREE)
@@ -171,13 +139,9 @@ def freed_by_consumer(lab: Lab) -> Observations:
     return {"free": freed, "launch": launched, "wrong": lab.wrong(result, 5)}
 
 
-@case(
-    "graph/before-launch",
-    "fill, cudaFreeAsync, cudaFree of graph memory before any launch",
-    ["G-15"],
-    expected={"fill": INVALID, "cudaFreeAsync": INVALID, "cudaFree": INVALID},
-)
+@graph_case("G-15")
 def before_launch(lab: Lab) -> Observations:
+    """Fill, cudaFreeAsync, cudaFree of graph memory before any launch."""
     rt, stream = lab.rt, lab.stream()
     _, memory = lab.memory_graph(stream)
     return {
@@ -187,13 +151,9 @@ def before_launch(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/memory-nodes/restrictions",
-    "a graph with memory nodes as a child of another; cudaGraphDestroyNode of a memory node",
-    ["G-16", "graph-restrictions"],
-    expected={"child": NOT_SUPPORTED, "destroy node": NOT_SUPPORTED},
-)
+@graph_case("G-16", "graph-restrictions", name="memory-nodes/restrictions")
 def restrictions(lab: Lab) -> Observations:
+    """A graph with memory nodes as a child of another; cudaGraphDestroyNode of a memory node."""
     rt = lab.rt
     graph, _ = lab.memory_graph(lab.stream(), frees=True)
     parent = lab.ok(rt.cudaGraphCreate(0))
@@ -208,19 +168,9 @@ def _free_graph(lab: Lab, stream: Any, memory: Any) -> Any:
     return status, lab.end_capture(stream)
 
 
-@case(
-    "graph/free-by-other",
-    "a second graph frees the first one's memory: launches in all orders",
-    ["G-17"],
-    expected={
-        "capture": SUCCESS,
-        "free": SUCCESS,
-        "relaunch": SUCCESS,
-        "free again": SUCCESS,
-        "free of nothing": INVALID,
-    },
-)
+@graph_case("G-17")
 def free_by_other(lab: Lab) -> Observations:
+    """A second graph frees the first one's memory: launches in all orders."""
     stream = lab.stream()
     graph, memory = lab.memory_graph(stream)
     captured, other = _free_graph(lab, stream, memory)
@@ -235,12 +185,9 @@ def free_by_other(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/free-by-two",
-    "two graphs each free the memory of a third: captures, instantiations, launches",
-    ["G-25", "free-by-two-graphs", "G-17", "G-20"],
-)
+@graph_case("G-25", "free-by-two-graphs", "G-17", "G-20")
 def free_by_two(lab: Lab) -> Observations:
+    """Two graphs each free the memory of a third: captures, instantiations, launches."""
     rt, stream = lab.rt, lab.stream()
     graph, memory = lab.memory_graph(stream)
     first_captured, first = _free_graph(lab, stream, memory)
@@ -257,12 +204,9 @@ def free_by_two(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "graph/free-by-two-streams",
-    "a freeing graph launched on two streams, the memory alive once",
-    ["free-by-two-graphs", "G-17"],
-)
-def free_on_two_streams(lab: Lab) -> Observations:
+@graph_case("free-by-two-graphs", "G-17")
+def free_by_two_streams(lab: Lab) -> Observations:
+    """A freeing graph launched on two streams, the memory alive once."""
     stream, other = lab.stream(), lab.stream()
     graph, memory = lab.memory_graph(stream)
     _, freeing = _free_graph(lab, stream, memory)
@@ -272,13 +216,9 @@ def free_on_two_streams(lab: Lab) -> Observations:
     return {"free": _launch(lab, second, other), "second free": _launch(lab, second, stream)}
 
 
-@case(
-    "graph/instances",
-    "instantiation after the first was destroyed; update with a graph of the same shape and its own memory",
-    ["G-24", "G-19"],
-    expected={"instantiation": SUCCESS},
-)
+@graph_case("G-24", "G-19")
 def instances(lab: Lab) -> Observations:
+    """Instantiation after the first was destroyed; update with a graph of the same shape and its own memory."""
     rt, stream = lab.rt, lab.stream()
     graph, _ = lab.memory_graph(stream, frees=True)
     lab.ok(rt.cudaGraphExecDestroy(lab.instantiate(graph)))
@@ -291,13 +231,9 @@ def instances(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/free-nodes",
-    "a second free node for one allocation; capturing the free of memory that its own graph frees",
-    ["G-20"],
-    expected={"second free in the capture": INVALID},
-)
+@graph_case("G-20")
 def free_nodes(lab: Lab) -> Observations:
+    """A second free node for one allocation; capturing the free of memory that its own graph frees."""
     rt, stream = lab.rt, lab.stream()
     lab.begin_capture(stream)
     memory = lab.ok(rt.cudaMallocAsync(SIZE, stream))
@@ -328,13 +264,9 @@ def _alloc_node(lab: Lab, graph: Any, size: int = SIZE) -> tuple[Any, int]:
     return node, int(parameters.dptr)
 
 
-@case(
-    "graph/free-without-edge",
-    "a free node without an edge from the allocation node; instantiation; launch",
-    ["G-21"],
-    expected={"node": SUCCESS, "instantiation": SUCCESS},
-)
+@graph_case("G-21")
 def free_without_edge(lab: Lab) -> Observations:
+    """A free node without an edge from the allocation node; instantiation; launch."""
     rt = lab.rt
     graph = lab.ok(rt.cudaGraphCreate(0))
     _, address = _alloc_node(lab, graph)
@@ -342,12 +274,9 @@ def free_without_edge(lab: Lab) -> Observations:
     return {"node": node, "instantiation": lab.status(rt.cudaGraphInstantiate(graph, 0))}
 
 
-@case(
-    "graph/after-update-trim",
-    "cudaFreeAsync of graph memory after its executable took another graph by update, all was destroyed and trimmed",
-    ["G-23"],
-)
-def after_update(lab: Lab) -> Observations:
+@graph_case("G-23")
+def after_update_trim(lab: Lab) -> Observations:
+    """cudaFreeAsync of graph memory after its executable took another graph by update, and all was trimmed."""
     rt, stream = lab.rt, lab.stream()
     graph, memory = lab.memory_graph(stream, frees=False)
     executable = lab.instantiate(graph)

@@ -6,15 +6,15 @@ from typing import Any
 
 from conformance.cases.graphs import _launch
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+update_case = Family("graph/update")
+graph_case = Family("graph")
 
 
-@case(
-    "graph/update/memory",
-    "cudaGraphExecUpdate with a graph of the same shape and its own memory (freed in it, or not), at two times",
-    ["G-24", "G-19", "graph-restrictions"],
-)
-def update_memory(lab: Lab) -> Observations:
+@update_case("G-24", "G-19", "graph-restrictions")
+def memory(lab: Lab) -> Observations:
+    """cudaGraphExecUpdate with a graph of the same shape and its own memory (freed in it, or not), at two times."""
     rt, stream = lab.rt, lab.stream()
     observed: Observations = {}
     for name, frees in (("freed", True), ("unfreed", False)):
@@ -32,12 +32,9 @@ def update_memory(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "graph/update/same-shape",
-    "cudaGraphExecUpdate with a fill of another value, of another address, and with another shape",
-    ["graph-restrictions"],
-)
-def update(lab: Lab) -> Observations:
+@update_case("graph-restrictions")
+def same_shape(lab: Lab) -> Observations:
+    """cudaGraphExecUpdate with a fill of another value, of another address, and with another shape."""
     rt, stream, memory, other = lab.rt, lab.stream(), lab.plain(byte=1), lab.plain(byte=1)
 
     def captured(target: Any, byte: int, twice: bool = False) -> Any:
@@ -60,13 +57,9 @@ def update(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "graph/update/while-pending",
-    "cudaGraphExecUpdate while a launch is pending: does it wait, and what does the pending launch do",
-    ["graph-restrictions"],
-    timed=True,
-)
-def update_pending(lab: Lab) -> Observations:
+@update_case("graph-restrictions", timed=True)
+def while_pending(lab: Lab) -> Observations:
+    """cudaGraphExecUpdate while a launch is pending: does it wait, and what does the pending launch do."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     graphs = []
     for byte in (5, 6):
@@ -84,12 +77,9 @@ def update_pending(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/update/set-params",
-    "cudaGraphExecMemsetNodeSetParams of a launched graph, then a launch; of a node of another graph",
-    ["graph-restrictions"],
-)
+@update_case("graph-restrictions")
 def set_params(lab: Lab) -> Observations:
+    """cudaGraphExecMemsetNodeSetParams of a launched graph, then a launch; of a node of another graph."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     graph = lab.ok(rt.cudaGraphCreate(0))
     parameters = rt.cudaMemsetParams()
@@ -105,12 +95,9 @@ def set_params(lab: Lab) -> Observations:
     return {"first": first, "change": changed, "second": lab.wrong(memory, 6)}
 
 
-@case(
-    "graph/clone",
-    "a graph without memory nodes: cloned, both instantiated and launched",
-    ["graph-restrictions"],
-)
+@graph_case("graph-restrictions")
 def clone(lab: Lab) -> Observations:
+    """A graph without memory nodes: cloned, both instantiated and launched."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     lab.begin_capture(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 5, SIZE, stream))
@@ -126,12 +113,9 @@ def clone(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/cycle",
-    "an edge that closes a cycle: the edge, the instantiation",
-    ["graph-restrictions"],
-)
+@graph_case("graph-restrictions")
 def cycle(lab: Lab) -> Observations:
+    """An edge that closes a cycle: the edge, the instantiation."""
     rt = lab.rt
     graph = lab.ok(rt.cudaGraphCreate(0))
     one = lab.ok(rt.cudaGraphAddEmptyNode(graph, None, 0))
@@ -140,19 +124,17 @@ def cycle(lab: Lab) -> Observations:
     return {"edge": edge, "instantiation": lab.status(rt.cudaGraphInstantiate(graph, 0))}
 
 
-@case("graph/empty", "a graph without nodes: instantiation, launch", ["graph-restrictions"])
+@graph_case("graph-restrictions")
 def empty(lab: Lab) -> Observations:
+    """A graph without nodes: instantiation, launch."""
     rt = lab.rt
     made = rt.cudaGraphInstantiate(lab.ok(rt.cudaGraphCreate(0)), 0)
     return {"instantiation": lab.status(made), "launch": _launch(lab, made[1], lab.stream())}
 
 
-@case(
-    "graph/destroyed-handles",
-    "a graph is destroyed while its executable lives: launch, update with it gone",
-    ["wrong-handles", "G-11"],
-)
-def graph_destroyed(lab: Lab) -> Observations:
+@graph_case("wrong-handles", "G-11")
+def destroyed_handles(lab: Lab) -> Observations:
+    """A graph is destroyed while its executable lives: launch, update with it gone."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     lab.begin_capture(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 5, SIZE, stream))

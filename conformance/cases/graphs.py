@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
 
-INVALID, NOT_SUPPORTED, SUCCESS = "cudaErrorInvalidValue", "cudaErrorNotSupported", "cudaSuccess"
-
+relaunch_case = Family("graph/relaunch")
+exec_destroyed_case = Family("graph/exec-destroyed")
+graph_case = Family("graph")
 
 AUTO_FREE = 1
 """cudaGraphInstantiateFlagAutoFreeOnLaunch"""
@@ -18,13 +19,9 @@ def _launch(lab: Lab, executable: Any, stream: Any) -> str:
     return lab.status(lab.rt.cudaGraphLaunch(executable, stream))
 
 
-@case(
-    "graph/relaunch/unfreed",
-    "a captured loop of four allocations, never freed; launched twice",
-    ["G-01"],
-    expected={"first": SUCCESS, "second": INVALID},
-)
-def relaunch(lab: Lab) -> Observations:
+@relaunch_case("G-01")
+def unfreed(lab: Lab) -> Observations:
+    """A captured loop of four allocations, never freed; launched twice."""
     rt, stream = lab.rt, lab.stream()
     lab.begin_capture(stream)
     for _ in range(4):
@@ -34,13 +31,9 @@ def relaunch(lab: Lab) -> Observations:
     return {"first": _launch(lab, executable, stream), "second": _launch(lab, executable, stream)}
 
 
-@case(
-    "graph/relaunch/auto-free",
-    "the same, instantiated with AutoFreeOnLaunch; then cudaFreeAsync of the memory",
-    ["G-02", "G-22"],
-    expected={"first": SUCCESS, "second": SUCCESS, "free": SUCCESS},
-)
-def relaunch_auto_free(lab: Lab) -> Observations:
+@relaunch_case("G-02", "G-22")
+def auto_free(lab: Lab) -> Observations:
+    """The same, instantiated with AutoFreeOnLaunch; then cudaFreeAsync of the memory."""
     stream = lab.stream()
     graph, memory = lab.memory_graph(stream)
     executable = lab.instantiate(graph, AUTO_FREE)
@@ -51,13 +44,9 @@ def relaunch_auto_free(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/exec-destroyed/memory-alive",
-    "the executable is destroyed while its allocation lives: use and free",
-    ["G-11"],
-    expected={"use": SUCCESS, "wrong": "none", "free": SUCCESS},
-)
-def exec_destroyed(lab: Lab) -> Observations:
+@exec_destroyed_case("G-11")
+def memory_alive(lab: Lab) -> Observations:
+    """The executable is destroyed while its allocation lives: use and free."""
     rt, stream = lab.rt, lab.stream()
     graph, memory = lab.memory_graph(stream)
     executable = lab.instantiate(graph)
@@ -69,14 +58,9 @@ def exec_destroyed(lab: Lab) -> Observations:
     return {"use": use, "wrong": wrong, "free": lab.status(rt.cudaFreeAsync(memory, stream))}
 
 
-@case(
-    "graph/exec-destroyed/running",
-    "the executable, then the graph, is destroyed while a launch is pending",
-    ["G-12"],
-    timed=True,
-    expected={"exec": SUCCESS, "exec waited": False, "wrong": "none"},
-)
-def exec_destroyed_running(lab: Lab) -> Observations:
+@exec_destroyed_case("G-12", timed=True)
+def running(lab: Lab) -> Observations:
+    """The executable, then the graph, is destroyed while a launch is pending."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     lab.begin_capture(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 5, SIZE, stream))
@@ -97,13 +81,9 @@ def exec_destroyed_running(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/stale-pointer",
-    "a graph fills a buffer; cudaFree of it; cudaMalloc gives the address to another; launch",
-    ["G-13"],
-    expected={"reused": True, "launch": SUCCESS, "new owner overwritten": True},
-)
-def stale(lab: Lab) -> Observations:
+@graph_case("G-13")
+def stale_pointer(lab: Lab) -> Observations:
+    """A graph fills a buffer; cudaFree of it; cudaMalloc gives the address to another; launch."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain()
     lab.begin_capture(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 5, SIZE, stream))
@@ -118,13 +98,9 @@ def stale(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "graph/stale-pointer/unmapped",
-    "a graph fills pool memory that is freed and trimmed before the launch",
-    ["G-13", "W-10"],
-    fresh=True,
-)
+@graph_case("G-13", "W-10", name="stale-pointer/unmapped", fresh=True)
 def stale_pool(lab: Lab) -> Observations:
+    """A graph fills pool memory that is freed and trimmed before the launch."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     memory = lab.from_pool(pool, stream)
     lab.ok(rt.cudaStreamSynchronize(stream))
@@ -138,13 +114,9 @@ def stale_pool(lab: Lab) -> Observations:
     return {"launch": launched, "wait": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
-@case(
-    "graph/launches-ordered",
-    "launches of one executable on two streams: does the second wait for the first",
-    ["graph-restrictions"],
-    timed=True,
-)
+@graph_case("graph-restrictions", timed=True)
 def launches_ordered(lab: Lab) -> Observations:
+    """Launches of one executable on two streams: does the second wait for the first."""
     rt, s1, s2, memory = lab.rt, lab.stream(), lab.stream(), lab.plain(byte=1)
     lab.begin_capture(s1)
     lab.ok(rt.cudaMemsetAsync(memory, 5, SIZE, s1))
@@ -158,13 +130,9 @@ def launches_ordered(lab: Lab) -> Observations:
     return {"status": status, "the call waited": waited, "the second launch waited": second}
 
 
-@case(
-    "graph/pageable-copy",
-    "a captured copy from pageable memory, changed between capture and launch, and after the launch has returned",
-    ["staging", "C-10"],
-    timed=True,
-)
+@graph_case("staging", "C-10", timed=True)
 def pageable_copy(lab: Lab) -> Observations:
+    """A captured copy from pageable memory, changed between capture and launch, and after the launch has returned."""
     rt, stream, memory, pages = lab.rt, lab.stream(), lab.plain(byte=1), lab.pageable()
     pages[:] = 5
     lab.begin_capture(stream)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import threading
 
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+host_function_case = Family("host-function")
 
 
 # -- host functions -----------------------------------------------------------------------------------------
-@case(
-    "host-function/order",
-    "a host function behind a kernel, work behind it: order, thread, return of the call",
-    ["host-functions"],
-    timed=True,
-)
-def host_function(lab: Lab) -> Observations:
+@host_function_case("host-functions", timed=True)
+def order(lab: Lab) -> Observations:
+    """A host function behind a kernel, work behind it: order, thread, return of the call."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     done: list[bool] = []
     threads: list[int] = []
@@ -38,12 +36,9 @@ def host_function(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "host-function/calls-cuda",
-    "CUDA calls inside a host function",
-    ["host-functions"],
-)
-def host_function_calls(lab: Lab) -> Observations:
+@host_function_case("host-functions")
+def calls_cuda(lab: Lab) -> Observations:
+    """CUDA calls inside a host function."""
     rt, stream, other = lab.rt, lab.stream(), lab.stream()
     statuses: dict[str, str] = {}
 
@@ -57,13 +52,9 @@ def host_function_calls(lab: Lab) -> Observations:
     return {**statuses, "afterwards": lab.status(rt.cudaDeviceSynchronize())}
 
 
-@case(
-    "host-function/blocks-own-stream",
-    "a host function waits for the host: its stream is not ready, another one goes on",
-    ["host-functions"],
-    fresh=True,
-)
-def host_function_blocks(lab: Lab) -> Observations:
+@host_function_case("host-functions", fresh=True)
+def blocks_own_stream(lab: Lab) -> Observations:
+    """A host function waits for the host: its stream is not ready, another one goes on."""
     rt, stream, other, memory = lab.rt, lab.stream(), lab.stream(), lab.plain(byte=1)
     began, may_end = threading.Event(), threading.Event()
 
@@ -81,13 +72,9 @@ def host_function_blocks(lab: Lab) -> Observations:
     return {"its stream": own, "wrong": lab.wrong(memory, 5)}
 
 
-@case(
-    "host-function/destroyed-stream",
-    "the stream is destroyed with a host function pending",
-    ["host-functions", "A-04"],
-    timed=True,
-)
-def host_function_destroyed(lab: Lab) -> Observations:
+@host_function_case("host-functions", "A-04", timed=True)
+def destroyed_stream(lab: Lab) -> Observations:
+    """The stream is destroyed with a host function pending."""
     rt, stream = lab.rt, lab.stream()
     ran: list[int] = []
     pending = lab.busy(stream)

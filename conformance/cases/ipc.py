@@ -13,18 +13,15 @@ from conformance.interprocess import (
     open_memory,
 )
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
 
-INVALID, SUCCESS = "cudaErrorInvalidValue", "cudaSuccess"
+ipc_case = Family("ipc")
 
 
-@case(
-    "ipc/words",
-    "imported memory: are the exporter's words there, are the importer's seen",
-    ["ipc-lifetime"],
-    bare=True,
-)
+@ipc_case("ipc-lifetime", bare=True)
 def words(lab: Lab) -> Observations:
+    """Imported memory: are the exporter's words there, are the importer's seen."""
+
     def child(parent: Companion) -> int:
         memory = be_exporter(lab, parent)
         parent.receive()
@@ -43,14 +40,9 @@ def words(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "ipc/wrong-frees",
-    "the importer frees, closes, closes again",
-    ["W-08", "W-09"],
-    bare=True,
-    expected={"cudaFree": INVALID, "close": SUCCESS, "second close": INVALID},
-)
+@ipc_case("W-08", "W-09", bare=True)
 def wrong_frees(lab: Lab) -> Observations:
+    """The importer frees, closes, closes again."""
     companion, memory = import_memory(lab, holding(lab))
     rt = lab.rt
     observed: Observations = {
@@ -63,14 +55,9 @@ def wrong_frees(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/close-pending",
-    "cudaIpcCloseMemHandle while a kernel that does not use the memory, and a fill of it, are pending",
-    ["W-16", "E-07", "ipc-lifetime", "implicit-free"],
-    bare=True,
-    timed=True,
-)
+@ipc_case("W-16", "E-07", "ipc-lifetime", "implicit-free", bare=True, timed=True)
 def close_pending(lab: Lab) -> Observations:
+    """cudaIpcCloseMemHandle while a kernel that does not use the memory, and a fill of it, are pending."""
     companion, content = be_importer(lab, holding(lab))
     rt, stream, memory = lab.rt, lab.stream(), lab.ok(open_memory(lab, content))
     pending = lab.busy(stream)
@@ -81,14 +68,10 @@ def close_pending(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/exporter-frees",
-    "the exporter frees while the importer has the memory open: statuses on both sides",
-    ["W-09", "ipc-lifetime"],
-    bare=True,
-    expected={"exporter's free": SUCCESS, "importer's fill": SUCCESS, "close": SUCCESS, "second close": INVALID},
-)
+@ipc_case("W-09", "ipc-lifetime", bare=True)
 def exporter_frees(lab: Lab) -> Observations:
+    """The exporter frees while the importer has the memory open: statuses on both sides."""
+
     def child(parent: Companion) -> int:
         memory = be_exporter(lab, parent)
         parent.receive()
@@ -111,14 +94,10 @@ def exporter_frees(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/exporter-frees-under-kernel",
-    "the exporter frees while a kernel of the importer is pending: does it wait",
-    ["W-09", "ipc-lifetime"],
-    bare=True,
-    timed=True,
-)
-def exporter_frees_busy(lab: Lab) -> Observations:
+@ipc_case("W-09", "ipc-lifetime", bare=True, timed=True)
+def exporter_frees_under_kernel(lab: Lab) -> Observations:
+    """The exporter frees while a kernel of the importer is pending: does it wait."""
+
     def child(parent: Companion) -> int:
         memory = be_exporter(lab, parent)
         parent.receive()
@@ -142,13 +121,9 @@ def exporter_frees_busy(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/exporter-exits",
-    "the exporter ends while the importer has the memory open: words, fill, close",
-    ["W-19", "ipc-lifetime", "exit"],
-    bare=True,
-)
+@ipc_case("W-19", "ipc-lifetime", "exit", bare=True)
 def exporter_exits(lab: Lab) -> Observations:
+    """The exporter ends while the importer has the memory open: words, fill, close."""
     companion, memory = import_memory(lab, holding(lab))
     rt = lab.rt
     companion.send("end")
@@ -159,13 +134,10 @@ def exporter_exits(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/open-after-exit",
-    "a handle is opened after the exporter has ended, and after it has freed",
-    ["W-18", "ipc-lifetime", "exit"],
-    bare=True,
-)
+@ipc_case("W-18", "ipc-lifetime", "exit", bare=True)
 def open_after_exit(lab: Lab) -> Observations:
+    """A handle is opened after the exporter has ended, and after it has freed."""
+
     def child(parent: Companion) -> int:
         memory = be_exporter(lab, parent)
         parent.receive()
@@ -183,12 +155,9 @@ def open_after_exit(lab: Lab) -> Observations:
     return {"after the free": freed, "after the end": lab.status(open_memory(lab, content))}
 
 
-@case(
-    "ipc/own-handle",
-    "a handle opened in the process that made it; handles of pool and managed memory",
-    ["W-17", "ipc-lifetime", "wrong-handles"],
-)
+@ipc_case("W-17", "ipc-lifetime", "wrong-handles")
 def own_handle(lab: Lab) -> Observations:
+    """A handle opened in the process that made it; handles of pool and managed memory."""
     rt, memory = lab.rt, lab.plain()
     handle = content_of(lab.ok(rt.cudaIpcGetMemHandle(memory)))
     return {
@@ -200,13 +169,9 @@ def own_handle(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "ipc/opened-twice",
-    "a handle opened twice in one process: addresses, closes",
-    ["W-17", "ipc-lifetime"],
-    bare=True,
-)
+@ipc_case("W-17", "ipc-lifetime", bare=True)
 def opened_twice(lab: Lab) -> Observations:
+    """A handle opened twice in one process: addresses, closes."""
     companion, content = be_importer(lab, holding(lab))
     rt = lab.rt
     first, second = open_memory(lab, content), open_memory(lab, content)
@@ -218,13 +183,10 @@ def opened_twice(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/freed-words",
-    "the exporter frees and fills new memory while the importer has the old one open: the importer's words",
-    ["W-22", "ipc-lifetime", "recycled-address"],
-    bare=True,
-)
+@ipc_case("W-22", "ipc-lifetime", "recycled-address", bare=True)
 def freed_words(lab: Lab) -> Observations:
+    """The exporter frees and fills new memory while the importer has the old one open: the importer's words."""
+
     def child(parent: Companion) -> int:
         memory = be_exporter(lab, parent)
         parent.receive()
@@ -242,13 +204,9 @@ def freed_words(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/no-handle",
-    "bytes that no process made, opened; an event's handle in its own process, and of an event for one process",
-    ["W-23", "ipc-lifetime", "wrong-handles"],
-    fresh=True,
-)
+@ipc_case("W-23", "ipc-lifetime", "wrong-handles", fresh=True)
 def no_handle(lab: Lab) -> Observations:
+    """Bytes that no process made, opened; an event's handle in its own process, and of an event for one process."""
     rt = lab.rt
     event = lab.ok(rt.cudaEventCreateWithFlags(rt.cudaEventInterprocess | rt.cudaEventDisableTiming))
     plain = lab.ok(rt.cudaEventCreateWithFlags(rt.cudaEventDisableTiming))

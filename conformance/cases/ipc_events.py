@@ -8,7 +8,9 @@ from conformance.companion import Companion
 from conformance.interprocess import be_importer, content_of, handle_of
 from conformance.lab import Lab
 from conformance.observer import Pending
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+ipc_case = Family("ipc", bare=True)
 
 
 def _exported(lab: Lab, parent: Companion) -> Any:
@@ -34,14 +36,10 @@ def _open(lab: Lab, content: str) -> Any:
     return lab.rt.cudaIpcOpenEventHandle(handle_of(lab.rt.cudaIpcEventHandle_t, content))
 
 
-@case(
-    "ipc/event",
-    "an exported event: the importer waits for the exporter's kernel",
-    ["ipc-lifetime", "events"],
-    bare=True,
-    timed=True,
-)
+@ipc_case("ipc-lifetime", "events", timed=True)
 def event(lab: Lab) -> Observations:
+    """An exported event: the importer waits for the exporter's kernel."""
+
     def child(parent: Companion) -> int:
         lab.start()
         rt = lab.rt
@@ -66,14 +64,10 @@ def event(lab: Lab) -> Observations:
     return {"synchronize": status, "exporter's kernel was done": companion.receive()}
 
 
-@case(
-    "ipc/event-stream-wait",
-    "an exported event: a stream of the importer waits for the exporter's kernel, its host for the stream",
-    ["ipc-lifetime", "events"],
-    bare=True,
-    timed=True,
-)
+@ipc_case("ipc-lifetime", "events", timed=True)
 def event_stream_wait(lab: Lab) -> Observations:
+    """An exported event: a stream of the importer waits for the exporter's kernel, its host for the stream."""
+
     def child(parent: Companion) -> int:
         pending = _recorded(lab, _exported(lab, parent))
         parent.send("recorded")
@@ -93,14 +87,10 @@ def event_stream_wait(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/event-importer-records",
-    "an exported event that the importer records: the exporter waits for the importer's kernel",
-    ["ipc-lifetime", "events"],
-    bare=True,
-    timed=True,
-)
+@ipc_case("ipc-lifetime", "events", timed=True)
 def event_importer_records(lab: Lab) -> Observations:
+    """An exported event that the importer records: the exporter waits for the importer's kernel."""
+
     def child(parent: Companion) -> int:
         event = _exported(lab, parent)
         parent.send(lab.status(lab.rt.cudaEventSynchronize(event)))
@@ -117,14 +107,10 @@ def event_importer_records(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/event-ends",
-    "an exported event: opened after its destruction, opened after the exporter's end, used after both",
-    ["W-23", "ipc-lifetime", "events", "exit"],
-    bare=True,
-    undefined=True,
-)
+@ipc_case("W-23", "ipc-lifetime", "events", "exit", undefined=True)
 def event_ends(lab: Lab) -> Observations:
+    """An exported event: opened after its destruction, opened after the exporter's end, used after both."""
+
     def child(parent: Companion) -> int:
         event = _exported(lab, parent)
         lab.ok(lab.rt.cudaEventDestroy(event))
@@ -145,13 +131,10 @@ def event_ends(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "ipc/event-open-after-exit",
-    "a handle of an event opened for the first time after the exporter has ended",
-    ["W-23", "ipc-lifetime", "events", "exit"],
-    bare=True,
-)
+@ipc_case("W-23", "ipc-lifetime", "events", "exit")
 def event_open_after_exit(lab: Lab) -> Observations:
+    """A handle of an event opened for the first time after the exporter has ended."""
+
     def child(parent: Companion) -> int:
         _exported(lab, parent)
         return 0
@@ -162,14 +145,10 @@ def event_open_after_exit(lab: Lab) -> Observations:
     return {"open": lab.status(_open(lab, content))}
 
 
-@case(
-    "ipc/event-exporter-exits",
-    "the exporter ends with its record pending: does the importer's wait come back",
-    ["W-23", "ipc-lifetime", "events", "exit"],
-    bare=True,
-    undefined=True,
-)
+@ipc_case("W-23", "ipc-lifetime", "events", "exit", undefined=True)
 def event_exporter_exits(lab: Lab) -> Observations:
+    """The exporter ends with its record pending: does the importer's wait come back."""
+
     def child(parent: Companion) -> int:
         _recorded(lab, _exported(lab, parent))
         parent.send("recorded")

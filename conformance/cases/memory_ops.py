@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+memory_op_case = Family("memory-op")
 
 
 # -- stream memory operations ---------------------------------------------------------------------------------
-@case(
-    "memory-op/write",
-    "cuStreamWriteValue32 behind a kernel: the value before the wait and after it, the call's wait",
-    ["stream-memory-ops"],
-    timed=True,
-)
-def write_value(lab: Lab) -> Observations:
+@memory_op_case("stream-memory-ops", timed=True)
+def write(lab: Lab) -> Observations:
+    """cuStreamWriteValue32 behind a kernel: the value before the wait and after it, the call's wait."""
     cu, rt, stream, host = lab.cu, lab.rt, lab.stream(), lab.pinned()
     words = lab.host_bytes(host, 64)
     words[:] = 0
@@ -24,13 +22,9 @@ def write_value(lab: Lab) -> Observations:
     return {"status": status, "waited": waited, "before": before, "after": int(words[0])}
 
 
-@case(
-    "memory-op/wait-for-other-stream",
-    "a stream waits for a value that another stream writes behind a kernel",
-    ["stream-memory-ops"],
-    timed=True,
-)
-def wait_value(lab: Lab) -> Observations:
+@memory_op_case("stream-memory-ops", timed=True)
+def wait_for_other_stream(lab: Lab) -> Observations:
+    """A stream waits for a value that another stream writes behind a kernel."""
     cu, rt, writing, waiting = lab.cu, lab.rt, lab.stream(), lab.stream()
     flag, memory = lab.plain(4096, byte=0), lab.plain(byte=1)
     pending = lab.busy(writing)
@@ -42,13 +36,9 @@ def wait_value(lab: Lab) -> Observations:
     return {"waited": waited, "wrong": lab.wrong(result, 5)}
 
 
-@case(
-    "memory-op/wait-for-host",
-    "a stream waits for a value in pinned memory that another host thread writes",
-    ["stream-memory-ops"],
-    fresh=True,
-)
+@memory_op_case("stream-memory-ops", fresh=True)
 def wait_for_host(lab: Lab) -> Observations:
+    """A stream waits for a value in pinned memory that another host thread writes."""
     cu, rt, stream, host = lab.cu, lab.rt, lab.stream(), lab.pinned()
     words = lab.host_bytes(host, 64)
     words[:] = 0
@@ -58,13 +48,9 @@ def wait_for_host(lab: Lab) -> Observations:
     return {"before": before, "wait": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
-@case(
-    "memory-op/no-reuse-order",
-    "an order by stream memory operations only: does the pool give the freed block to the stream that waits",
-    ["stream-memory-ops", "reuse-policies"],
-    timed=True,
-)
-def memory_op_reuse(lab: Lab) -> Observations:
+@memory_op_case("stream-memory-ops", "reuse-policies", timed=True)
+def no_reuse_order(lab: Lab) -> Observations:
+    """An order by stream memory operations only: does the pool give the freed block to the stream that waits."""
     cu, rt, freeing, waiting, flag = lab.cu, lab.rt, lab.stream(), lab.stream(), lab.plain(4096, byte=0)
     pool = lab.pool()
     block = lab.from_pool(pool, freeing)
@@ -78,13 +64,9 @@ def memory_op_reuse(lab: Lab) -> Observations:
     return {"reused": reused}
 
 
-@case(
-    "memory-op/refused",
-    "cuStreamWriteValue32 to host memory that CUDA does not know, to NULL, to a misaligned address",
-    ["stream-memory-ops", "wrong-handles"],
-    fresh=True,
-)
-def memory_op_refused(lab: Lab) -> Observations:
+@memory_op_case("stream-memory-ops", "wrong-handles", fresh=True)
+def refused(lab: Lab) -> Observations:
+    """cuStreamWriteValue32 to host memory that CUDA does not know, to NULL, to a misaligned address."""
     cu, stream, memory = lab.cu, int(lab.stream()), int(lab.plain())
     return {
         "NULL": lab.status(cu.cuStreamWriteValue32(stream, 0, 1, 0)),

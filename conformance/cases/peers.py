@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+peer_case = Family("peer", devices=2, fresh=True)
 
 
 def _on(lab: Lab, device: int) -> None:
@@ -35,14 +37,9 @@ def _while_device_1_works(lab: Lab, call: Callable[[], Sequence[Any]]) -> Observ
     return lab.waited(pending, call)
 
 
-@case(
-    "peer/statuses",
-    "peer access: may it, enabled, enabled twice, of itself, disabled, disabled twice",
-    ["P-01", "peers"],
-    devices=2,
-    fresh=True,
-)
+@peer_case("P-01", "peers")
 def statuses(lab: Lab) -> Observations:
+    """Peer access: may it, enabled, enabled twice, of itself, disabled, disabled twice."""
     rt = lab.rt
     _on(lab, 1)
     _on(lab, 0)
@@ -58,15 +55,9 @@ def statuses(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "peer/free-under-writer",
-    "cudaFree of device 1's memory while a kernel of device 0 is about to write to it",
-    ["P-03", "peers", "F-01", "implicit-free"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-03", "peers", "F-01", "implicit-free", timed=True)
 def free_under_writer(lab: Lab) -> Observations:
+    """cudaFree of device 1's memory while a kernel of device 0 is about to write to it."""
     memory = _peer_memory(lab)
     stream = lab.stream()
     pending = lab.busy(stream)
@@ -76,69 +67,40 @@ def free_under_writer(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "peer/free-under-other-device",
-    "cudaFree of device 1's memory while an unrelated kernel of device 0 runs, device 0 current",
-    ["P-04", "peers", "F-15", "implicit-free"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
-def free_under_other(lab: Lab) -> Observations:
+@peer_case("P-04", "peers", "F-15", "implicit-free", timed=True)
+def free_under_other_device(lab: Lab) -> Observations:
+    """cudaFree of device 1's memory while an unrelated kernel of device 0 runs, device 0 current."""
     memory = _peer_memory(lab, enabled=False)
     pending = lab.busy(lab.stream())
     return lab.waited(pending, lambda: lab.rt.cudaFree(memory))
 
 
-@case(
-    "peer/free-own-device-busy",
-    "cudaFree of device 1's memory while a kernel of device 1 runs, device 0 current",
-    ["P-04", "peers", "F-15", "implicit-free"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
-def free_own_busy(lab: Lab) -> Observations:
+@peer_case("P-04", "peers", "F-15", "implicit-free", timed=True)
+def free_own_device_busy(lab: Lab) -> Observations:
+    """cudaFree of device 1's memory while a kernel of device 1 runs, device 0 current."""
     memory = _peer_memory(lab, enabled=False)
     return _while_device_1_works(lab, lambda: lab.rt.cudaFree(memory))
 
 
-@case(
-    "peer/pinned-free",
-    "cudaFreeHost while a kernel of the other device runs",
-    ["P-05", "peers", "F-11", "implicit-free"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-05", "peers", "F-11", "implicit-free", timed=True)
 def pinned_free(lab: Lab) -> Observations:
+    """cudaFreeHost while a kernel of the other device runs."""
     _peer_memory(lab, enabled=False)
     host = lab.pinned()
     return _while_device_1_works(lab, lambda: lab.rt.cudaFreeHost(host))
 
 
-@case(
-    "peer/managed-free",
-    "cudaFree of managed memory while a kernel of the other device runs",
-    ["P-05", "peers", "F-10", "implicit-free"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-05", "peers", "F-10", "implicit-free", timed=True)
 def managed_free(lab: Lab) -> Observations:
+    """cudaFree of managed memory while a kernel of the other device runs."""
     _peer_memory(lab, enabled=False)
     memory = lab.managed()
     return _while_device_1_works(lab, lambda: lab.rt.cudaFree(memory))
 
 
-@case(
-    "peer/kernel-without-access",
-    "a kernel of device 0 writes to device 1's memory without peer access",
-    ["P-02", "peers"],
-    devices=2,
-    fresh=True,
-)
-def without_access(lab: Lab) -> Observations:
+@peer_case("P-02", "peers")
+def kernel_without_access(lab: Lab) -> Observations:
+    """A kernel of device 0 writes to device 1's memory without peer access."""
     memory = _peer_memory(lab, enabled=False)
     stream = lab.stream()
     return {
@@ -147,29 +109,18 @@ def without_access(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "peer/kernel-with-access",
-    "a kernel of device 0 writes to device 1's memory with peer access",
-    ["P-02", "peers"],
-    devices=2,
-    fresh=True,
-)
-def with_access(lab: Lab) -> Observations:
+@peer_case("P-02", "peers")
+def kernel_with_access(lab: Lab) -> Observations:
+    """A kernel of device 0 writes to device 1's memory with peer access."""
     memory = _peer_memory(lab)
     stream = lab.stream()
     lab.ok(lab.write_words(memory, 0x05050505, stream))
     return {"wait": lab.status(lab.rt.cudaStreamSynchronize(stream)), "wrong": lab.wrong(memory, 5)}
 
 
-@case(
-    "peer/copy",
-    "cudaMemcpyPeer, cudaMemcpy and cudaMemcpyPeerAsync between devices while a kernel of the source device runs",
-    ["P-06", "peers", "copy-return"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-06", "peers", "copy-return", timed=True)
 def copy(lab: Lab) -> Observations:
+    """cudaMemcpyPeer, cudaMemcpy and cudaMemcpyPeerAsync between devices while a kernel of the source device runs."""
     rt, far = lab.rt, _peer_memory(lab)
     near, stream = lab.plain(byte=5), lab.stream(blocking=True)
     lab.ok(rt.cudaMemcpyPeer(far, 1, near, 0, SIZE))
@@ -187,15 +138,9 @@ def copy(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "peer/copy-destination-busy",
-    "cudaMemcpyPeer from device 0 to device 1 while a kernel of device 1's blocking stream runs",
-    ["P-06", "peers", "copy-return"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-06", "peers", "copy-return", timed=True)
 def copy_destination_busy(lab: Lab) -> Observations:
+    """cudaMemcpyPeer from device 0 to device 1 while a kernel of device 1's blocking stream runs."""
     rt, far = lab.rt, _peer_memory(lab)
     near = lab.plain(byte=5)
     lab.ok(rt.cudaMemcpyPeer(far, 1, near, 0, SIZE))
@@ -206,15 +151,9 @@ def copy_destination_busy(lab: Lab) -> Observations:
     return lab.waited(pending, lambda: rt.cudaMemcpyPeer(far, 1, near, 0, SIZE))
 
 
-@case(
-    "peer/event-across",
-    "a stream of device 0 waits for an event of device 1; an event of device 0 recorded in a stream of device 1",
-    ["P-08", "peers", "events"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-08", "peers", "events", timed=True)
 def event_across(lab: Lab) -> Observations:
+    """A stream of device 0 waits for an event of device 1; an event of device 0 recorded in a stream of device 1."""
     rt = lab.rt
     _peer_memory(lab, enabled=False)
     own = lab.event()
@@ -229,14 +168,9 @@ def event_across(lab: Lab) -> Observations:
     return {"waited": waited, "record elsewhere": lab.status(rt.cudaEventRecord(own, far))}
 
 
-@case(
-    "peer/stream-of-other-device",
-    "a launch of device 0's module and a fill in a stream of device 1",
-    ["P-09", "peers", "wrong-handles"],
-    devices=2,
-    fresh=True,
-)
-def stream_of_other(lab: Lab) -> Observations:
+@peer_case("P-09", "peers", "wrong-handles")
+def stream_of_other_device(lab: Lab) -> Observations:
+    """A launch of device 0's module and a fill in a stream of device 1."""
     rt = lab.rt
     memory = lab.plain()
     _on(lab, 1)
@@ -250,14 +184,9 @@ def stream_of_other(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "peer/pool-access",
-    "memory of device 0's pool written by a kernel of device 1: without access, then with cudaMemPoolSetAccess",
-    ["P-10", "peers"],
-    devices=2,
-    fresh=True,
-)
+@peer_case("P-10", "peers")
 def pool_access(lab: Lab) -> Observations:
+    """Memory of device 0's pool written by a kernel of device 1: without access, then with cudaMemPoolSetAccess."""
     rt = lab.rt
     pool = lab.pool()
     memory = lab.from_pool(pool, 0)
@@ -273,15 +202,9 @@ def pool_access(lab: Lab) -> Observations:
     return {"access": allowed, "launch": launched, "wait": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
-@case(
-    "peer/reset-of-other",
-    "cudaDeviceReset of device 1 while a kernel of device 0 runs: does it wait",
-    ["P-07", "peers", "R-01", "reset-pending"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-07", "peers", "R-01", "reset-pending", timed=True)
 def reset_of_other(lab: Lab) -> Observations:
+    """cudaDeviceReset of device 1 while a kernel of device 0 runs: does it wait."""
     rt = lab.rt
     _peer_memory(lab, enabled=False)
     pending = lab.busy(lab.stream(), 16)
@@ -289,15 +212,9 @@ def reset_of_other(lab: Lab) -> Observations:
     return lab.waited(pending, lambda: rt.cudaDeviceReset())
 
 
-@case(
-    "peer/synchronize-other",
-    "cudaDeviceSynchronize with device 1 current while a kernel of device 0 runs",
-    ["P-07", "peers"],
-    devices=2,
-    timed=True,
-    fresh=True,
-)
+@peer_case("P-07", "peers", timed=True)
 def synchronize_other(lab: Lab) -> Observations:
+    """cudaDeviceSynchronize with device 1 current while a kernel of device 0 runs."""
     rt = lab.rt
     _peer_memory(lab, enabled=False)
     pending = lab.busy(lab.stream())

@@ -6,7 +6,9 @@ from typing import Any
 
 from conformance.cases.pools import FOLLOW, INTERNAL, OPPORTUNISTIC
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+accounting_case = Family("pool/accounting")
 
 
 def _usage(lab: Lab, pool: Any) -> list[int]:
@@ -18,12 +20,9 @@ def _usage(lab: Lab, pool: Any) -> list[int]:
     return [used // SIZE, used_high // SIZE, reserved >> 20, reserved_high >> 20]
 
 
-@case(
-    "pool/accounting/life",
-    "used, its high mark (in 4 MiB), reserved, its high mark (in MiB) of an own pool that keeps what it has",
-    ["A-11", "accounting"],
-)
-def accounting(lab: Lab) -> Observations:
+@accounting_case("A-11", "accounting")
+def life(lab: Lab) -> Observations:
+    """Used, its high mark (in 4 MiB), reserved, its high mark (in MiB) of an own pool that keeps what it has."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     observed: Observations = {"new": _usage(lab, pool)}
     one, other = lab.from_pool(pool, stream), lab.from_pool(pool, stream)
@@ -42,13 +41,9 @@ def accounting(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "pool/accounting/pending-free",
-    "used memory of a pool while a free is pending behind a kernel",
-    ["A-13", "accounting"],
-    timed=True,
-)
-def accounting_pending(lab: Lab) -> Observations:
+@accounting_case("A-13", "accounting", timed=True)
+def pending_free(lab: Lab) -> Observations:
+    """Used memory of a pool while a free is pending behind a kernel."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     block = lab.from_pool(pool, stream)
     pending = lab.busy(stream)
@@ -57,12 +52,9 @@ def accounting_pending(lab: Lab) -> Observations:
     return {"used": used, "still pending": not pending.done}
 
 
-@case(
-    "pool/accounting/threshold",
-    "reserved memory (MiB) of an own pool with threshold 0 after a free, at the wait, after the next allocation",
-    ["A-12", "accounting"],
-)
-def accounting_threshold(lab: Lab) -> Observations:
+@accounting_case("A-12", "accounting")
+def threshold(lab: Lab) -> Observations:
+    """Reserved memory (MiB) of an own pool with threshold 0 after a free, at the wait, after the next allocation."""
     rt, stream = lab.rt, lab.stream()
     pool = lab.pool(cudaMemPoolAttrReleaseThreshold=0)
     block = lab.from_pool(pool, stream, 64 << 20)
@@ -75,12 +67,9 @@ def accounting_threshold(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "pool/accounting/sizes",
-    "used bytes of an own pool for allocations of 1, 512, 513, 1 MiB + 1, 2 MiB + 1 bytes, each alone",
-    ["A-13", "accounting"],
-)
-def accounting_sizes(lab: Lab) -> Observations:
+@accounting_case("A-13", "accounting")
+def sizes(lab: Lab) -> Observations:
+    """Used bytes of an own pool for allocations of 1, 512, 513, 1 MiB + 1, 2 MiB + 1 bytes, each alone."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     observed: Observations = {}
     for size in (1, 512, 513, (1 << 20) + 1, (2 << 20) + 1):
@@ -91,12 +80,9 @@ def accounting_sizes(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "pool/accounting/defaults",
-    "attributes of the default pool and of a new one: threshold, policies",
-    ["accounting", "reuse-policies"],
-)
+@accounting_case("accounting", "reuse-policies")
 def defaults(lab: Lab) -> Observations:
+    """Attributes of the default pool and of a new one: threshold, policies."""
     rt = lab.rt
     default = lab.ok(rt.cudaDeviceGetDefaultMemPool(0))
     new = lab.pool()

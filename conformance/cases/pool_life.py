@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+pool_case = Family("pool")
 
 
-@case(
-    "pool/trim-under-free",
-    "cudaMemPoolTrimTo with a free pending behind a kernel",
-    ["A-08"],
-    timed=True,
-    expected={"status": "cudaSuccess", "waited": False},
-)
+@pool_case("A-08", timed=True)
 def trim_under_free(lab: Lab) -> Observations:
+    """cudaMemPoolTrimTo with a free pending behind a kernel."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     block = lab.from_pool(pool, stream)
     pending = lab.busy(stream)
@@ -26,13 +23,9 @@ def trim_under_free(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "pool/destroyed-with-allocation",
-    "pool destroyed with an allocation outstanding: use, free, and an allocation from the pool",
-    ["A-07"],
-    expected={"destroy": "cudaSuccess", "use": "cudaSuccess", "wrong": "none", "free": "cudaSuccess"},
-)
-def destroyed_pool(lab: Lab) -> Observations:
+@pool_case("A-07")
+def destroyed_with_allocation(lab: Lab) -> Observations:
+    """Pool destroyed with an allocation outstanding: use, free, and an allocation from the pool."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     block = lab.from_pool(pool, stream)
     destroyed = lab.status(rt.cudaMemPoolDestroy(pool))
@@ -41,13 +34,9 @@ def destroyed_pool(lab: Lab) -> Observations:
     return {"destroy": destroyed, "use": use, "wrong": wrong, "free": lab.status(rt.cudaFreeAsync(block, stream))}
 
 
-@case(
-    "pool/destroyed-under-work",
-    "cudaMemPoolDestroy while a kernel of the pool's memory is pending",
-    ["A-07"],
-    timed=True,
-)
+@pool_case("A-07", timed=True)
 def destroyed_under_work(lab: Lab) -> Observations:
+    """cudaMemPoolDestroy while a kernel of the pool's memory is pending."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     block = lab.from_pool(pool, stream)
     pending = lab.busy(stream)
@@ -56,20 +45,16 @@ def destroyed_under_work(lab: Lab) -> Observations:
     return lab.waited(pending, lambda: rt.cudaMemPoolDestroy(pool))
 
 
-@case("pool/destroy-default", "cudaMemPoolDestroy of the default pool, and of NULL", ["wrong-handles"])
+@pool_case("wrong-handles")
 def destroy_default(lab: Lab) -> Observations:
+    """cudaMemPoolDestroy of the default pool, and of NULL."""
     rt = lab.rt
     return {"default": lab.status(rt.cudaMemPoolDestroy(lab.ok(rt.cudaDeviceGetDefaultMemPool(0))))}
 
 
-@case(
-    "pool/after-free",
-    "a kernel issued in the same stream after cudaFreeAsync; then trimmed, and again",
-    ["W-10"],
-    fresh=True,
-    expected={"after the free": "cudaSuccess", "after the trim": "cudaErrorIllegalAddress"},
-)
+@pool_case("W-10", fresh=True)
 def after_free(lab: Lab) -> Observations:
+    """A kernel issued in the same stream after cudaFreeAsync; then trimmed, and again."""
     rt, stream = lab.rt, lab.stream()
     pool = lab.pool()
     block = lab.from_pool(pool, stream)
@@ -81,13 +66,9 @@ def after_free(lab: Lab) -> Observations:
     return {"after the free": after, "after the trim": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
-@case(
-    "pool/after-free-threshold-zero",
-    "the same in the default pool, whose threshold is zero: freed, waited for, used by a kernel",
-    ["A-12", "W-10"],
-    fresh=True,
-)
-def after_free_and_wait(lab: Lab) -> Observations:
+@pool_case("A-12", "W-10", fresh=True)
+def after_free_threshold_zero(lab: Lab) -> Observations:
+    """The same in the default pool, whose threshold is zero: freed, waited for, used by a kernel."""
     rt, stream = lab.rt, lab.stream()
     block = lab.pooled(stream)
     lab.ok(rt.cudaFreeAsync(block, stream))
@@ -96,8 +77,9 @@ def after_free_and_wait(lab: Lab) -> Observations:
     return {"launch": launched, "wait": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
-@case("pool/size-zero", "cudaMallocAsync and cudaMalloc of 0 bytes; frees of what they give", ["wrong-frees"])
-def zero(lab: Lab) -> Observations:
+@pool_case("wrong-frees")
+def size_zero(lab: Lab) -> Observations:
+    """cudaMallocAsync and cudaMalloc of 0 bytes; frees of what they give."""
     rt, stream = lab.rt, lab.stream()
     pooled, plain = rt.cudaMallocAsync(0, stream), rt.cudaMalloc(0)
     return {
@@ -108,8 +90,9 @@ def zero(lab: Lab) -> Observations:
     }
 
 
-@case("pool/too-large", "allocations larger than any device", ["wrong-handles"])
+@pool_case("wrong-handles")
 def too_large(lab: Lab) -> Observations:
+    """Allocations larger than any device."""
     rt, stream = lab.rt, lab.stream()
     observed: Observations = {
         "cudaMalloc": lab.status(rt.cudaMalloc(1 << 50)),
@@ -120,13 +103,9 @@ def too_large(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "pool/set-current",
-    "cudaDeviceSetMemPool: cudaMallocAsync takes from it; the pool is destroyed while current",
-    ["accounting", "A-07"],
-    fresh=True,
-)
+@pool_case("accounting", "A-07", fresh=True)
 def set_current(lab: Lab) -> Observations:
+    """cudaDeviceSetMemPool: cudaMallocAsync takes from it; the pool is destroyed while current."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     lab.ok(rt.cudaDeviceSetMemPool(0, pool))
     lab.pooled(stream)

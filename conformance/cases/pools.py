@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Case, Observations, case, family
+from conformance.registry import Family, Observations
+
+pool_case = Family("pool")
+default_case = Family("pool/default")
 
 FOLLOW, OPPORTUNISTIC, INTERNAL = (
     "cudaMemPoolReuseFollowEventDependencies",
@@ -75,34 +77,22 @@ def _reuse(lab: Lab, policy: str, situation: str) -> Observations:
     return observed
 
 
-def _reuse_rows() -> Any:
-    for policy in POLICIES:
-        for situation, statement in SITUATIONS.items():
-            facts = FACTS.get(situation, ())
-            yield (
-                Case(
-                    f"pool/reuse/{policy}/{situation}",
-                    f"reuse in a pool with the policies '{policy}' allowed: {statement}",
-                    (*facts, "reuse-policies"),
-                    lambda lab: {},
-                    timed=situation.startswith(("pending", "same")),
-                ),
-                _reuse,
-                (policy, situation),
-            )
+for policy in POLICIES:
+    for situation, statement in SITUATIONS.items():
+        pool_case.row(
+            f"reuse/{policy}/{situation}",
+            f"reuse in a pool with the policies '{policy}' allowed: {statement}",
+            (*FACTS.get(situation, ()), "reuse-policies"),
+            _reuse,
+            policy,
+            situation,
+            timed=situation.startswith(("pending", "same")),
+        )
 
 
-family(_reuse_rows())
-
-
-@case(
-    "pool/used-on-other-stream",
-    "allocated in a busy stream, written at once in another",
-    ["A-01"],
-    timed=True,
-    expected={"write": "cudaSuccess", "wait": "cudaSuccess"},
-)
-def used_elsewhere(lab: Lab) -> Observations:
+@pool_case("A-01", timed=True)
+def used_on_other_stream(lab: Lab) -> Observations:
+    """Allocated in a busy stream, written at once in another."""
     rt, busy, other = lab.rt, lab.stream(), lab.stream()
     pending = lab.busy(busy)
     block = lab.pooled(busy)
@@ -116,14 +106,9 @@ def used_elsewhere(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "pool/default/no-early-reuse",
-    "freed in a busy stream, allocated in another, default pool",
-    ["A-02"],
-    timed=True,
-    expected={"reused": False},
-)
+@default_case("A-02", timed=True)
 def no_early_reuse(lab: Lab) -> Observations:
+    """Freed in a busy stream, allocated in another, default pool."""
     rt, s1, s2 = lab.rt, lab.stream(), lab.stream()
     block = lab.pooled(s1)
     lab.busy(s1)
@@ -131,13 +116,9 @@ def no_early_reuse(lab: Lab) -> Observations:
     return {"reused": int(lab.pooled(s2)) == int(block)}
 
 
-@case(
-    "pool/default/complete",
-    "freed in a stream that was waited for, allocated in another, default pool (its threshold raised)",
-    ["A-03"],
-    expected={"reused": True},
-)
-def complete_reuse(lab: Lab) -> Observations:
+@default_case("A-03")
+def complete(lab: Lab) -> Observations:
+    """Freed in a stream that was waited for, allocated in another, default pool (its threshold raised)."""
     rt, s1, s2 = lab.rt, lab.stream(), lab.stream()
     pool = lab.ok(rt.cudaDeviceGetDefaultMemPool(0))
     before = lab.get_pool(pool, "cudaMemPoolAttrReleaseThreshold")
@@ -150,13 +131,9 @@ def complete_reuse(lab: Lab) -> Observations:
     return {"reused": reused}
 
 
-@case(
-    "pool/legacy-order",
-    "freed in the legacy default stream under its kernel, allocated in a blocking and in a non-blocking stream",
-    ["F-08", "F-09", "reuse-policies"],
-    timed=True,
-)
+@pool_case("F-08", "F-09", "reuse-policies", timed=True)
 def legacy_order(lab: Lab) -> Observations:
+    """Freed in the legacy default stream under its kernel, allocated in a blocking and in a non-blocking stream."""
     rt = lab.rt
     observed: Observations = {}
     for name, blocking in (("blocking", True), ("non-blocking", False)):
@@ -171,13 +148,9 @@ def legacy_order(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "pool/two-hops",
-    "freed in s1; s2 waits for s1 by an event, s3 for s2: does s3 get the block while s1 is busy",
-    ["reuse-policies", "F-06"],
-    timed=True,
-)
+@pool_case("reuse-policies", "F-06", timed=True)
 def two_hops(lab: Lab) -> Observations:
+    """Freed in s1; s2 waits for s1 by an event, s3 for s2: does s3 get the block while s1 is busy."""
     rt, s1, s2, s3 = lab.rt, lab.stream(), lab.stream(), lab.stream()
     pool = lab.pool(**POLICIES["follow-events"])
     block = lab.from_pool(pool, s1)
@@ -189,13 +162,9 @@ def two_hops(lab: Lab) -> Observations:
     return {"reused": int(lab.from_pool(pool, s3)) == int(block)}
 
 
-@case(
-    "pool/event-before-free",
-    "the event is recorded before the free: does the waiting stream get the block while the first is busy",
-    ["reuse-policies", "A-02"],
-    timed=True,
-)
+@pool_case("reuse-policies", "A-02", timed=True)
 def event_before_free(lab: Lab) -> Observations:
+    """The event is recorded before the free: does the waiting stream get the block while the first is busy."""
     rt, s1, s2 = lab.rt, lab.stream(), lab.stream()
     pool = lab.pool(**POLICIES["follow-events"])
     block = lab.from_pool(pool, s1)
@@ -207,12 +176,9 @@ def event_before_free(lab: Lab) -> Observations:
     return {"reused": int(lab.from_pool(pool, s2)) == int(block)}
 
 
-@case(
-    "pool/smaller-size",
-    "a freed block of 8 MiB, complete: do two allocations of 4 MiB in its stream lie in it",
-    ["A-10", "recycled-address"],
-)
-def smaller(lab: Lab) -> Observations:
+@pool_case("A-10", "recycled-address")
+def smaller_size(lab: Lab) -> Observations:
+    """A freed block of 8 MiB, complete: do two allocations of 4 MiB in its stream lie in it."""
     rt, stream, pool = lab.rt, lab.stream(), lab.pool()
     block = int(lab.from_pool(pool, stream, 8 << 20))
     lab.ok(rt.cudaFreeAsync(block, stream))

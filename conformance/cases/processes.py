@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from conformance.cases.resets import SUCCESS
 from conformance.companion import Companion
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+fork_case = Family("fork")
+exit_case = Family("exit", bare=True)
 
 
 # -- fork and exit ------------------------------------------------------------------------------------------
-@case(
-    "fork/after-initialisation",
-    "fork after CUDA was initialised: free, set device, allocate in the child; the parent goes on",
-    ["W-07", "I-02"],
-    fresh=True,
-    expected={
-        "child": ["cudaErrorInitializationError"] * 3,
-        "parent": SUCCESS,
-    },
-)
-def fork_after(lab: Lab) -> Observations:
+@fork_case("W-07", "I-02", fresh=True)
+def after_initialisation(lab: Lab) -> Observations:
+    """Fork after CUDA was initialised: free, set device, allocate in the child; the parent goes on."""
     rt, memory = lab.rt, lab.plain()
 
     def child(parent: Companion) -> int:
@@ -32,13 +26,10 @@ def fork_after(lab: Lab) -> Observations:
     return {"child": statuses, "child ended": companion.ended(), "parent": lab.status(rt.cudaFree(memory))}
 
 
-@case(
-    "fork/before-initialisation",
-    "fork before CUDA is initialised: both processes use it",
-    ["W-07"],
-    bare=True,
-)
-def fork_before(lab: Lab) -> Observations:
+@fork_case("W-07", bare=True)
+def before_initialisation(lab: Lab) -> Observations:
+    """Fork before CUDA is initialised: both processes use it."""
+
     def child(parent: Companion) -> int:
         lab.start()
         parent.send(lab.wrong(lab.plain(byte=5), 5))
@@ -72,23 +63,16 @@ def _ends(lab: Lab, how: str) -> Observations:
     return {"said": said, "ended": ended, "device afterwards": lab.wrong(lab.plain(byte=5), 5)}
 
 
-@case(
-    "exit/pending-work",
-    "a process ends (_exit) with a kernel, a free and memory pending",
-    ["exit"],
-    bare=True,
-)
-def exit_pending(lab: Lab) -> Observations:
+@exit_case("exit")
+def pending_work(lab: Lab) -> Observations:
+    """A process ends (_exit) with a kernel, a free and memory pending."""
     return _ends(lab, "normal")
 
 
-@case(
-    "exit/handler-frees",
-    "an exit handler of the program frees memory and synchronises, a kernel pending",
-    ["exit", "I-03"],
-    bare=True,
-)
-def exit_handler(lab: Lab) -> Observations:
+@exit_case("exit", "I-03")
+def handler_frees(lab: Lab) -> Observations:
+    """An exit handler of the program frees memory and synchronises, a kernel pending."""
+
     def child(parent: Companion) -> int:
         import atexit
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+programmatic_case = Family("programmatic", timed=True)
 
 
 # -- programmatic dependent launch ------------------------------------------------------------------------------
@@ -46,31 +48,19 @@ def _dependent(lab: Lab, second: str, programmatic: bool) -> Observations:
     }
 
 
-@case(
-    "programmatic/reads-at-once",
-    "the second kernel may start programmatically, and reads without waiting what the first writes late",
-    ["D-01", "programmatic-dependence"],
-    timed=True,
-)
-def programmatic_at_once(lab: Lab) -> Observations:
+@programmatic_case("D-01", "programmatic-dependence")
+def reads_at_once(lab: Lab) -> Observations:
+    """The second kernel may start programmatically, and reads without waiting what the first writes late."""
     return _dependent(lab, "copy_at_once", programmatic=True)
 
 
-@case(
-    "programmatic/waits",
-    "the same, the second kernel waits for its prerequisites (griddepcontrol.wait)",
-    ["D-02", "programmatic-dependence"],
-    timed=True,
-)
-def programmatic_waits(lab: Lab) -> Observations:
+@programmatic_case("D-02", "programmatic-dependence")
+def waits(lab: Lab) -> Observations:
+    """The same, the second kernel waits for its prerequisites (griddepcontrol.wait)."""
     return _dependent(lab, "copy_dependent", programmatic=True)
 
 
-@case(
-    "programmatic/without-attribute",
-    "the same kernels without the attribute",
-    ["D-03", "programmatic-dependence"],
-    timed=True,
-)
+@programmatic_case("D-03", "programmatic-dependence")
 def without_attribute(lab: Lab) -> Observations:
+    """The same kernels without the attribute."""
     return _dependent(lab, "copy_at_once", programmatic=False)

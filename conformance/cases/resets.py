@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
 
-INVALID, SUCCESS = "cudaErrorInvalidValue", "cudaSuccess"
+reset_case = Family("reset", fresh=True)
 
 
-@case(
-    "reset/pending",
-    "cudaDeviceReset with a kernel and a cudaFreeAsync pending",
-    ["R-01", "reset-pending"],
-    timed=True,
-    fresh=True,
-    expected={"status": SUCCESS, "waited": True},
-)
-def reset_pending(lab: Lab) -> Observations:
+@reset_case("R-01", "reset-pending", timed=True)
+def pending(lab: Lab) -> Observations:
+    """cudaDeviceReset with a kernel and a cudaFreeAsync pending."""
     rt, stream = lab.rt, lab.stream()
     memory = lab.pooled(stream)
     pending = lab.busy(stream, 8)
@@ -24,14 +18,9 @@ def reset_pending(lab: Lab) -> Observations:
     return lab.waited(pending, lambda: rt.cudaDeviceReset())
 
 
-@case(
-    "reset/pointers",
-    "pointers from before a reset: frees and uses of plain, pinned, managed, pool memory",
-    ["R-03", "R-04"],
-    fresh=True,
-    expected={"cudaFree of plain": INVALID, "cudaFreeAsync of pooled": SUCCESS},
-)
-def reset_pointers(lab: Lab) -> Observations:
+@reset_case("R-03", "R-04")
+def pointers(lab: Lab) -> Observations:
+    """Pointers from before a reset: frees and uses of plain, pinned, managed, pool memory."""
     rt, stream = lab.rt, lab.stream()
     plain, pooled, other = lab.plain(), lab.pooled(stream), lab.pooled(stream)
     pinned, managed = lab.pinned(), lab.managed()
@@ -49,42 +38,27 @@ def reset_pointers(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "reset/stream-handle",
-    "a stream from before a reset is used",
-    ["I-11", "wrong-handles", "R-03"],
-    undefined=True,
-    fresh=True,
-)
-def reset_stream(lab: Lab) -> Observations:
+@reset_case("I-11", "wrong-handles", "R-03", undefined=True)
+def stream_handle(lab: Lab) -> Observations:
+    """A stream from before a reset is used."""
     rt, stream = lab.rt, lab.stream()
     lab.ok(rt.cudaDeviceReset())
     lab.ok(rt.cudaFree(0))
     return {"synchronize": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
-@case(
-    "reset/event-handle",
-    "an event from before a reset is queried",
-    ["wrong-handles", "R-03"],
-    undefined=True,
-    fresh=True,
-)
-def reset_event(lab: Lab) -> Observations:
+@reset_case("wrong-handles", "R-03", undefined=True)
+def event_handle(lab: Lab) -> Observations:
+    """An event from before a reset is queried."""
     rt, event = lab.rt, lab.event()
     lab.ok(rt.cudaDeviceReset())
     lab.ok(rt.cudaFree(0))
     return {"query": lab.status(rt.cudaEventQuery(event))}
 
 
-@case(
-    "reset/other-thread",
-    "cudaDeviceReset on thread B while a kernel of thread A is pending; A's next call",
-    ["R-02", "reset-pending"],
-    timed=True,
-    fresh=True,
-)
-def reset_other_thread(lab: Lab) -> Observations:
+@reset_case("R-02", "reset-pending", timed=True)
+def other_thread(lab: Lab) -> Observations:
+    """cudaDeviceReset on thread B while a kernel of thread A is pending; A's next call."""
     rt, stream = lab.rt, lab.stream()
     memory = lab.plain()
     pending = lab.busy(stream, 8)
@@ -95,13 +69,9 @@ def reset_other_thread(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "reset/other-thread-launches",
-    "a thread that was inside the context launches by the driver API after another thread's reset",
-    ["R-02"],
-    fresh=True,
-)
-def reset_then_launch(lab: Lab) -> Observations:
+@reset_case("R-02")
+def other_thread_launches(lab: Lab) -> Observations:
+    """A thread that was inside the context launches by the driver API after another thread's reset."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain()
     values, types = lab.spin_arguments(lab.busy(stream, 0.01))
     function = lab.kernel("spin")
@@ -111,13 +81,9 @@ def reset_then_launch(lab: Lab) -> Observations:
     return {"reset": reset, "launch": lab.status(launched), "cuMemFree": lab.status(lab.cu.cuMemFree(int(memory)))}
 
 
-@case(
-    "reset/device-memory-content",
-    "pool memory through a reset: are its words there afterwards",
-    ["R-04"],
-    fresh=True,
-)
-def reset_words(lab: Lab) -> Observations:
+@reset_case("R-04")
+def device_memory_content(lab: Lab) -> Observations:
+    """Pool memory through a reset: are its words there afterwards."""
     rt, stream = lab.rt, lab.stream()
     memory = lab.pooled(stream, byte=5)
     lab.ok(rt.cudaDeviceReset())
@@ -125,13 +91,9 @@ def reset_words(lab: Lab) -> Observations:
     return {"wrong": lab.wrong(memory, 5)}
 
 
-@case(
-    "reset/memory-accounting",
-    "used memory of the default pool (in 4 MiB) before and after a reset",
-    ["accounting", "R-04"],
-    fresh=True,
-)
-def reset_accounting(lab: Lab) -> Observations:
+@reset_case("accounting", "R-04")
+def memory_accounting(lab: Lab) -> Observations:
+    """Used memory of the default pool (in 4 MiB) before and after a reset."""
     rt, stream = lab.rt, lab.stream()
     lab.pooled(stream)
     lab.ok(rt.cudaStreamSynchronize(stream))

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ctypes
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+handle_case = Family("handle")
 
 
 # -- handles ------------------------------------------------------------------------------------------------
-@case(
-    "handle/launch-in-destroyed-stream",
-    "a launch in a destroyed stream",
-    ["W-15", "W-12", "wrong-handles"],
-    undefined=True,
-    fresh=True,
-)
-def destroyed_stream(lab: Lab) -> Observations:
+@handle_case("W-15", "W-12", "wrong-handles", fresh=True, undefined=True)
+def launch_in_destroyed_stream(lab: Lab) -> Observations:
+    """A launch in a destroyed stream."""
     stream, memory = lab.stream(), lab.plain()
     handle = int(stream)
     lab.kernel("write_words")
@@ -24,14 +21,9 @@ def destroyed_stream(lab: Lab) -> Observations:
     return {"launch": lab.status(lab.write_words(memory, 1, handle))}
 
 
-@case(
-    "handle/elapsed-of-destroyed",
-    "cudaEventElapsedTime of destroyed events",
-    ["W-15", "W-12", "wrong-handles"],
-    undefined=True,
-    fresh=True,
-)
-def destroyed_events(lab: Lab) -> Observations:
+@handle_case("W-15", "W-12", "wrong-handles", fresh=True, undefined=True)
+def elapsed_of_destroyed(lab: Lab) -> Observations:
+    """cudaEventElapsedTime of destroyed events."""
     rt, stream = lab.rt, lab.stream()
     begin, end = lab.ok(rt.cudaEventCreate()), lab.ok(rt.cudaEventCreate())
     for event in (begin, end):
@@ -42,56 +34,50 @@ def destroyed_events(lab: Lab) -> Observations:
     return {"elapsed": lab.status(rt.cudaEventElapsedTime(begin, end))}
 
 
-@case(
-    "handle/stream-destroyed-twice", "a second cudaStreamDestroy", ["I-06", "wrong-handles"], undefined=True, fresh=True
-)
-def destroyed_twice(lab: Lab) -> Observations:
+@handle_case("I-06", "wrong-handles", fresh=True, undefined=True)
+def stream_destroyed_twice(lab: Lab) -> Observations:
+    """A second cudaStreamDestroy."""
     rt, stream = lab.rt, lab.stream()
     lab.ok(rt.cudaStreamDestroy(stream))
     return {"second": lab.status(rt.cudaStreamDestroy(stream))}
 
 
-@case(
-    "handle/event-destroyed-twice", "a second cudaEventDestroy", ["W-15", "wrong-handles"], undefined=True, fresh=True
-)
+@handle_case("W-15", "wrong-handles", fresh=True, undefined=True)
 def event_destroyed_twice(lab: Lab) -> Observations:
+    """A second cudaEventDestroy."""
     rt, event = lab.rt, lab.event()
     lab.ok(rt.cudaEventDestroy(event))
     return {"second": lab.status(rt.cudaEventDestroy(event))}
 
 
-@case(
-    "handle/event-query-after-destroy",
-    "cudaEventQuery of a destroyed event",
-    ["W-15", "wrong-handles"],
-    undefined=True,
-    fresh=True,
-)
-def event_query_destroyed(lab: Lab) -> Observations:
+@handle_case("W-15", "wrong-handles", fresh=True, undefined=True)
+def event_query_after_destroy(lab: Lab) -> Observations:
+    """cudaEventQuery of a destroyed event."""
     rt, event = lab.rt, lab.event()
     lab.ok(rt.cudaEventDestroy(event))
     return {"query": lab.status(rt.cudaEventQuery(event))}
 
 
-@case(
-    "handle/graph-exec-destroyed-twice", "a second cudaGraphExecDestroy", ["wrong-handles"], undefined=True, fresh=True
-)
-def exec_destroyed_twice(lab: Lab) -> Observations:
+@handle_case("wrong-handles", fresh=True, undefined=True)
+def graph_exec_destroyed_twice(lab: Lab) -> Observations:
+    """A second cudaGraphExecDestroy."""
     rt = lab.rt
     executable = lab.instantiate(lab.ok(rt.cudaGraphCreate(0)))
     lab.ok(rt.cudaGraphExecDestroy(executable))
     return {"second": lab.status(rt.cudaGraphExecDestroy(executable))}
 
 
-@case("handle/pool-destroyed-twice", "a second cudaMemPoolDestroy", ["wrong-handles"], undefined=True, fresh=True)
+@handle_case("wrong-handles", fresh=True, undefined=True)
 def pool_destroyed_twice(lab: Lab) -> Observations:
+    """A second cudaMemPoolDestroy."""
     rt, pool = lab.rt, lab.pool()
     lab.ok(rt.cudaMemPoolDestroy(pool))
     return {"second": lab.status(rt.cudaMemPoolDestroy(pool))}
 
 
-@case("handle/null", "NULL where a handle is wanted", ["wrong-handles", "Q-07"], fresh=True)
-def null_handles(lab: Lab) -> Observations:
+@handle_case("wrong-handles", "Q-07", fresh=True)
+def null(lab: Lab) -> Observations:
+    """NULL where a handle is wanted."""
     rt, cu = lab.rt, lab.cu
     return {
         "cudaEventRecord": lab.status(rt.cudaEventRecord(0, 0)),
@@ -112,18 +98,15 @@ def null_handles(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "handle/default-streams-destroyed",
-    "cudaStreamDestroy of handles 0, 1 and 2",
-    ["wrong-handles", "per-thread-stream"],
-    fresh=True,
-)
-def default_streams(lab: Lab) -> Observations:
+@handle_case("wrong-handles", "per-thread-stream", fresh=True)
+def default_streams_destroyed(lab: Lab) -> Observations:
+    """cudaStreamDestroy of handles 0, 1 and 2."""
     return {str(handle): lab.status(lab.rt.cudaStreamDestroy(handle)) for handle in (0, 1, 2)}
 
 
-@case("handle/launch-refused", "launches that the device cannot take, and work afterwards", ["I-07", "wrong-handles"])
+@handle_case("I-07", "wrong-handles")
 def launch_refused(lab: Lab) -> Observations:
+    """Launches that the device cannot take, and work afterwards."""
     rt, stream, memory = lab.rt, lab.stream(), lab.plain(byte=1)
     values, types = (int(memory), 1, 1), (ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
     observed: Observations = {
@@ -138,21 +121,9 @@ def launch_refused(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "handle/null-of-modules",
-    "NULL given to functions on kernels and modules",
-    ["Q-07"],
-    fresh=True,
-    expected={
-        "cuKernelGetName": "CUDA_ERROR_INVALID_VALUE",
-        "cuFuncGetName": "CUDA_ERROR_INVALID_VALUE",
-        "cuFuncGetModule": "CUDA_ERROR_INVALID_VALUE",
-        "cuFuncGetAttribute": "CUDA_ERROR_INVALID_HANDLE",
-        "cuModuleGetFunction": "CUDA_ERROR_INVALID_HANDLE",
-        "cuModuleUnload": "CUDA_ERROR_INVALID_HANDLE",
-    },
-)
+@handle_case("Q-07", fresh=True)
 def null_of_modules(lab: Lab) -> Observations:
+    """NULL given to functions on kernels and modules."""
     cu = lab.cu
     attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NUM_REGS
     return {

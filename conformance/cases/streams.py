@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
 
-SUCCESS, NOT_READY = "cudaSuccess", "cudaErrorNotReady"
-
+legacy_case = Family("stream/legacy", timed=True)
+order_case = Family("stream/order", timed=True)
+stream_case = Family("stream", timed=True)
 
 PER_THREAD = 2
 """the handle of the per-thread default stream; 1 is the legacy one"""
 
 
-# -- default streams --------------------------------------------------------------------------------------
-@case(
-    "stream/legacy/blocking-pending",
-    "cudaStreamQuery and cudaStreamSynchronize of the legacy default stream while a blocking stream is busy",
-    ["L-01", "L-03"],
-    timed=True,
-    expected={"query": NOT_READY, "synchronize waited": True},
-)
-def legacy_blocking(lab: Lab) -> Observations:
-    pending = lab.busy(lab.stream(blocking=True))
-    query = lab.status(lab.rt.cudaStreamQuery(0))
-    status, waited = lab.timed(pending, lambda: lab.rt.cudaStreamSynchronize(0))
-    return {"query": query, "synchronize": status, "synchronize waited": waited}
-
-
-@case(
-    "stream/legacy/non-blocking-pending",
-    "the same while a non-blocking stream is busy",
-    ["L-02"],
-    timed=True,
-    expected={"synchronize waited": False},
-)
-def legacy_non_blocking(lab: Lab) -> Observations:
-    pending = lab.busy(lab.stream())
+def _legacy_query(lab: Lab, blocking: bool) -> Observations:
+    pending = lab.busy(lab.stream(blocking))
     query = lab.status(lab.rt.cudaStreamQuery(0))
     status, waited = lab.timed(pending, lambda: lab.rt.cudaStreamSynchronize(0))
     return {"query": query, "synchronize": status, "synchronize waited": waited}
@@ -52,115 +32,50 @@ def _event_in_legacy(lab: Lab, blocking: bool) -> Observations:
     return {"record waited": recorded, "synchronize waited": waited}
 
 
-@case(
-    "stream/legacy/event-blocking",
-    "an event recorded in the legacy default stream while a blocking stream is busy, then awaited",
-    ["L-04"],
-    timed=True,
-    expected={"synchronize waited": True},
-)
-def event_blocking(lab: Lab) -> Observations:
-    return _event_in_legacy(lab, blocking=True)
+for word, blocking, query_facts, event_facts in (
+    ("blocking", True, ("L-01", "L-03"), ("L-04",)),
+    ("non-blocking", False, ("L-02",), ("L-05",)),
+):
+    statement = f"cudaStreamQuery and cudaStreamSynchronize of the legacy default stream while a {word} stream is busy"
+    legacy_case.row(f"{word}-pending", statement, query_facts, _legacy_query, blocking)
+    statement = f"an event recorded in the legacy default stream while a {word} stream is busy, then awaited"
+    legacy_case.row(f"event-{word}", statement, event_facts, _event_in_legacy, blocking)
 
 
-@case(
-    "stream/legacy/event-non-blocking",
-    "the same while a non-blocking stream is busy",
-    ["L-05"],
-    timed=True,
-    expected={"synchronize waited": False},
-)
-def event_non_blocking(lab: Lab) -> Observations:
-    return _event_in_legacy(lab, blocking=False)
-
-
-def _behind(lab: Lab, first: Any, second: Any) -> Observations:
+def _behind(lab: Lab, first_name: str, second_name: str) -> Observations:
     """Whether work issued to the second stream waits for a kernel of the first."""
+    first, second = (STREAMS[name][1](lab) for name in (first_name, second_name))
     rt, memory = lab.rt, lab.plain()
     pending = lab.busy(first)
     lab.ok(lab.write_words(memory, 1, second))
     return lab.waited(pending, lambda: rt.cudaStreamSynchronize(second))
 
 
-@case(
-    "stream/order/legacy-then-blocking",
-    "a blocking stream's work behind a kernel of the legacy default stream",
-    ["L-01", "per-thread-stream"],
-    timed=True,
-)
-def legacy_then_blocking(lab: Lab) -> Observations:
-    return _behind(lab, 0, lab.stream(blocking=True))
+STREAMS: dict[str, tuple[str, Callable[[Lab], Any]]] = {
+    "legacy": ("the legacy default stream", lambda lab: 0),
+    "blocking": ("a blocking stream", lambda lab: lab.stream(blocking=True)),
+    "non-blocking": ("a non-blocking stream", lambda lab: lab.stream()),
+    "per-thread": ("the per-thread default stream", lambda lab: PER_THREAD),
+    "handle-0": ("handle 0", lambda lab: 0),
+    "handle-1": ("handle 1", lambda lab: 1),
+}
+for name, first, second, facts in (
+    ("legacy-then-blocking", "legacy", "blocking", ("L-01",)),
+    ("legacy-then-non-blocking", "legacy", "non-blocking", ("L-02",)),
+    ("blocking-then-legacy", "blocking", "legacy", ("L-01",)),
+    ("handle-1", "blocking", "handle-1", ()),
+    ("handle-0-and-1", "handle-0", "handle-1", ()),
+    ("per-thread-then-legacy", "per-thread", "legacy", ()),
+    ("legacy-then-per-thread", "legacy", "per-thread", ()),
+    ("per-thread-then-blocking", "per-thread", "blocking", ()),
+):
+    statement = f"work of {STREAMS[second][0]} behind a kernel of {STREAMS[first][0]}"
+    order_case.row(name, statement, (*facts, "per-thread-stream"), _behind, first, second)
 
 
-@case(
-    "stream/order/legacy-then-non-blocking",
-    "a non-blocking stream's work behind a kernel of the legacy default stream",
-    ["L-02", "per-thread-stream"],
-    timed=True,
-)
-def legacy_then_non_blocking(lab: Lab) -> Observations:
-    return _behind(lab, 0, lab.stream())
-
-
-@case(
-    "stream/order/blocking-then-legacy",
-    "the legacy default stream's work behind a kernel of a blocking stream",
-    ["L-01", "per-thread-stream"],
-    timed=True,
-)
-def blocking_then_legacy(lab: Lab) -> Observations:
-    return _behind(lab, lab.stream(blocking=True), 0)
-
-
-@case(
-    "stream/order/handle-1", "handle 1's work behind a kernel of a blocking stream", ["per-thread-stream"], timed=True
-)
-def handle_one(lab: Lab) -> Observations:
-    return _behind(lab, lab.stream(blocking=True), 1)
-
-
-@case("stream/order/handle-0-and-1", "handle 1's work behind a kernel of handle 0", ["per-thread-stream"], timed=True)
-def handles_zero_and_one(lab: Lab) -> Observations:
-    return _behind(lab, 0, 1)
-
-
-@case(
-    "stream/order/per-thread-then-legacy",
-    "the legacy default stream's work behind a kernel of the per-thread one",
-    ["per-thread-stream"],
-    timed=True,
-)
-def per_thread_then_legacy(lab: Lab) -> Observations:
-    return _behind(lab, PER_THREAD, 0)
-
-
-@case(
-    "stream/order/legacy-then-per-thread",
-    "the per-thread default stream's work behind a kernel of the legacy one",
-    ["per-thread-stream"],
-    timed=True,
-)
-def legacy_then_per_thread(lab: Lab) -> Observations:
-    return _behind(lab, 0, PER_THREAD)
-
-
-@case(
-    "stream/order/per-thread-then-blocking",
-    "a blocking stream's work behind a kernel of the per-thread default stream",
-    ["per-thread-stream"],
-    timed=True,
-)
-def per_thread_then_blocking(lab: Lab) -> Observations:
-    return _behind(lab, PER_THREAD, lab.stream(blocking=True))
-
-
-@case(
-    "stream/order/two-threads-per-thread",
-    "the per-thread default stream of thread B while that of thread A is busy",
-    ["per-thread-stream"],
-    timed=True,
-)
-def two_threads(lab: Lab) -> Observations:
+@order_case("per-thread-stream")
+def two_threads_per_thread(lab: Lab) -> Observations:
+    """The per-thread default stream of thread B while that of thread A is busy."""
     pending = lab.busy(PER_THREAD)
     query = lab.on_thread(lambda: lab.status(lab.rt.cudaStreamQuery(PER_THREAD)))
     status, waited = lab.on_thread(lambda: lab.timed(pending, lambda: lab.rt.cudaStreamSynchronize(PER_THREAD)))
@@ -168,13 +83,9 @@ def two_threads(lab: Lab) -> Observations:
     return {"B's query": query, "B's wait": status, "B waited": waited, "A's query": own}
 
 
-@case(
-    "stream/order/priorities",
-    "streams of two priorities, not ordered: does one wait for the other",
-    ["opaque-order"],
-    timed=True,
-)
+@order_case("opaque-order")
 def priorities(lab: Lab) -> Observations:
+    """Streams of two priorities, not ordered: does one wait for the other."""
     rt = lab.rt
     low, high = lab.ok(rt.cudaDeviceGetStreamPriorityRange())
     first = lab.ok(rt.cudaStreamCreateWithPriority(rt.cudaStreamNonBlocking, low))
@@ -184,14 +95,9 @@ def priorities(lab: Lab) -> Observations:
 
 
 # -- ends of streams and events -----------------------------------------------------------------------------
-@case(
-    "stream/destroy-pending",
-    "cudaStreamDestroy with work pending; the work's words",
-    ["A-04"],
-    timed=True,
-    expected={"status": SUCCESS, "waited": False, "wrong": "none"},
-)
+@stream_case("A-04")
 def destroy_pending(lab: Lab) -> Observations:
+    """cudaStreamDestroy with work pending; the work's words."""
     stream, memory = lab.stream(), lab.plain(byte=1)
     pending = lab.busy(stream)
     lab.ok(lab.write_words(memory, 0x05050505, stream))
@@ -199,13 +105,9 @@ def destroy_pending(lab: Lab) -> Observations:
     return {**observed, "wrong": lab.wrong(memory, 5)}
 
 
-@case(
-    "stream/device-synchronize",
-    "cudaDeviceSynchronize and cuCtxSynchronize with kernels of two streams pending",
-    ["events"],
-    timed=True,
-)
+@stream_case("events")
 def device_synchronize(lab: Lab) -> Observations:
+    """cudaDeviceSynchronize and cuCtxSynchronize with kernels of two streams pending."""
     observed: Observations = {}
     for name, call in (
         ("cudaDeviceSynchronize", lab.rt.cudaDeviceSynchronize),
@@ -217,14 +119,9 @@ def device_synchronize(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "stream/first-launch",
-    "the first launch of a kernel that is loaded by it (lazy loading), in an idle stream while another one is busy",
-    ["A-14", "opaque-order"],
-    timed=True,
-    fresh=True,
-)
+@stream_case("A-14", "opaque-order", fresh=True)
 def first_launch(lab: Lab) -> Observations:
+    """The first launch of a kernel that is loaded by it (lazy loading), in an idle stream while another one is busy."""
     stream, memory = lab.stream(), lab.plain(4096, byte=1)
     values, types = (int(memory), int(memory), 1), (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
     pending = lab.busy(lab.stream(), 4)

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.lab import SIZE, Lab
-from conformance.registry import Case, Observations, case, family
+from conformance.registry import Family, Observations
+
+use_after_async_free_case = Family("wrong-free/use-after-async-free", fresh=True)
+wrong_free_case = Family("wrong-free")
 
 USES = ("fill", "asynchronous fill", "copy", "copy from", "copy by default direction", "copy to host", "kernel")
 
@@ -27,22 +30,17 @@ def _use_after_free(lab: Lab, use: str) -> Observations:
     return {"status": lab.status(calls[use]()), "wait": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
-family(
-    (
-        Case(
-            f"wrong-free/use-after-free/{use.replace(' ', '-')}",
-            f"{use} of cudaMalloc memory after cudaFree",
-            ("W-14" if use == "copy by default direction" else "W-13", "W-03", "recycled-address"),
-            lambda lab: {},
-            fresh=True,
-            # The driver takes the address for the host's own, and reads what lies there: on the H200 nothing (SIGSEGV).
-            undefined=use == "copy by default direction",
-        ),
+for use in USES:
+    wrong_free_case.row(
+        f"use-after-free/{use.replace(' ', '-')}",
+        f"{use} of cudaMalloc memory after cudaFree",
+        ("W-14" if use == "copy by default direction" else "W-13", "W-03", "recycled-address"),
         _use_after_free,
-        (use,),
+        use,
+        fresh=True,
+        # The driver takes the address for the host's own, and reads what lies there: on the H200 nothing (SIGSEGV).
+        undefined=use == "copy by default direction",
     )
-    for use in USES
-)
 
 
 def _use_after_async_free(lab: Lab, pending: bool) -> Observations:
@@ -61,34 +59,21 @@ def _use_after_async_free(lab: Lab, pending: bool) -> Observations:
     }
 
 
-@case(
-    "wrong-free/use-after-async-free/pending",
-    "fill of, and a kernel on, pool memory after cudaFreeAsync, the free pending behind a kernel",
-    ["W-13", "W-10"],
-    timed=True,
-    fresh=True,
-)
-def use_after_pending_free(lab: Lab) -> Observations:
+@use_after_async_free_case("W-13", "W-10", timed=True)
+def pending(lab: Lab) -> Observations:
+    """Fill of, and a kernel on, pool memory after cudaFreeAsync, the free pending behind a kernel."""
     return _use_after_async_free(lab, pending=True)
 
 
-@case(
-    "wrong-free/use-after-async-free/complete",
-    "the same, the free complete",
-    ["W-13", "W-10"],
-    fresh=True,
-)
-def use_after_complete_free(lab: Lab) -> Observations:
+@use_after_async_free_case("W-13", "W-10")
+def complete(lab: Lab) -> Observations:
+    """The same, the free complete."""
     return _use_after_async_free(lab, pending=False)
 
 
-@case(
-    "wrong-free/use-after-free-managed",
-    "a kernel on managed memory after cudaFree",
-    ["recycled-address"],
-    fresh=True,
-)
+@wrong_free_case("recycled-address", fresh=True)
 def use_after_free_managed(lab: Lab) -> Observations:
+    """A kernel on managed memory after cudaFree."""
     rt, stream, memory = lab.rt, lab.stream(), lab.managed()
     lab.ok(rt.cudaFree(memory))
     return {
@@ -97,12 +82,9 @@ def use_after_free_managed(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "wrong-free/pointer-attributes",
-    "what cudaPointerGetAttributes says of each kind of memory, freed memory among them",
-    ["wrong-frees", "recycled-address"],
-)
-def attributes(lab: Lab) -> Observations:
+@wrong_free_case("wrong-frees", "recycled-address")
+def pointer_attributes(lab: Lab) -> Observations:
+    """What cudaPointerGetAttributes says of each kind of memory, freed memory among them."""
     rt, stream = lab.rt, lab.stream()
     freed = lab.plain(64 << 20)
     lab.ok(rt.cudaFree(freed))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.lab import Lab
-from conformance.registry import Observations, case
+from conformance.registry import Family, Observations
+
+vmm_case = Family("vmm")
 
 UNIT = 2 << 20
 READ_AND_WRITE = 3
@@ -36,20 +38,9 @@ def mapped(lab: Lab) -> tuple[Any, Any]:
     return start, physical
 
 
-@case(
-    "vmm/unmap-under-kernel",
-    "cuMemUnmap of a range that a pending kernel will write",
-    ["F-13", "vmm"],
-    timed=True,
-    fresh=True,
-    expected={
-        "status": "CUDA_SUCCESS",
-        "waited": False,
-        "wait": "cudaErrorIllegalAddress",
-        "and then": "cudaErrorIllegalAddress",
-    },
-)
+@vmm_case("F-13", "vmm", fresh=True, timed=True)
 def unmap_under_kernel(lab: Lab) -> Observations:
+    """cuMemUnmap of a range that a pending kernel will write."""
     stream, (start, _) = lab.stream(), mapped(lab)
     pending = lab.busy(stream)
     lab.ok(lab.write_words(int(start), 1, stream, UNIT))
@@ -59,14 +50,9 @@ def unmap_under_kernel(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "vmm/unmap-under-fill",
-    "cuMemUnmap of a range with a fill of it pending behind a kernel",
-    ["F-13", "vmm"],
-    timed=True,
-    fresh=True,
-)
+@vmm_case("F-13", "vmm", fresh=True, timed=True)
 def unmap_under_fill(lab: Lab) -> Observations:
+    """cuMemUnmap of a range with a fill of it pending behind a kernel."""
     stream, (start, _) = lab.stream(), mapped(lab)
     pending = lab.busy(stream)
     lab.ok(lab.cu.cuMemsetD8Async(start, 1, UNIT, int(stream)))
@@ -75,13 +61,9 @@ def unmap_under_fill(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "vmm/unmap-idle",
-    "cuMemUnmap, cuMemAddressFree and cuMemRelease of an idle range while an unrelated kernel runs",
-    ["vmm", "implicit-free"],
-    timed=True,
-)
+@vmm_case("vmm", "implicit-free", timed=True)
 def unmap_idle(lab: Lab) -> Observations:
+    """cuMemUnmap, cuMemAddressFree and cuMemRelease of an idle range while an unrelated kernel runs."""
     cu, (start, physical) = lab.cu, mapped(lab)
     pending = lab.busy(lab.stream())
     observed: Observations = {}
@@ -94,13 +76,9 @@ def unmap_idle(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "vmm/create-under-kernel",
-    "cuMemCreate, cuMemAddressReserve, cuMemMap, cuMemSetAccess while a kernel runs",
-    ["vmm", "F-16"],
-    timed=True,
-)
+@vmm_case("vmm", "F-16", timed=True)
 def create_under_kernel(lab: Lab) -> Observations:
+    """cuMemCreate, cuMemAddressReserve, cuMemMap, cuMemSetAccess while a kernel runs."""
     cu = lab.cu
     properties = _properties(lab)
     pending = lab.busy(lab.stream(), 4)
@@ -123,12 +101,9 @@ def create_under_kernel(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "vmm/release-before-unmap",
-    "cuMemRelease before cuMemUnmap: the mapping stays usable",
-    ["vmm"],
-)
-def release_first(lab: Lab) -> Observations:
+@vmm_case("vmm")
+def release_before_unmap(lab: Lab) -> Observations:
+    """cuMemRelease before cuMemUnmap: the mapping stays usable."""
     cu, (start, physical) = lab.cu, mapped(lab)
     released = lab.status(cu.cuMemRelease(physical))
     fill = lab.status(cu.cuMemsetD8(start, 5, UNIT))
@@ -141,12 +116,9 @@ def release_first(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "vmm/wrong-calls",
-    "unmap of a part, address free while mapped, of another size, twice; cudaFree of mapped memory",
-    ["V-01", "vmm", "W-01"],
-)
+@vmm_case("V-01", "vmm", "W-01")
 def wrong_calls(lab: Lab) -> Observations:
+    """Unmap of a part, address free while mapped, of another size, twice; cudaFree of mapped memory."""
     cu, (start, physical) = lab.cu, mapped(lab)
     observed: Observations = {
         "unmap of a part": lab.status(cu.cuMemUnmap(start, UNIT // 2)),
@@ -163,8 +135,9 @@ def wrong_calls(lab: Lab) -> Observations:
     return observed
 
 
-@case("vmm/odd-sizes", "sizes and offsets that are no multiples of the unit", ["V-02", "vmm", "wrong-handles"])
+@vmm_case("V-02", "vmm", "wrong-handles")
 def odd_sizes(lab: Lab) -> Observations:
+    """Sizes and offsets that are no multiples of the unit."""
     cu = lab.cu
     start = lab.ok(cu.cuMemAddressReserve(UNIT, 0, 0, 0))
     physical = lab.ok(cu.cuMemCreate(UNIT, _properties(lab), 0))
@@ -177,13 +150,9 @@ def odd_sizes(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "vmm/without-access",
-    "a mapping without cuMemSetAccess is filled",
-    ["vmm"],
-    fresh=True,
-)
+@vmm_case("vmm", fresh=True)
 def without_access(lab: Lab) -> Observations:
+    """A mapping without cuMemSetAccess is filled."""
     cu, stream = lab.cu, lab.stream()
     physical = lab.ok(cu.cuMemCreate(UNIT, _properties(lab), 0))
     start = lab.ok(cu.cuMemAddressReserve(UNIT, 0, 0, 0))
@@ -194,12 +163,9 @@ def without_access(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "vmm/two-mappings",
-    "one physical allocation mapped twice: words written through one are read through the other",
-    ["vmm"],
-)
+@vmm_case("vmm")
 def two_mappings(lab: Lab) -> Observations:
+    """One physical allocation mapped twice: words written through one are read through the other."""
     cu, (start, physical) = lab.cu, mapped(lab)
     other = lab.ok(cu.cuMemAddressReserve(UNIT, 0, 0, 0))
     lab.ok(cu.cuMemMap(other, UNIT, 0, physical, 0))
@@ -210,12 +176,9 @@ def two_mappings(lab: Lab) -> Observations:
     return {"wrong": first, "wrong after one unmap": lab.wrong(int(other), 5, UNIT)}
 
 
-@case(
-    "vmm/words-survive-unmap",
-    "words through an unmap and a new mapping of the same memory",
-    ["vmm"],
-)
-def survive(lab: Lab) -> Observations:
+@vmm_case("vmm")
+def words_survive_unmap(lab: Lab) -> Observations:
+    """Words through an unmap and a new mapping of the same memory."""
     cu, (start, physical) = lab.cu, mapped(lab)
     lab.ok(cu.cuMemsetD8(start, 5, UNIT))
     lab.ok(lab.rt.cudaDeviceSynchronize())

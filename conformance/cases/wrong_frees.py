@@ -7,9 +7,10 @@ from typing import Any
 
 from conformance.cases.frees import KINDS, Kind
 from conformance.lab import SIZE, Lab
-from conformance.registry import Case, Observation, Observations, case, family
+from conformance.registry import Family, Observations
 
-INVALID, SUCCESS = "cudaErrorInvalidValue", "cudaSuccess"
+wrong_free_case = Family("wrong-free")
+recycled_case = Family("wrong-free/recycled", fresh=True)
 
 
 def _functions(lab: Lab) -> dict[str, Callable[[Any], Any]]:
@@ -38,45 +39,23 @@ def _foreign(lab: Lab, kind: Kind) -> Observations:
     return observed
 
 
-def _kind_rows() -> Any:
-    facts = {"pinned": ("W-11", "W-20"), "registered": ("W-11",), "plain": ("F-07",), "managed": ("W-20",)}
-    expected: dict[str, dict[str, Observation]] = {
-        "pinned": {"cudaFree": INVALID},
-        "registered": {"cudaFreeHost": INVALID},
-        "plain": {"cudaFreeAsync": SUCCESS},
-    }
-    for kind in KINDS:
-        if kind.name in ("array", "mipmapped", "pitched", "write-combined"):
-            continue  # handles, no addresses; or as their kin
-        yield (
-            Case(
-                f"wrong-free/{kind.name}-to-every-function",
-                f"{kind.name} memory given to every free function",
-                (*facts.get(kind.name, ()), "wrong-frees"),
-                lambda lab: {},
-                expected.get(kind.name, {}),
-                fresh=kind.name in ("registered", "pinned"),
-            ),
-            _foreign,
-            (kind,),
-        )
+FACTS = {"pinned": ("W-11", "W-20"), "registered": ("W-11",), "plain": ("F-07",), "managed": ("W-20",)}
+for kind in KINDS:
+    if kind.name in ("array", "mipmapped", "pitched", "write-combined"):
+        continue  # handles, no addresses; or as their kin
+    wrong_free_case.row(
+        f"{kind.name}-to-every-function",
+        f"{kind.name} memory given to every free function",
+        (*FACTS.get(kind.name, ()), "wrong-frees"),
+        _foreign,
+        kind,
+        fresh=kind.name in ("registered", "pinned"),
+    )
 
 
-family(_kind_rows())
-
-
-@case(
-    "wrong-free/no-allocation",
-    "both frees of base + 1, base + 256 of plain and of pool memory, of a wild address, of a host address; then work",
-    ["W-01"],
-    expected={
-        f"{name}, {function}": INVALID
-        for name in ("plain + 1", "plain + 256", "pooled + 256", "wild", "host")
-        for function in ("cudaFree", "cudaFreeAsync")
-    }
-    | {"afterwards": SUCCESS},
-)
+@wrong_free_case("W-01")
 def no_allocation(lab: Lab) -> Observations:
+    """Both frees of base + 1 and + 256 of plain and of pool memory, of a wild address, of a host address; then work."""
     rt, stream = lab.rt, lab.stream()
     plain, pooled = int(lab.plain()), int(lab.pooled(stream))
     addresses = {
@@ -101,12 +80,9 @@ def no_allocation(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "wrong-free/host-interior",
-    "cudaFreeHost inside pinned memory; cudaHostUnregister inside a registration",
-    ["W-01", "Q-02"],
-)
+@wrong_free_case("W-01", "Q-02")
 def host_interior(lab: Lab) -> Observations:
+    """cudaFreeHost inside pinned memory; cudaHostUnregister inside a registration."""
     rt, host = lab.rt, int(lab.pinned())
     pages = int(lab.pageable().ctypes.data)
     lab.ok(rt.cudaHostRegister(pages, SIZE, 0))
@@ -119,14 +95,9 @@ def host_interior(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "wrong-free/twice",
-    "each free function called twice",
-    ["W-02"],
-    fresh=True,
-    expected={"cudaFree": INVALID, "cudaFreeAsync": INVALID},
-)
+@wrong_free_case("W-02", fresh=True)
 def twice(lab: Lab) -> Observations:
+    """Each free function called twice."""
     rt, cu, stream = lab.rt, lab.cu, lab.stream()
     rows: dict[str, tuple[Any, Callable[[Any], Any]]] = {
         "cudaFree": (lab.plain(), lambda memory: rt.cudaFree(memory)),
@@ -143,13 +114,9 @@ def twice(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "wrong-free/twice-pending",
-    "a second cudaFreeAsync while the first is pending behind a kernel; cudaFree then",
-    ["W-02"],
-    timed=True,
-)
+@wrong_free_case("W-02", timed=True)
 def twice_pending(lab: Lab) -> Observations:
+    """A second cudaFreeAsync while the first is pending behind a kernel; cudaFree then."""
     rt, stream, memory = lab.rt, lab.stream(), None
     memory = lab.pooled(stream)
     lab.ok(rt.cudaStreamSynchronize(stream))
@@ -162,14 +129,9 @@ def twice_pending(lab: Lab) -> Observations:
     }
 
 
-@case(
-    "wrong-free/recycled/plain",
-    "free p; allocate q, which gets the address; free p again; use and free q",
-    ["W-03", "recycled-address"],
-    fresh=True,
-    expected={"reused": True, "free of p": SUCCESS},
-)
-def recycled_plain(lab: Lab) -> Observations:
+@recycled_case("W-03", "recycled-address")
+def plain(lab: Lab) -> Observations:
+    """Free p; allocate q, which gets the address; free p again; use and free q."""
     rt, first = lab.rt, lab.plain()
     lab.ok(rt.cudaFree(first))
     second = lab.plain()
@@ -180,14 +142,9 @@ def recycled_plain(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "wrong-free/recycled/pool",
-    "the same with stream-ordered memory",
-    ["W-03", "recycled-address"],
-    fresh=True,
-    expected={"reused": True, "free of p": SUCCESS},
-)
-def recycled_pool(lab: Lab) -> Observations:
+@recycled_case("W-03", "recycled-address")
+def pool(lab: Lab) -> Observations:
+    """The same with stream-ordered memory."""
     rt, stream = lab.rt, lab.stream()
     first = lab.pooled(stream)
     lab.ok(rt.cudaFreeAsync(first, stream))
@@ -202,13 +159,9 @@ def recycled_pool(lab: Lab) -> Observations:
     return observed
 
 
-@case(
-    "wrong-free/registration-freed",
-    "registered pages: a second registration inside, of pages beside it, and unregistration of another address",
-    ["Q-02"],
-    expected={"inside": "cudaErrorHostMemoryAlreadyRegistered", "unregistered inside": INVALID},
-)
-def registrations(lab: Lab) -> Observations:
+@wrong_free_case("Q-02")
+def registration_freed(lab: Lab) -> Observations:
+    """Registered pages: a second registration inside, of pages beside it, and unregistration of another address."""
     rt = lab.rt
     pages = lab.pageable(3 * 4096)
     address = int(pages.ctypes.data)
@@ -222,8 +175,9 @@ def registrations(lab: Lab) -> Observations:
     }
 
 
-@case("wrong-free/array", "arrays of odd descriptions", ["Q-01"])
-def array_descriptions(lab: Lab) -> Observations:
+@wrong_free_case("Q-01")
+def array(lab: Lab) -> Observations:
+    """Arrays of odd descriptions."""
     rt = lab.rt
     kind = rt.cudaChannelFormatKind.cudaChannelFormatKindUnsigned
     good = lab.ok(rt.cudaCreateChannelDesc(32, 0, 0, 0, kind))
@@ -236,8 +190,9 @@ def array_descriptions(lab: Lab) -> Observations:
     }
 
 
-@case("wrong-free/array-twice", "cudaFreeArray twice", ["W-02"], undefined=True, fresh=True)
+@wrong_free_case("W-02", fresh=True, undefined=True)
 def array_twice(lab: Lab) -> Observations:
+    """cudaFreeArray twice."""
     rt = lab.rt
     kind = rt.cudaChannelFormatKind.cudaChannelFormatKindUnsigned
     array = lab.ok(rt.cudaMallocArray(lab.ok(rt.cudaCreateChannelDesc(32, 0, 0, 0, kind)), 64, 16, 0))

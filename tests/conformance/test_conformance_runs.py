@@ -34,12 +34,10 @@ def test_the_simulated_device_does_what_was_measured() -> None:
     found = run(cases, runner.Plan("sim", jobs=2))
     assert set(found) == {case.name for case in cases}
     assert [name for name, observed in found.items() if worker.FAILED in observed] == []
-    facts = comparison.against_facts(cases, found, "h200")
-    assert [str(difference) for difference in facts.unexplained] == []
-    assert facts.compared >= 50
     for path in sorted(RECORDED.glob("*.json")):
         compared = comparison.of_results(results.read(str(path)), found, "h200")
         assert [str(difference) for difference in compared.unexplained] == [], path.name
+        assert compared.compared >= 50
 
 
 def fake_case(name: str, fresh: bool = False) -> Case:
