@@ -42,13 +42,16 @@ for word, blocking, query_facts, event_facts in (
     legacy_case.row(f"event-{word}", statement, event_facts, _event_in_legacy, blocking)
 
 
-def _behind(lab: Lab, first_name: str, second_name: str) -> Observations:
+def _behind(lab: Lab, first: Any, second: Any) -> Observations:
     """Whether work issued to the second stream waits for a kernel of the first."""
-    first, second = (STREAMS[name][1](lab) for name in (first_name, second_name))
     rt, memory = lab.rt, lab.plain()
     pending = lab.busy(first)
     lab.ok(lab.write_words(memory, 1, second))
     return lab.waited(pending, lambda: rt.cudaStreamSynchronize(second))
+
+
+def _behind_named(lab: Lab, first: str, second: str) -> Observations:
+    return _behind(lab, STREAMS[first][1](lab), STREAMS[second][1](lab))
 
 
 STREAMS: dict[str, tuple[str, Callable[[Lab], Any]]] = {
@@ -70,7 +73,7 @@ for name, first, second, facts in (
     ("per-thread-then-blocking", "per-thread", "blocking", ()),
 ):
     statement = f"work of {STREAMS[second][0]} behind a kernel of {STREAMS[first][0]}"
-    order_case.row(name, statement, (*facts, "per-thread-stream"), _behind, first, second)
+    order_case.row(name, statement, (*facts, "per-thread-stream"), _behind_named, first, second)
 
 
 @order_case("per-thread-stream")
