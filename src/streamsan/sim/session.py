@@ -298,7 +298,7 @@ class Session:
         site = self.sites.here()
         thread = self.threads.calling(site)
         self._forking = self.model.fork(thread, site)
-        threads = self.builder.tables[0]
+        threads = self.builder.lengths.threads
         self._birth = Birth(f"{self._number:04}.sst", self.builder.operations, threads, self.place(site))
         if self._spool is not None:
             self._spool.flush()

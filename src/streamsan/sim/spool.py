@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from streamsan.trace.builder import TraceBuilder
+from streamsan.trace.builder import TableLengths, TraceBuilder
 from streamsan.trace.errors import TraceError
 from streamsan.trace.writer import TraceWriter
 
@@ -87,8 +87,7 @@ class Spool:
         self.number = number
         self.birth = birth
         self._builder = builder
-        self._written = builder.tables if birth.parent else (0, 1, 1, 0)
-        self._known = (0, 1, 1)
+        self._written = TableLengths(slots=builder.lengths.slots if birth.parent else 0)
         self._writer: TraceWriter | None = None
         self._calls = 0
         self._issued = _counter(folder, number)
@@ -105,7 +104,7 @@ class Spool:
         self._calls += 1
         self._count()
         if self._calls > EVERY_CALL:
-            pending = self._builder.tables[3] - self._written[3]
+            pending = self._builder.lengths.slots - self._written.slots
             if pending < MOST_PENDING and time.monotonic() - self._latest < MOST_DELAY:
                 return
         self.flush()
@@ -126,7 +125,7 @@ class Spool:
     @property
     def _nothing(self) -> bool:
         """Whether the process has done nothing of its own so far."""
-        return self._writer is None and self._builder.tables[3] == self._written[3]
+        return self._writer is None and self._builder.lengths.slots == self._written.slots
 
     def _count(self) -> None:
         if self._issued is not None and not self._nothing:
@@ -155,8 +154,7 @@ class Spool:
                 origin=self._builder.origin,
                 metadata={**self._builder.metadata, "source": self._builder.path, "birth": self.birth.described()},
             )
-        threads, apis, sites, _ = self._builder.since((*self._known, self._builder.tables[3]))
-        slots = self._builder.since(self._written)[3]
+        threads, apis, sites, slots = self._builder.since(self._written)
         if threads:
             self._writer.add_threads(threads)
         if apis:
@@ -165,6 +163,5 @@ class Spool:
             self._writer.add_sites(sites)
         if len(slots):
             self._writer.append_slots(slots)
-        self._written = self._builder.tables
-        self._known = self._written[:3]
+        self._written = self._builder.lengths
         self._latest = time.monotonic()

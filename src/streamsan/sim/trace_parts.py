@@ -13,9 +13,9 @@ from streamsan.sim.spool import SUFFIX, Birth, issued
 from streamsan.trace import Trace, TraceError
 from streamsan.trace import reader as trace_reader
 from streamsan.trace.layout import SLOT
-from streamsan.trace.site import Site
+from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.store import MemorySlots, Slots, owners
-from streamsan.trace.trace import UNKNOWN_SITE, Thread
+from streamsan.trace.trace import Thread
 from streamsan.vocabulary import OperationKind
 
 _MOST_THREADS = 1 << 16

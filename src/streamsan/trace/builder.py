@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from streamsan.trace.layout import REFERENCE_KINDS, SLOT, encode_duration
 from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference, packed
-from streamsan.trace.site import Site
+from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.store import MemorySlots, Slots
-from streamsan.trace.trace import UNKNOWN_SITE, Thread, Trace
+from streamsan.trace.trace import Thread, Trace
 from streamsan.vocabulary import OperationKind
 
 SLOT_STRUCT = struct.Struct("<QQQQQQIHHhBBBBH")
@@ -23,6 +23,15 @@ assert SLOT_STRUCT.size == SLOT.itemsize
 
 MOST_APIS = MOST_THREADS = 1 << 16
 """`api` and `thread` are two bytes."""
+
+
+class TableLengths(NamedTuple):
+    """How much a builder has so far."""
+
+    threads: int = 0
+    apis: int = 1
+    sites: int = 1
+    slots: int = 0
 
 
 class TraceBuilder:
@@ -120,60 +129,39 @@ class TraceBuilder:
         """
         if isinstance(api, str):
             api = self.api(api)
-        if not 0 <= thread < len(self._threads):
-            raise ValueError(f"no thread {thread}: TraceBuilder.thread() gives an index")
-        if not 0 <= site < len(self._site_list):
-            raise ValueError(f"no site {site}: TraceBuilder.site() gives an id")
-        if not 0 <= api < len(self._apis):
-            raise ValueError(f"no API {api}: TraceBuilder.api() gives an index")
+        known = 0 <= thread < len(self._threads) and 0 <= site < len(self._site_list) and 0 <= api < len(self._apis)
+        if not known:
+            raise ValueError(f"no thread {thread}, no site {site} or no API {api}: the builder gives these numbers")
         sequence = self._sequence + 1
         start = len(self._buffer)
-        pending: Sequence[Reference] = references
+        encoded = encode_duration(duration) if duration else 0
+        own_flags = flags
         try:
-            while True:
-                if pending and kind in REFERENCE_KINDS:
-                    first = pending[0]
+            for first, further in _shares(references, kind in REFERENCE_KINDS):
+                if first is not None:
                     address, size, object = first.address, first.size, first.generation
                     own_flags = flags & ~3 | first.mode | first.flags
-                    pending = pending[1:]
-                else:
-                    own_flags = flags
-                further, pending = pending[:MOST_FURTHER_REFERENCES], pending[MOST_FURTHER_REFERENCES:]
-                self._buffer += SLOT_STRUCT.pack(
-                    self._sequence + 1,
-                    time,
-                    stream,
-                    object,
-                    address,
-                    size,
-                    site,
-                    api,
-                    thread,
-                    status,
-                    kind,
-                    detail,
-                    own_flags,
-                    (len(further) + 1) // 2,
-                    encode_duration(duration) if duration else 0,
-                )
+                what = (stream, object, address, size, site, api, thread, status, kind, detail, own_flags)
+                more = (len(further) + 1) // 2
+                self._buffer += SLOT_STRUCT.pack(self._sequence + 1, time, *what, more, encoded)
                 for slot in packed(further):
                     self._buffer += slot
                 self._sequence += 1
-                if not pending:
-                    return sequence
         except struct.error as error:
             del self._buffer[start:]
             self._sequence = sequence - 1
             raise ValueError(f"operation {kind.name} does not fit a slot: {error}") from None
+        return sequence
 
     @property
-    def tables(self) -> tuple[int, int, int, int]:
+    def lengths(self) -> TableLengths:
         """How many threads, API names, sites and slots there are so far."""
-        return len(self._threads), len(self._apis), len(self._site_list), len(self._buffer) // SLOT.itemsize
+        slots = len(self._buffer) // SLOT.itemsize
+        return TableLengths(len(self._threads), len(self._apis), len(self._site_list), slots)
 
-    def since(self, tables: tuple[int, int, int, int]) -> tuple[list[Thread], list[str], list[Site], Slots]:
-        """Return the threads, API names, sites and slots added since `tables` was read (for a file that grows)."""
-        threads, apis, sites, slots = tables
+    def since(self, lengths: TableLengths) -> tuple[list[Thread], list[str], list[Site], Slots]:
+        """Return the threads, API names, sites and slots added since `lengths` was read (for a file that grows)."""
+        threads, apis, sites, slots = lengths
         names = list(islice(self._apis, apis, None))
         added = np.frombuffer(bytes(memoryview(self._buffer)[slots * SLOT.itemsize :]), SLOT)
         return self._threads[threads:], names, self._site_list[sites:], added
@@ -201,3 +189,13 @@ class TraceBuilder:
             origin=self.origin,
             metadata=self.metadata,
         )
+
+
+def _shares(references: Sequence[Reference], takes_one: bool) -> Iterator[tuple[Reference | None, Sequence[Reference]]]:
+    """Yield for each operation that references need: the one in its own slot, and those in continuation slots."""
+    while True:
+        first, rest = (references[0], references[1:]) if references and takes_one else (None, references)
+        yield first, rest[:MOST_FURTHER_REFERENCES]
+        references = rest[MOST_FURTHER_REFERENCES:]
+        if not references:
+            return

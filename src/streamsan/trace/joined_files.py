@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import overload
+from dataclasses import replace
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.lane import LaneCursor
 from streamsan.trace.merge import in_order
 from streamsan.trace.reader import OpenFile
-from streamsan.trace.site import Site
+from streamsan.trace.site import Site, SiteTable
 from streamsan.trace.store import CHUNK, Slots, owners
 from streamsan.trace.symbols import Address, Frame, Symbols
-from streamsan.trace.trace import UNKNOWN_SITE
 from streamsan.trace.translation import Translation
 
 
-class JoinedSites(Sequence[Site]):
-    """The sites of several files in a row; 0 is the unknown site."""
+class JoinedSites(SiteTable):
+    """The sites of several files in a row."""
 
     def __init__(self, parts: Sequence[Sequence[Site]], first_sites: Sequence[int], modules: Sequence[int]) -> None:
         self._parts = parts
@@ -29,44 +28,20 @@ class JoinedSites(Sequence[Site]):
     def __len__(self) -> int:
         return self._firsts[-1] + len(self._parts[-1]) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> Site: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Site]: ...
-    def __getitem__(self, index: int | slice) -> Site | Sequence[Site]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        if index == 0:
-            return UNKNOWN_SITE
-        part = _part(self._firsts, index)
+    def made(self, number: int) -> Site:
+        part = _part(self._firsts, number)
         shift = self._firsts[part] - 1
-        site = self._parts[part][index - shift]
+        site = self._parts[part][number - shift]
         if not (site.caller or site.module):
             return site
-        return _moved(site, shift, self._modules[part] - 1)
+        caller = site.caller + shift if site.caller else 0
+        module = site.module + self._modules[part] - 1 if site.module else 0
+        return replace(site, caller=caller, module=module)
 
 
 def _part(firsts: Sequence[int], number: int) -> int:
     """Return the last part that begins at or before a number: parts without entries begin where the next one does."""
     return bisect_left(firsts, number + 1) - 1
-
-
-def _moved(site: Site, sites: int, modules: int) -> Site:
-    return Site(
-        site.file,
-        site.line,
-        site.column,
-        site.end_line,
-        site.end_column,
-        site.function,
-        site.text,
-        site.label,
-        site.caller + sites if site.caller else 0,
-        site.module + modules if site.module else 0,
-        site.offset,
-    )
 
 
 class JoinedSymbols(Mapping[Address, tuple[Frame, ...]]):

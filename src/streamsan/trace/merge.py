@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +130,7 @@ class FileSlots:
 
 
 Damaged = Callable[[LaneCursor, TraceError], None]
+Read = TypeVar("Read")
 
 
 def in_order(path: str, cursors: Sequence[LaneCursor], size: int, damaged: Damaged | None = None) -> Iterator[Slots]:
@@ -148,50 +150,13 @@ def merged(path: str, cursors: Sequence[LaneCursor], size: int, damaged: Damaged
     """
     size = max(size, MOST_CONTINUATIONS + 1)
     window_size = min(size, max(2 * (MOST_CONTINUATIONS + 1), MERGE_SLOTS // max(1, len(cursors))))
-    windows: dict[int, _Window] = {}
-    upcoming: list[tuple[int, int]] = []
-
-    def come_up(lane: int) -> None:
-        """Put a lane that has more operations where its next one is."""
-        if not cursors[lane].done:
-            try:
-                heapq.heappush(upcoming, (cursors[lane].peek(), lane))
-            except TraceError as error:
-                if damaged is None:
-                    raise
-                damaged(cursors[lane], error)
-
-    for lane in range(len(cursors)):
-        come_up(lane)
+    lanes = _Lanes(cursors, window_size, damaged)
     # The C library gives freed memory back to the system, which clears each page anew, unless it once saw a larger
     # block freed: without this one, half of a merge's time goes there.
     np.empty(2 * MERGE_SLOTS, SLOT)
     after = 0
-    while upcoming:
-        # All operations up to the horizon are in the windows of the lanes that begin before it.
-        horizon = (1 << 64) - 1
-        active: list[int] = []
-        while upcoming and upcoming[0][0] <= horizon:
-            lane = heapq.heappop(upcoming)[1]
-            if lane not in windows:
-                try:
-                    windows[lane] = _Window.of(cursors[lane], window_size)
-                except TraceError as error:
-                    if damaged is None:
-                        raise
-                    damaged(cursors[lane], error)
-                    continue
-            horizon = min(horizon, int(windows[lane].order[-1]))
-            active.append(lane)
-        parts = [windows[lane].take(horizon) for lane in active]
-        for lane in active:
-            window = windows[lane]
-            if window.at < len(window.slots):
-                heapq.heappush(upcoming, (int(window.order[window.at]), lane))
-                continue
-            del windows[lane]
-            come_up(lane)
-        parts = [part for part in parts if len(part[0])]
+    while lanes.upcoming:
+        parts, horizon = lanes.up_to_horizon()
         if not parts:
             continue
         slots = _sorted(path, parts, after)
@@ -201,6 +166,59 @@ def merged(path: str, cursors: Sequence[LaneCursor], size: int, damaged: Damaged
             end = uncut_end(slots, start + size)
             yield slots[start:end]
             start = end
+
+
+class _Lanes:
+    """The lanes of a merge, and what was read of them."""
+
+    def __init__(self, cursors: Sequence[LaneCursor], window_size: int, damaged: Damaged | None) -> None:
+        self._cursors = cursors
+        self._window_size = window_size
+        self._damaged = damaged
+        self._windows: dict[int, _Window] = {}
+        self.upcoming: list[tuple[int, int]] = []
+        """a heap of the lanes that have more operations, each by the sequence of its next one"""
+        for lane in range(len(cursors)):
+            self._come_up(lane)
+
+    def up_to_horizon(self) -> tuple[list[_Part], int]:
+        """Return what the lanes have up to a horizon, and that: all up to it is in the windows of those before it."""
+        horizon = (1 << 64) - 1
+        active: list[int] = []
+        while self.upcoming and self.upcoming[0][0] <= horizon:
+            lane = heapq.heappop(self.upcoming)[1]
+            if lane not in self._windows:
+                window = self._undamaged(lane, lambda cursor: _Window.of(cursor, self._window_size))
+                if window is None:
+                    continue
+                self._windows[lane] = window
+            horizon = min(horizon, int(self._windows[lane].order[-1]))
+            active.append(lane)
+        parts = [self._windows[lane].take(horizon) for lane in active]
+        for lane in active:
+            self._come_up(lane)
+        return [part for part in parts if len(part[0])], horizon
+
+    def _come_up(self, lane: int) -> None:
+        """Put a lane that has more operations where its next one is."""
+        window = self._windows.get(lane)
+        if window is not None and window.at < len(window.slots):
+            heapq.heappush(self.upcoming, (int(window.order[window.at]), lane))
+            return
+        self._windows.pop(lane, None)
+        following = None if self._cursors[lane].done else self._undamaged(lane, LaneCursor.peek)
+        if following is not None:
+            heapq.heappush(self.upcoming, (following, lane))
+
+    def _undamaged(self, lane: int, read: Callable[[LaneCursor], Read]) -> Read | None:
+        """Return what is read of a lane; None where it is damaged, and `damaged` was told."""
+        try:
+            return read(self._cursors[lane])
+        except TraceError as error:
+            if self._damaged is None:
+                raise
+            self._damaged(self._cursors[lane], error)
+            return None
 
 
 def _sorted(path: str, parts: list[_Part], after: int) -> Slots:

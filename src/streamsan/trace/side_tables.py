@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,9 @@ from streamsan.trace.header import metadata_of
 from streamsan.trace.modules import UNKNOWN_MODULE, Module, unpacked_modules
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.segments import Segment
-from streamsan.trace.site import Site
+from streamsan.trace.site import Site, SiteTable
 from streamsan.trace.symbols import Symbols
-from streamsan.trace.trace import UNKNOWN_SITE, Thread
+from streamsan.trace.trace import Thread
 
 LENGTH = struct.Struct("<I")
 NAME_FIELDS = ("file", "function", "text", "label")
@@ -85,15 +85,15 @@ class Strings:
             at = -(-end // 4) * 4
 
 
-class Sites(Sequence[Site]):
-    """Site id -> Site, made when asked for. Id 0 is the unknown site."""
+class Sites(SiteTable):
+    """The sites of one file."""
 
     def __init__(self, records: NDArray[np.void], strings: Strings) -> None:
         self._records = records
         self.native = bool(len(records)) and bool(records["module"].any())
         """whether any is a native frame"""
         self._strings = strings
-        self._made: dict[int, Site] = {0: UNKNOWN_SITE}
+        self._made: dict[int, Site] = {}
 
     def __len__(self) -> int:
         return 1 + len(self._records)
@@ -103,34 +103,14 @@ class Sites(Sequence[Site]):
         pairs = self._records[["module", "offset"]][self._records["module"] != 0]
         return [(int(module), int(offset)) for module, offset in np.unique(pairs).tolist()]
 
-    @overload
-    def __getitem__(self, index: int) -> Site: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Site]: ...
-    def __getitem__(self, index: int | slice) -> Site | Sequence[Site]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        site = self._made.get(index)
+    def made(self, number: int) -> Site:
+        site = self._made.get(number)
         if site is None:
-            file, function, text, label, line, column, end_line, end_column, *rest = self._records[index - 1].item()
+            file, function, text, label, line, column, end_line, end_column, *rest = self._records[number - 1].item()
             name = self._strings
-            caller, module, offset, _ = rest
-            site = Site(
-                name[file],
-                line,
-                column,
-                end_line,
-                end_column,
-                name[function],
-                name[text],
-                name[label],
-                caller,
-                module,
-                offset,
-            )
-            self._made[index] = site
+            place = (name[file], line, column, end_line, end_column)
+            site = Site(*place, name[function], name[text], name[label], *rest[:-1])
+            self._made[number] = site
         return site
 
 
@@ -187,11 +167,6 @@ class SideTables:
         names = self.metadata.pop("apis", [""])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or names[:1] != [""]:
             raise TraceError(self._path, "damaged: its table of API names is none")
-        return self._few_apis(names)
-
-    def _few_apis(self, names: list[str]) -> list[str]:
-        if len(names) > MOST_LANES:
-            raise TraceError(self._path, "damaged: more API names than an operation can refer to")
         return names
 
     def _api_names(self, records: NDArray[np.void]) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +30,25 @@ class Site:
     """address of the frame's instruction as in the module's file"""
     runtime: str = ""
     """function of the CUDA runtime that the program called there (`cudaFreeAsync`), where a recorded stack shows it"""
+
+
+class SiteTable(Sequence[Site]):
+    """Site id -> Site, made when asked for. Id 0 is the unknown site."""
+
+    @abstractmethod
+    def made(self, number: int) -> Site:
+        """Return the site of an id above 0 that the table has."""
+
+    @overload
+    def __getitem__(self, index: int) -> Site: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Site]: ...
+    def __getitem__(self, index: int | slice) -> Site | Sequence[Site]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.made(index) if index else UNKNOWN_SITE
+
+
+UNKNOWN_SITE = Site("", 0)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
-from streamsan.trace.site import Site
+from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.stacks import FrameSource, Stacks
 from streamsan.trace.store import CHUNK, Slots, SlotStore
 from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
 
-UNKNOWN_SITE = Site("", 0)
 RECORDING = "recording"
 
 

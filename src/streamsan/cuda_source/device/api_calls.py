@@ -137,7 +137,7 @@ class ApiCalls:
                 label = label or (last_name(value.name) if isinstance(value, FunctionValue) else "")
             request.arguments.append(self._argument(request, parameter, position, values, operands[position]))
         site = machine.device.site(span, request.kernel.name or label)
-        first_slot = self.machine.device.builder.tables[3]
+        first_slot = self.machine.device.builder.lengths.slots
         outcome = self._issue(request, site)
         if target is not None:
             self.machine.made_names.made(first_slot, site, target, list(outcome.outputs.values()))

@@ -68,7 +68,7 @@ class MadeNames:
             key = _key(made)
             if key is not None:
                 held_in = _frame_of(target, frames)
-                last = self.machine.device.builder.tables[3]
+                last = self.machine.device.builder.lengths.slots
                 self._open[key] = _Made((first_slot, last), site, frames[: held_in + 1])
 
     def used(self, value: Value) -> None:
