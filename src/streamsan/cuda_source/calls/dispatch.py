@@ -78,10 +78,6 @@ class Calls:
         local = self.machine.find(name)
         return local.value if isinstance(local, Cell) and isinstance(local.value, Pack) else None
 
-    def template_arguments(self, arguments: list[tree.Type | tree.Expression]) -> list[Any]:
-        """Evaluate explicit template arguments."""
-        return self.machine.names.template_arguments(arguments)
-
     def call(self, node: tree.Call) -> Operand:
         """Evaluate a call of any kind."""
         machine = self.machine
@@ -100,31 +96,46 @@ class Calls:
         return machine.functions.call_value(machine.expressions.load(target, node.span), operands, node.span)
 
     def _named_call(self, callee: tree.Name, node: tree.Call) -> Operand:
+        """What the name means: a local, a macro, something of the program's, or something from outside."""
+        for meaning in (self._local_call, self._macro_call, self._program_call):
+            found = meaning(callee, node)
+            if found is not None:
+                return found
+        return self._outside_call(callee, node)
+
+    def _local_call(self, callee: tree.Name, node: tree.Call) -> Operand | None:
         machine = self.machine
-        name, span = callee.name, node.span
-        frame = machine.frame
-        local = machine.find(name)
-        if isinstance(local, MacroArgument):
-            if len(local.expression) == 1 and isinstance(local.expression[0], tree.Name):
-                renamed = local.expression[0]
-                return self._named_call(tree.Name(renamed.span, renamed.name, renamed.template_arguments), node)
-            target = machine.macros.argument(local)
-            return machine.functions.call_value(
-                machine.expressions.load(target, span), self.operands(node.arguments), span
-            )
+        local = machine.find(callee.name)
         if isinstance(local, Cell):
-            return self._call_cell(local, node)
+            return self._call_with(local, self.operands(node.arguments), node.span)
+        if not isinstance(local, MacroArgument):
+            return None
+        if len(local.expression) == 1 and isinstance(local.expression[0], tree.Name):
+            return self._named_call(local.expression[0], node)
+        value = machine.expressions.load(machine.macros.argument(local), node.span)
+        return machine.functions.call_value(value, self.operands(node.arguments), node.span)
+
+    def _macro_call(self, callee: tree.Name, node: tree.Call) -> Operand | None:
+        machine, name = self.machine, callee.name
         macro = machine.program.macros.get(name)
-        if macro is not None and name not in frame.expanding:
-            if macro.parameters is not None:
-                return machine.macros.call(macro, node)
-            if isinstance(macro.expression, tree.Name):
-                renamed = tree.Name(span, macro.expression.name, macro.expression.template_arguments)
-                frame.expanding.add(name)
-                try:
-                    return self._named_call(renamed, node)
-                finally:
-                    frame.expanding.discard(name)
+        expanding = machine.frame.expanding
+        if macro is None or name in expanding:
+            return None
+        if macro.parameters is not None:
+            return machine.macros.call(macro, node)
+        if not isinstance(macro.expression, tree.Name):
+            return None
+        renamed = tree.Name(node.span, macro.expression.name, macro.expression.template_arguments)
+        expanding.add(name)
+        try:
+            return self._named_call(renamed, node)
+        finally:
+            expanding.discard(name)
+
+    def _program_call(self, callee: tree.Name, node: tree.Call) -> Operand | None:
+        """A type parameter, a method or member of the class at hand, a function, or a class."""
+        machine, name, span = self.machine, callee.name, node.span
+        frame = machine.frame
         bound = frame.bindings.get(name)
         if isinstance(bound, CType):
             return self.construct_temporary(bound, self.operands(node.arguments), span)
@@ -132,24 +143,26 @@ class Calls:
         if method is not None:
             functions, cls = method
             operands = self.operands(node.arguments)
-            arguments = tuple(self.template_arguments(callee.template_arguments))
+            arguments = tuple(machine.names.template_arguments(callee.template_arguments))
             return self.method(frame.this, functions, cls, operands, span, template_arguments=arguments)
         functions = machine.program.find_functions(name, frame)
         if functions and not (machine.api.is_api(name) and all(f.body is None for f in functions)):
             return self._call_functions(functions, callee, node)
         field = machine.names.lookup(name, callee) if frame.cls is not None and "::" not in name else None
         if field is not None and field.cell is not None:
-            return self._call_cell(field.cell, node)
+            return self._call_with(field.cell, self.operands(node.arguments), span)
         type = self._type_named(callee)
-        if type is not None:
-            return self.construct_temporary(type, self.operands(node.arguments), span)
-        if machine.api.is_api(name) and name not in machine.program.global_names:
-            operands = [plain(operand) for operand in self.operands(node.arguments)]
-            return machine.api.call(last_name(name), node, operands)
-        model = find_function(name)
+        return None if type is None else self.construct_temporary(type, self.operands(node.arguments), span)
+
+    def _outside_call(self, callee: tree.Name, node: tree.Call) -> Operand:
+        """An API, something of a library, a global function pointer, or code nobody can see."""
+        machine, name, span = self.machine, callee.name, node.span
         operands = self.operands(node.arguments)
+        if machine.api.is_api(name) and name not in machine.program.global_names:
+            return machine.api.call(last_name(name), node, [plain(operand) for operand in operands])
+        model = find_function(name)
         if model is not None:
-            arguments = tuple(self.template_arguments(callee.template_arguments))
+            arguments = tuple(machine.names.template_arguments(callee.template_arguments))
             return self.as_operand(model(machine, operands, CallSite(span, arguments)))
         cell = machine.names.global_cell(name)
         if cell is not None:
@@ -185,9 +198,6 @@ class Calls:
                 return found
         return self.machine.functions.call_value(value, operands, span)
 
-    def _call_cell(self, cell: Cell, node: tree.Call) -> Operand:
-        return self._call_with(cell, self.operands(node.arguments), node.span)
-
     def _call_with(self, cell: Cell, operands: list[Operand], span: tree.Span) -> Operand:
         machine = self.machine
         if isinstance(cell.value, StructObject | LibraryObject):
@@ -213,7 +223,7 @@ class Calls:
             return machine.unseen.harmless(callee.name, operands, node.span)
         if chosen.device_only:
             return Operand(machine.fresh(callee.name, "opaque"))
-        arguments = tuple(self.template_arguments(callee.template_arguments))
+        arguments = tuple(self.machine.names.template_arguments(callee.template_arguments))
         return machine.functions.invoke(chosen, operands, node.span, template_arguments=arguments)
 
     def implicit_method(self, name: str) -> tuple[list[tree.Function], ClassInfo] | None:
@@ -300,7 +310,7 @@ class Calls:
         found = cls.find_method(name)
         operands = self.operands(node.arguments)
         if found is not None:
-            arguments = tuple(self.template_arguments(callee.template_arguments))
+            arguments = tuple(self.machine.names.template_arguments(callee.template_arguments))
             return self.method(cell, found[0], found[1], operands, node.span, template_arguments=arguments)
         field = machine.objects.field(held, name)
         if field is not None and not is_unknown(field.value):

@@ -121,7 +121,7 @@ class Names:
             return Operand(enumerator)
         functions = machine.program.find_functions(name, frame)
         if functions:
-            arguments = tuple(machine.calls.template_arguments(node.template_arguments))
+            arguments = tuple(machine.names.template_arguments(node.template_arguments))
             return Operand(FunctionValue(name, functions, arguments))
         method = machine.calls.implicit_method(name) if "::" in name else None
         if method is not None:
