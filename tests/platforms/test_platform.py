@@ -10,7 +10,7 @@ import pytest
 
 from streamsan.effects import Effect, Endpoint
 from streamsan.platforms import CUDA, Platform, UnknownPlatformError, platform_of, register, registry
-from streamsan.platforms.facts import NO_STATUS
+from streamsan.platforms.platform_facts import NO_STATUS
 from streamsan.trace import TraceBuilder
 from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
 

@@ -6,11 +6,11 @@ files) takes `CUDA`. To add one: a folder with `facts.toml`, `constants.toml`, `
 `platforms/cuda/`, and a recorder. C++ has the same facts in `generated/facts.hpp` of its build folder.
 """
 
-from streamsan.platforms.facts import FreeFacts as FreeFacts
-from streamsan.platforms.facts import Interface as Interface
-from streamsan.platforms.facts import MemoryFacts as MemoryFacts
-from streamsan.platforms.facts import Statuses as Statuses
 from streamsan.platforms.platform import Platform as Platform
+from streamsan.platforms.platform_facts import FreeFacts as FreeFacts
+from streamsan.platforms.platform_facts import Interface as Interface
+from streamsan.platforms.platform_facts import MemoryFacts as MemoryFacts
+from streamsan.platforms.platform_facts import Statuses as Statuses
 from streamsan.platforms.registry import CUDA as CUDA
 from streamsan.platforms.registry import UnknownPlatformError as UnknownPlatformError
 from streamsan.platforms.registry import platform_of as platform_of

@@ -13,7 +13,7 @@ from typing import Any
 from streamsan.effects.callbacks import Callback, callbacks
 from streamsan.effects.table import Effects
 from streamsan.effects.waits import Endpoint, Waits
-from streamsan.platforms.facts import FreeFacts, Interface, MemoryFacts, Statuses
+from streamsan.platforms.platform_facts import FreeFacts, Interface, MemoryFacts, Statuses
 from streamsan.vocabulary import FreeClass, MemoryKind
 
 _NOTHING_KNOWN = MemoryFacts()

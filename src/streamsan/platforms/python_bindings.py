@@ -1,4 +1,4 @@
-"""What cuda.bindings offers, by name: `generate.python_bindings` writes the data."""
+"""What cuda.bindings offers, by name: `generate.extract_bindings` writes the data."""
 
 from __future__ import annotations
 

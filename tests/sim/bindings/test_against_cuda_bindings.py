@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from recorded_session import RecordedSession
 
-from streamsan.generate import python_bindings as generate
+from streamsan.generate import extract_bindings as generate
 from streamsan.model.values import Outcome
 from streamsan.platforms.python_bindings import DATA, catalogue
 from streamsan.sim import function_calls, module_calls

@@ -1,7 +1,7 @@
 """Writes `platforms/cuda/python_bindings.json`: names, types and numbers that an installed cuda.bindings shows.
 
-    python -m streamsan.generate.python_bindings dump FILE            what the importable cuda-bindings offers
-    python -m streamsan.generate.python_bindings merge NEW OLD        one data file of the dumps of two major versions
+    python -m streamsan.generate.extract_bindings dump FILE            what the importable cuda-bindings offers
+    python -m streamsan.generate.extract_bindings merge NEW OLD        one data file of the dumps of two major versions
 
 A dump has, for each of the two modules: functions (parameters and returned values by name and type, parameters of the
 C function), enumerations, constants, handle classes and structure classes. `merge` keeps the dump of the newer major
