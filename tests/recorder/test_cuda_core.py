@@ -8,38 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded_scenarios import UNITS
 from trace_writer_driver import UNDER_SANITIZERS, build, operations_of, run
 
 from streamsan.trace import Trace, reader
 from streamsan.vocabulary import CallClass, ContextKind, ExitKind, OperationKind, SlotFlag, StreamKind
 
-CORE = (
-    "api_names",
-    "calls",
-    "contexts",
-    "cupti",
-    "cupti_loading",
-    "cupti_search",
-    "dispatch",
-    "driver",
-    "ended_handles",
-    "events",
-    "failures",
-    "live_handles",
-    "processes",
-    "recorder",
-    "recording_start",
-    "runtime_calls",
-    "omissions",
-    "settings",
-    "streams",
-)
-SOURCES = [
-    *(f"recorder/cuda/{name}.cpp" for name in CORE),
-    "recorder/memory/*.cpp",
-    "recorder/trace_writer/*.cpp",
-    "recorder/tests/cuda_core*.cpp",
-]
 PRIMARY, CREATED = 0xC0, 0xC1
 UNKNOWN = -32768
 
@@ -48,13 +22,13 @@ Record = Callable[..., Trace]
 
 @pytest.fixture(scope="module", params=UNDER_SANITIZERS)
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory, request.param, SOURCES)
+    return build(tmp_path_factory, request.param, UNITS)
 
 
 @pytest.fixture
 def record(program: Path, tmp_path: Path) -> Record:
     def ran(scenario: str, settings: str = "") -> Trace:
-        run(program, scenario, tmp_path / "F.sst", settings)
+        run(program, "core", scenario, tmp_path / "F.sst", settings)
         return reader.trace_of(reader.open_file(str(tmp_path / "F.sst")))
 
     return ran
@@ -116,7 +90,7 @@ def test_streams_and_events(record: Record) -> None:
     assert (elapsed["object"], elapsed["address"], elapsed["status"]) == (0xE1, 0xE2, 400)
     assert the(trace, OperationKind.CONTEXT_SYNCHRONIZE)["object"] == PRIMARY
     site = trace.site(int(event["site"]))
-    assert (site.file, site.line) == ("program.cu", 7)
+    assert (site.file, site.line) == ("scenarios.cpp", 7)
     assert not np.any(operations_of(trace)["flags"])
 
 
@@ -238,8 +212,8 @@ def metadata(path: Path) -> dict[str, object]:
 
 
 def test_a_forked_child_has_a_file_of_its_own(program: Path, tmp_path: Path) -> None:
-    counter = tmp_path / "counter"
-    printed = run(program, "forks", tmp_path / "F.sst", f"run=a1b2\ncounter={counter}\n")
+    command = [str(program), "core", "forks", str(tmp_path / "F.sst"), f"run=a1b2\ncounter={tmp_path / 'counter'}\n"]
+    printed = run(program, *command[1:])
     parent, child = map(int, printed.split())
     parents = reader.trace_of(reader.open_file(str(tmp_path / "F.sst")))
     childs = reader.trace_of(reader.open_file(str(tmp_path / f"F.{child}.sst")))
@@ -255,7 +229,7 @@ def test_a_forked_child_has_a_file_of_its_own(program: Path, tmp_path: Path) -> 
     for each in (own, inherited):
         assert (each["run"], each["platform"], each["origin"]) == ("a1b2", "cuda", "recording")
         assert each["clock_origin"] == own["clock_origin"]
-        assert each["command"] == [str(program), "forks", str(tmp_path / "F.sst"), f"run=a1b2\ncounter={counter}\n"]
+        assert each["command"] == command
     # One counter numbers the operations of both.
     assert fork["sequence"] < failed["sequence"] < of_kind(parents, OperationKind.LAUNCH)["sequence"][1]
 
@@ -272,5 +246,5 @@ def test_the_end_of_the_process(record: Record) -> None:
 def test_what_is_said_is_said_once_in_one_line(program: Path, tmp_path: Path) -> None:
     said = tmp_path / "a\\b\nsaid"
     escaped = str(said).replace("\\", "\\\\").replace("\n", "\\n")
-    run(program, "spoken", tmp_path / "F.sst", f"said={escaped}\nunknown=1\nnonsense\nmax_bytes=x\n")
+    run(program, "core", "spoken", tmp_path / "F.sst", f"said={escaped}\nunknown=1\nnonsense\nmax_bytes=x\n")
     assert said.read_text() == "first\nsecond line\n"

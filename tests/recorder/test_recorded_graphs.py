@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorder_scenarios import Scenarios, build, expected, line_of, loud, names
+from recorded_scenarios import Scenarios, expected, line_of, loud, names
+from recorded_scenarios import scenarios as compiled
 from trace_writer_driver import operations_of
 
-from streamsan.trace import Trace
+from streamsan.trace import Trace, reader
 from streamsan.vocabulary import (
     AccessMode,
     CaptureMode,
@@ -33,12 +34,12 @@ pytestmark = pytest.mark.deep
 
 @pytest.fixture(scope="module")
 def scenarios(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
-    return build(tmp_path_factory, "address")
+    return compiled(tmp_path_factory, "address", "graphs")
 
 
 @pytest.fixture(scope="module")
 def threaded(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
-    return build(tmp_path_factory, "thread")
+    return compiled(tmp_path_factory, "thread", "graphs")
 
 
 def of_kind(trace: Trace, kind: OperationKind) -> np.ndarray:
@@ -88,8 +89,7 @@ def test_a_stale_pointer_is_told_with_its_node_and_its_release(scenarios: Scenar
 
 def test_a_body_has_every_node_with_what_it_uses(scenarios: Scenarios) -> None:
     path, printed = scenarios.record("all_nodes")
-    trace = scenarios.trace("all_nodes")
-    assert path.exists()
+    trace = reader.read(path)
     p, q, event = (int(word, 16) for word in printed.split())
     (header,) = of_kind(trace, KIND.GRAPH_INSTANTIATE)
     nodes, edges = of_kind(trace, KIND.GRAPH_NODE), of_kind(trace, KIND.GRAPH_EDGE)
@@ -253,7 +253,7 @@ def test_large_graphs(scenarios: Scenarios) -> None:
 
 
 def test_a_new_file_knows_the_graphs_that_are_alive(scenarios: Scenarios) -> None:
-    checked = scenarios.check("rotation", limit=3_000_000)
+    checked = scenarios.check("rotation", "max_bytes=3000000")
     assert any("the recording begins at operation" in problem for problem in checked.problems)
     assert loud(checked) == expected("rotation")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from recorded_work import DEVICE, HOST, MEGABYTE, ONE, Scenarios, scenarios
+from recorded_scenarios import Scenarios, scenarios
+from test_recorded_work import DEVICE, HOST, MEGABYTE, ONE
 
 from streamsan.vocabulary import FreeClass, HandleKind, MemoryKind, OperationKind, WaitClass
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.deep
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
-    return scenarios(tmp_path_factory, "address")
+    return scenarios(tmp_path_factory, "address", "work")
 
 
 def test_allocations(recorded: Scenarios) -> None:

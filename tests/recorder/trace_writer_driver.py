@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -25,55 +26,35 @@ SANITIZERS: dict[str, list[str]] = {
     "address": ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     "thread": ["-O0", "-g1", "-fsanitize=thread"],
 }
-COMMON = """\
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
-#include "recorder/cuda/handlers.hpp"
-#include "recorder/cuda/recorder.hpp"
-"""
-"""what most sources include: parsed once for a sanitizer, and before each source"""
 UNDER_SANITIZERS = [pytest.param(name, marks=pytest.mark.deep) for name in ("address", "thread")]
 """what a test takes that is worth its time only under a sanitizer"""
 # The thread sanitizer refuses threads in a child that a process with threads forked; what it checks is not that.
 ENVIRONMENT = os.environ | {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1", "LC_ALL": "C"}
 
 
-WRITER_SOURCES = ["recorder/tests/writer_driver.cpp", "recorder/trace_writer/*.cpp"]
+CORE = ("recorder/trace_writer/*.cpp", "recorder/memory/*.cpp")
+"""what every platform's recorder is made on"""
+WRITER_SOURCES = ("recorder/tests/writer_driver.cpp", "recorder/trace_writer/*.cpp")
 
 
-def build(folders: pytest.TempPathFactory, sanitizer: str, sources: Sequence[str], without: str = "") -> Path:
-    """Link `sources` (patterns below `native/`, but for the file named `without`) with a sanitizer.
+def build(folders: pytest.TempPathFactory, sanitizer: str, units: Sequence[str]) -> Path:
+    """Link `units` with a sanitizer.
 
-    Each source is compiled once for all programs of a test run. Skips where the compiler has no such sanitizer.
+    A unit is one pattern below `native/`, or several with spaces between: its files are compiled together, as the
+    package's own build does it, once for all programs of a test run. Skips where the compiler has no such sanitizer.
     """
     if COMPILER is None:
         pytest.skip("no C++ compiler")
     base = folders.getbasetemp()
     shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    program = _built(shared / f"native_{sanitizer}", sanitizer, tuple(sources), without)
+    program = _built(shared / f"native_{sanitizer}", sanitizer, tuple(units))
     if program is None:
         pytest.skip(f"the compiler has no {sanitizer} sanitizer")
     return program
 
 
 @cache
-def _built(folder: Path, sanitizer: str, sources: tuple[str, ...], without: str) -> Path | None:
+def _built(folder: Path, sanitizer: str, units: tuple[str, ...]) -> Path | None:
     assert COMPILER
     compiler = [COMPILER, "-std=c++20", *SANITIZERS[sanitizer], "-pthread", "-I", str(NATIVE), "-I", str(folder)]
     folder.mkdir(exist_ok=True)
@@ -82,24 +63,23 @@ def _built(folder: Path, sanitizer: str, sources: tuple[str, ...], without: str)
         if not _available(compiler, folder):
             return None
         write_headers(folder / "generated")
-        common = folder / "common.hpp"
-        if not common.exists():
-            common.write_text(COMMON)
-            subprocess.run([*compiler, "-x", "c++-header", common, "-o", f"{common}.gch"], check=True)
 
-        def compiled(source: Path) -> Path:
-            target = folder / ("_".join(source.relative_to(NATIVE).with_suffix("").parts) + ".o")
+        def compiled(unit: str) -> Path:
+            files = [path for pattern in unit.split() for path in sorted(NATIVE.glob(pattern))]
+            source = folder / f"{zlib.crc32(unit.encode()):08x}.cpp"
+            target = source.with_suffix(".o")
             if not target.exists():
-                unfinished = target.with_suffix(".part")
-                subprocess.run([*compiler, "-include", common, "-c", source, "-o", unfinished], check=True)
+                source.write_text("".join(f'#include "{file}"\n' for file in files))
+                unfinished = source.with_suffix(".part")
+                subprocess.run([*compiler, "-c", source, "-o", unfinished], check=True)
                 unfinished.rename(target)
             return target
 
-        files = [path for pattern in sources for path in sorted(NATIVE.glob(pattern)) if path.name != without]
         with ThreadPoolExecutor(2) as pool:
-            objects = list(pool.map(compiled, files))
+            objects = list(pool.map(compiled, units))
         program = Path(mkdtemp(prefix="program_", dir=folder)) / "program"
-        subprocess.run([*compiler, *objects, "-o", program, "-ldl"], check=True)
+        # The recorder and the tests look functions of a driver up by name.
+        subprocess.run([*compiler, *objects, "-o", program, "-rdynamic", "-ldl"], check=True)
     return program
 
 

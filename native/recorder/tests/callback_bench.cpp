@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "cuda_core_fired.hpp"
+#include "fired.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"

@@ -18,20 +18,19 @@ abi::LogFunction log_function = nullptr;
 void* log_data = nullptr;
 
 Node copy_node(Word destination, Word source, std::size_t bytes) {
-    Node node;
-    node.type = abi::NodeType::memcpy;
-    node.destination = destination;
-    node.source = source;
-    node.bytes = bytes;
+    Node node = node_of(abi::NodeType::memcpy);
+    abi::Copy3D& copy = node.given.copy.copy;
+    copy.source.type = copy.destination.type = abi::MemoryType::unified;
+    copy.source.device = source;
+    copy.destination.device = destination;
+    copy.source.pitch = copy.destination.pitch = copy.width = bytes;
+    copy.height = copy.depth = copy.source.height = copy.destination.height = 1;
     return node;
 }
 
 Node fill_node(Word destination, unsigned char value, std::size_t bytes) {
-    Node node;
-    node.type = abi::NodeType::memset;
-    node.destination = destination;
-    node.value = value;
-    node.bytes = bytes;
+    Node node = node_of(abi::NodeType::memset);
+    node.given.memset = {destination, 0, value, 1, bytes, 1, 0};
     return node;
 }
 
@@ -46,11 +45,7 @@ bool is_memory(Word address) {
 Status enqueue(Word handle, Node node) {
     Stream* stream = model().stream(handle);
     if (stream == nullptr) return invalid_handle;
-    if (stream->capture) {
-        if (stream->capture->invalid) return capture_invalidated;
-        model().capture(*stream, handle, std::move(node));
-        return 0;
-    }
+    if (stream->capture) return model().capture(*stream, handle, std::move(node));
     if (handle <= abi::legacy_stream) {
         for (const auto& capture : model().captures) {
             if (model().stream(capture->origin)->flags != 0) continue;
@@ -58,7 +53,7 @@ Status enqueue(Word handle, Node node) {
             return 906;  // the legacy stream would have to wait for a blocking stream that captures
         }
     }
-    Model::run(node);
+    model().run(node);
     return 0;
 }
 
@@ -123,7 +118,7 @@ bool fake_is_child() { return initialised_in != 0 && initialised_in != getpid();
 
 Status cuInit(unsigned flags) {
     if (fake_is_child()) return not_initialized;
-    if (initialised_in != 0) return driver_call(1, "cuInit", nullptr, [] { return 0; }, flags);
+    if (initialised_in != 0) return driver_call(1, "cuInit", [] { return 0; }, flags);
     initialised_in = getpid();
     if (const char* path = std::getenv("CUDA_INJECTION64_PATH"); path != nullptr && *path != '\0') {
         if (void* library = dlopen(path, RTLD_NOW); library != nullptr) {
@@ -144,7 +139,7 @@ Status cuLogsRegisterCallback(abi::LogFunction function, void* data, Word* handl
 
 Status cuDevicePrimaryCtxRetain(Word* context, int device) {
     return driver_call(
-        386, "cuDevicePrimaryCtxRetain", nullptr,
+        386, "cuDevicePrimaryCtxRetain",
         [&] {
             if (device != 0) return 101;
             if (model().primary == 0) {
@@ -162,7 +157,7 @@ Status cuDevicePrimaryCtxRetain(Word* context, int device) {
 
 Status cuDevicePrimaryCtxReset_v2(int device) {
     return driver_call(
-        545, "cuDevicePrimaryCtxReset_v2", nullptr,
+        545, "cuDevicePrimaryCtxReset_v2",
         [&] {
             if (model().primary != 0) drop_context(std::exchange(model().primary, 0));
             return 0;
@@ -172,7 +167,7 @@ Status cuDevicePrimaryCtxReset_v2(int device) {
 
 Status cuCtxCreate_v4(Word* context, const void* parameters, unsigned flags, int device) {
     return driver_call(
-        757, "cuCtxCreate_v4", nullptr,
+        757, "cuCtxCreate_v4",
         [&] {
             *context = current = make_context();
             return 0;
@@ -182,7 +177,7 @@ Status cuCtxCreate_v4(Word* context, const void* parameters, unsigned flags, int
 
 Status cuCtxDestroy_v2(Word context) {
     return driver_call(
-        322, "cuCtxDestroy_v2", nullptr,
+        322, "cuCtxDestroy_v2",
         [&] {
             if (!model().contexts.contains(context)) return invalid_context;
             drop_context(context);
@@ -194,7 +189,7 @@ Status cuCtxDestroy_v2(Word context) {
 
 Status cuCtxGetCurrent(Word* context) {
     return driver_call(
-        304, "cuCtxGetCurrent", nullptr,
+        304, "cuCtxGetCurrent",
         [&] {
             *context = current;
             return 0;
@@ -204,7 +199,7 @@ Status cuCtxGetCurrent(Word* context) {
 
 Status cuCtxSetCurrent(Word context) {
     return driver_call(
-        303, "cuCtxSetCurrent", nullptr,
+        303, "cuCtxSetCurrent",
         [&] {
             current = context;
             return 0;
@@ -213,16 +208,16 @@ Status cuCtxSetCurrent(Word context) {
 }
 
 Status cuCtxSynchronize_v2(Word context) {
-    return driver_call(800, "cuCtxSynchronize_v2", nullptr, [&] { return model().unsafe_call(); }, context);
+    return driver_call(800, "cuCtxSynchronize_v2", [&] { return model().unsafe_call(); }, context);
 }
 
 Status cuCtxSynchronize() {
-    return driver_call(17, "cuCtxSynchronize", nullptr, [&] { return model().unsafe_call(); });
+    return driver_call(17, "cuCtxSynchronize", [&] { return model().unsafe_call(); });
 }
 
 Status cuMemAlloc_v2(Word* address, std::size_t size) {
     return driver_call(
-        243, "cuMemAlloc_v2", nullptr,
+        243, "cuMemAlloc_v2",
         [&] {
             if (current == 0) return invalid_context;
             if (size == 0) return invalid_value;
@@ -235,7 +230,7 @@ Status cuMemAlloc_v2(Word* address, std::size_t size) {
 
 Status cuMemAllocManaged(Word* address, std::size_t size, unsigned flags) {
     return driver_call(
-        371, "cuMemAllocManaged", nullptr,
+        371, "cuMemAllocManaged",
         [&] {
             *address = model().allocate(size, Kind::managed, current);
             return *address != 0 ? 0 : 2;
@@ -245,7 +240,7 @@ Status cuMemAllocManaged(Word* address, std::size_t size, unsigned flags) {
 
 Status cuMemFree_v2(Word address) {
     return driver_call(
-        245, "cuMemFree_v2", nullptr,
+        245, "cuMemFree_v2",
         [&] {
             if (address == 0) return 0;
             if (const Status forbidden = model().unsafe_call(); forbidden != 0) return forbidden;
@@ -256,7 +251,7 @@ Status cuMemFree_v2(Word address) {
 
 Status cuMemHostAlloc(void** address, std::size_t size, unsigned flags) {
     return driver_call(
-        39, "cuMemHostAlloc", nullptr,
+        39, "cuMemHostAlloc",
         [&] {
             *address = reinterpret_cast<void*>(model().allocate(size, Kind::pinned, current));
             return *address != nullptr ? 0 : 2;
@@ -266,16 +261,17 @@ Status cuMemHostAlloc(void** address, std::size_t size, unsigned flags) {
 
 Status cuMemFreeHost(void* address) {
     return driver_call(
-        38, "cuMemFreeHost", nullptr, [&] { return model().release(reinterpret_cast<Word>(address), {Kind::pinned}); },
-        address);
+        38, "cuMemFreeHost", [&] { return model().release(reinterpret_cast<Word>(address), {Kind::pinned}); }, address);
 }
 
 Status cuMemHostRegister_v2(void* address, std::size_t size, unsigned flags) {
     return driver_call(
-        379, "cuMemHostRegister_v2", nullptr,
+        379, "cuMemHostRegister_v2",
         [&] {
             const bool added =
-                model().memory.emplace(reinterpret_cast<Word>(address), Block{size, Kind::registered, current}).second;
+                model()
+                    .memory.emplace(reinterpret_cast<Word>(address), Block{size, Kind::registered, current, true})
+                    .second;
             return added ? 0 : 712;
         },
         address, size, flags);
@@ -283,7 +279,7 @@ Status cuMemHostRegister_v2(void* address, std::size_t size, unsigned flags) {
 
 Status cuMemHostUnregister(void* address) {
     return driver_call(
-        302, "cuMemHostUnregister", nullptr,
+        302, "cuMemHostUnregister",
         [&] {
             const Status status = model().release(reinterpret_cast<Word>(address), {Kind::registered});
             return status == 0 ? 0 : 713;
@@ -293,7 +289,7 @@ Status cuMemHostUnregister(void* address) {
 
 Status cuMemAllocAsync(Word* address, std::size_t size, Word stream) {
     return driver_call(
-        598, "cuMemAllocAsync", nullptr,
+        598, "cuMemAllocAsync",
         [&] {
             Stream* in = model().stream(stream);
             if (in == nullptr) return invalid_handle;
@@ -301,96 +297,83 @@ Status cuMemAllocAsync(Word* address, std::size_t size, Word stream) {
                 *address = model().allocate(size, Kind::stream_ordered, current);
                 return *address != 0 ? 0 : 2;
             }
-            if (in->capture->invalid) return capture_invalidated;
-            Node node;
-            node.type = abi::NodeType::mem_alloc;
-            node.destination = model().allocate(size, Kind::graph, current);
-            node.bytes = size;
-            model().memory[node.destination].alive = false;
-            *address = node.destination;
-            model().capture(*in, stream, std::move(node));
-            return 0;
+            *address = model().allocate(size, Kind::graph, current);
+            return model().capture(*in, stream, alloc_node(*address, size));
         },
         address, size, stream);
 }
 
 Status cuMemFreeAsync(Word address, Word stream) {
     return driver_call(
-        600, "cuMemFreeAsync", nullptr,
+        600, "cuMemFreeAsync",
         [&] {
             Stream* in = model().stream(stream);
             if (in == nullptr) return invalid_handle;
             if (!in->capture)
                 return model().release(address, {Kind::stream_ordered, Kind::plain, Kind::managed, Kind::graph});
             if (in->capture->invalid) return capture_invalidated;
-            const auto found = model().memory.find(address);
-            if (found == model().memory.end() || found->second.kind != Kind::graph) return invalid_value;
-            Node node;
-            node.type = abi::NodeType::mem_free;
-            node.destination = address;
-            model().capture(*in, stream, std::move(node));
-            return 0;
+            if (!model().is_of_graph(address)) return invalid_value;
+            return model().capture(*in, stream, free_node(address));
         },
         address, stream);
 }
 
 Status cuMemcpyHtoD_v2(Word destination, const void* source, std::size_t bytes) {
     return driver_call(
-        276, "cuMemcpyHtoD_v2", nullptr,
+        276, "cuMemcpyHtoD_v2",
         [&] { return copy(0, destination, reinterpret_cast<Word>(source), bytes, destination); }, destination, source,
         bytes);
 }
 
 Status cuMemcpyDtoH_v2(void* destination, Word source, std::size_t bytes) {
     return driver_call(
-        278, "cuMemcpyDtoH_v2", nullptr,
-        [&] { return copy(0, reinterpret_cast<Word>(destination), source, bytes, source); }, destination, source,
-        bytes);
+        278, "cuMemcpyDtoH_v2", [&] { return copy(0, reinterpret_cast<Word>(destination), source, bytes, source); },
+        destination, source, bytes);
 }
 
 Status cuMemcpyDtoD_v2(Word destination, Word source, std::size_t bytes) {
     return driver_call(
-        280, "cuMemcpyDtoD_v2", nullptr, [&] { return copy(0, destination, source, bytes, source); }, destination,
-        source, bytes);
+        280, "cuMemcpyDtoD_v2", [&] { return copy(0, destination, source, bytes, source); }, destination, source,
+        bytes);
 }
 
 Status cuMemcpyHtoDAsync_v2(Word destination, const void* source, std::size_t bytes, Word stream) {
     return driver_call(
-        277, "cuMemcpyHtoDAsync_v2", nullptr,
+        277, "cuMemcpyHtoDAsync_v2",
         [&] { return copy(stream, destination, reinterpret_cast<Word>(source), bytes, destination); }, destination,
         source, bytes, stream);
 }
 
 Status cuMemcpyDtoHAsync_v2(void* destination, Word source, std::size_t bytes, Word stream) {
     return driver_call(
-        279, "cuMemcpyDtoHAsync_v2", nullptr,
+        279, "cuMemcpyDtoHAsync_v2",
         [&] { return copy(stream, reinterpret_cast<Word>(destination), source, bytes, source); }, destination, source,
         bytes, stream);
 }
 
 Status cuMemcpyDtoDAsync_v2(Word destination, Word source, std::size_t bytes, Word stream) {
     return driver_call(
-        281, "cuMemcpyDtoDAsync_v2", nullptr, [&] { return copy(stream, destination, source, bytes, source); },
-        destination, source, bytes, stream);
+        281, "cuMemcpyDtoDAsync_v2", [&] { return copy(stream, destination, source, bytes, source); }, destination,
+        source, bytes, stream);
 }
 
 Status cuMemsetD8_v2(Word destination, unsigned char value, std::size_t bytes) {
     return driver_call(
-        249, "cuMemsetD8_v2", nullptr,
+        249, "cuMemsetD8_v2",
         [&] { return is_memory(destination) ? enqueue(0, fill_node(destination, value, bytes)) : invalid_value; },
         destination, value, bytes);
 }
 
 Status cuMemsetD8Async(Word destination, unsigned char value, std::size_t bytes, Word stream) {
     return driver_call(
-        216, "cuMemsetD8Async", nullptr,
+        216, "cuMemsetD8Async",
         [&] { return is_memory(destination) ? enqueue(stream, fill_node(destination, value, bytes)) : invalid_value; },
         destination, value, bytes, stream);
 }
 
 Status cuStreamCreate(Word* stream, unsigned flags) {
     return driver_call(
-        124, "cuStreamCreate", nullptr,
+        124, "cuStreamCreate",
         [&] {
             *stream = model().new_handle();
             model().streams[*stream] = {flags, current, nullptr};
@@ -401,11 +384,16 @@ Status cuStreamCreate(Word* stream, unsigned flags) {
 
 Status cuStreamDestroy_v2(Word stream) {
     // As measured: what is no stream is a crash, before any callback.
-    if (!model().streams.contains(stream)) std::raise(SIGSEGV);
+    {
+        const std::lock_guard guard(model().lock);
+        if (!model().streams.contains(stream)) std::raise(SIGSEGV);
+    }
     return driver_call(
-        326, "cuStreamDestroy_v2", nullptr,
+        326, "cuStreamDestroy_v2",
         [&] {
-            if (model().streams.erase(stream) == 0) return invalid_handle;
+            const auto capture = model().stream(stream)->capture;
+            if (capture && capture->origin == stream) model().leave(capture);
+            model().streams.erase(stream);
             model().release_handle(stream);
             return 0;
         },
@@ -413,16 +401,16 @@ Status cuStreamDestroy_v2(Word stream) {
 }
 
 Status cuStreamSynchronize(Word stream) {
-    return driver_call(126, "cuStreamSynchronize", nullptr, [&] { return await(stream); }, stream);
+    return driver_call(126, "cuStreamSynchronize", [&] { return await(stream); }, stream);
 }
 
 Status cuStreamQuery(Word stream) {
-    return driver_call(125, "cuStreamQuery", nullptr, [&] { return await(stream); }, stream);
+    return driver_call(125, "cuStreamQuery", [&] { return await(stream); }, stream);
 }
 
 Status cuStreamWaitEvent(Word stream, Word event, unsigned flags) {
     return driver_call(
-        295, "cuStreamWaitEvent", nullptr,
+        295, "cuStreamWaitEvent",
         [&] {
             Stream* waiting = model().stream(stream);
             const auto found = model().events.find(event);
@@ -439,7 +427,7 @@ Status cuStreamWaitEvent(Word stream, Word event, unsigned flags) {
 
 Status cuEventCreate(Word* event, unsigned flags) {
     return driver_call(
-        118, "cuEventCreate", nullptr,
+        118, "cuEventCreate",
         [&] {
             *event = model().new_handle();
             model().events[*event] = {};
@@ -450,7 +438,7 @@ Status cuEventCreate(Word* event, unsigned flags) {
 
 Status cuEventDestroy_v2(Word event) {
     return driver_call(
-        325, "cuEventDestroy_v2", nullptr,
+        325, "cuEventDestroy_v2",
         [&] {
             if (model().events.erase(event) == 0) return invalid_handle;
             model().release_handle(event);
@@ -461,11 +449,12 @@ Status cuEventDestroy_v2(Word event) {
 
 Status cuEventRecord(Word event, Word stream) {
     return driver_call(
-        119, "cuEventRecord", nullptr,
+        119, "cuEventRecord",
         [&] {
             const Stream* recorded = model().stream(stream);
             const auto found = model().events.find(event);
             if (recorded == nullptr || found == model().events.end()) return invalid_handle;
+            if (recorded->capture && recorded->capture->invalid) return capture_invalidated;
             found->second.capture = recorded->capture;
             if (recorded->capture) found->second.nodes = recorded->capture->ends[stream];
             return 0;
@@ -475,7 +464,7 @@ Status cuEventRecord(Word event, Word stream) {
 
 Status cuEventSynchronize(Word event) {
     return driver_call(
-        121, "cuEventSynchronize", nullptr,
+        121, "cuEventSynchronize",
         [&] {
             const auto found = model().events.find(event);
             if (found == model().events.end()) return invalid_handle;
@@ -486,7 +475,7 @@ Status cuEventSynchronize(Word event) {
 
 Status cuEventQuery(Word event) {
     return driver_call(
-        120, "cuEventQuery", nullptr,
+        120, "cuEventQuery",
         [&] {
             const auto found = model().events.find(event);
             if (found == model().events.end()) return invalid_handle;
@@ -499,8 +488,8 @@ Status cuLaunchKernel(Word function, unsigned grid_x, unsigned grid_y, unsigned 
                       unsigned block_y, unsigned block_z, unsigned shared_bytes, Word stream, void** arguments,
                       void** extra) {
     const auto* kernel = reinterpret_cast<const Kernel*>(function);
-    return driver_call(
-        307, "cuLaunchKernel", kernel->mangled,
+    return launching_call(
+        kernel->mangled, 307, "cuLaunchKernel",
         [&] {
             if (block_x * block_y * block_z > 1024) {
                 log_line("One or more of block dimensions of (" + std::to_string(block_x) + "," +
@@ -508,33 +497,14 @@ Status cuLaunchKernel(Word function, unsigned grid_x, unsigned grid_y, unsigned 
                          ") exceeds corresponding maximum value of (1024,1024,64)");
                 return invalid_value;
             }
-            Node node;
-            node.type = abi::NodeType::kernel;
-            node.kernel = kernel;
-            for (std::size_t at = 0; at < kernel->count; ++at) {
-                const auto* bytes = static_cast<const unsigned char*>(arguments[at]);
-                node.arguments.emplace_back(bytes, bytes + kernel->sizes[at]);
-            }
-            const unsigned grid[3] = {grid_x, grid_y, grid_z};
-            const unsigned block[3] = {block_x, block_y, block_z};
-            std::copy(grid, grid + 3, node.grid);
-            std::copy(block, block + 3, node.block);
-            return enqueue(stream, std::move(node));
+            return enqueue(stream, kernel_node(kernel, arguments));
         },
         function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra);
 }
 
 Status cuLaunchHostFunc(Word stream, void (*function)(void*), void* user) {
     return driver_call(
-        527, "cuLaunchHostFunc", nullptr,
-        [&] {
-            Node node;
-            node.type = abi::NodeType::host;
-            node.function = function;
-            node.user = user;
-            return enqueue(stream, std::move(node));
-        },
-        stream, function, user);
+        527, "cuLaunchHostFunc", [&] { return enqueue(stream, host_node(function, user)); }, stream, function, user);
 }
 
 }  // extern "C"

@@ -7,26 +7,12 @@ using namespace fake;
 
 namespace {
 
-void fire_graph(abi::Resource resource, const abi::GraphData& data) {
-    const abi::ResourceData of{fake_current_context(), 0, &data};
-    fire_resource(resource, &of);
-}
-
 bool has_memory(const Graph& graph) {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](Word handle) {
-        const abi::NodeType type = model().nodes[handle].type;
-        return type == abi::NodeType::mem_alloc || type == abi::NodeType::mem_free;
+        const Node& node = model().nodes[handle];
+        return node.is(abi::NodeType::mem_alloc) || node.is(abi::NodeType::mem_free) ||
+               node.is(abi::NodeType::conditional);
     });
-}
-
-void leave(const std::shared_ptr<Capture>& capture) {
-    for (auto& [handle, stream] : model().streams) {
-        if (stream.capture == capture) stream.capture = nullptr;
-    }
-    for (auto& [handle, event] : model().events) {
-        if (event.capture == capture) event = {};
-    }
-    model().captures.erase(capture);
 }
 
 /// Whether every node without a successor is at the end of the origin's branch.
@@ -44,16 +30,97 @@ bool joined(const Capture& capture) {
 
 Status launch(Executable& executable) {
     for (const Node& node : executable.nodes) {
-        if (node.type == abi::NodeType::mem_alloc) {
-            Block& block = model().memory[node.destination];
+        if (node.is(abi::NodeType::mem_alloc)) {
+            Block& block = model().memory[node.given.alloc.address];
             if (block.alive && !executable.auto_free) return invalid_value;
             block.alive = true;
-        } else if (node.type == abi::NodeType::mem_free) {
-            model().memory[node.destination].alive = false;
+        } else if (node.is(abi::NodeType::mem_free)) {
+            model().memory[node.given.free.address].alive = false;
         } else {
-            Model::run(node);
+            model().run(node);
         }
     }
+    return 0;
+}
+
+Status begin_capture(Word stream, Word graph, int mode) {
+    Stream* in = model().stream(stream);
+    if (in == nullptr) return invalid_handle;
+    if (stream <= abi::legacy_stream) return capture_unsupported;
+    if (in->capture) return illegal_state;
+    if (graph == 0) {
+        graph = model().new_handle();
+        model().graphs[graph] = {};
+        abi::GraphData data{};
+        data.graph = graph;
+        fire_graph(abi::Resource::graph_created, data);
+    }
+    in->capture = std::make_shared<Capture>(Capture{graph, stream, mode, model().next_capture++, false, {}});
+    model().captures.insert(in->capture);
+    return 0;
+}
+
+/// Copies of a graph's nodes, announced as those of a new graph with the handle `made`.
+std::vector<Word> clone_nodes(Word graph, Word made);
+
+Word clone_graph(Word graph) {
+    const Word made = model().new_handle();
+    model().graphs[made].nodes = clone_nodes(graph, made);
+    return made;
+}
+
+std::vector<Word> clone_nodes(Word graph, Word made) {
+    abi::GraphData data{};
+    data.graph = made;
+    fire_graph(abi::Resource::graph_created, data);
+    data.original_graph = graph;
+    std::map<Word, Word> copies;
+    std::vector<Word> nodes;
+    for (const Word original : model().graphs[graph].nodes) {
+        Node node = model().nodes[original];
+        for (Word& before : node.before) before = copies[before];
+        if (node.is(abi::NodeType::graph)) node.given.child.graph = clone_graph(node.given.child.graph);
+        data.node = copies[original] = model().new_handle();
+        data.original_node = original;
+        data.node_type = node.given.type;
+        model().nodes[data.node] = std::move(node);
+        nodes.push_back(data.node);
+        fire_graph(abi::Resource::graph_node_created, data);
+        fire_graph(abi::Resource::graph_node_cloned, data);
+    }
+    return nodes;
+}
+
+/// A call that adds the node that `make` gives; `more`: its arguments after the dependencies.
+template <class Make, class... More>
+Status add_node(std::uint32_t id, const char* name, Word* made, Word graph, const Word* before, std::size_t count,
+                Make make, More... more) {
+    return driver_call(
+        id, name,
+        [&] {
+            Node node = make();
+            node.before.assign(before, before + count);
+            *made = model().add(graph, std::move(node));
+            return 0;
+        },
+        made, graph, before, count, more...);
+}
+
+/// A node with the parameters of a member of CUgraphNodeParams.
+template <class Parameters>
+Node with(abi::NodeType type, Parameters abi::NodeParameters::* member, const Parameters& given) {
+    Node node = node_of(type);
+    node.given.*member = given;
+    return node;
+}
+
+/// An answer about a node, or about a graph.
+template <class Things, class Answer>
+Status answer(Things& things, Word handle, Answer give) {
+    const std::lock_guard guard(model().lock);
+    const auto found = things.find(handle);
+    if (!model().answers_about_graphs || found == things.end()) return invalid_value;
+    give(found->second);
     return 0;
 }
 
@@ -62,37 +129,32 @@ Status launch(Executable& executable) {
 extern "C" {
 
 Status cuStreamBeginCapture_v2(Word stream, int mode) {
+    return driver_call(539, "cuStreamBeginCapture_v2", [&] { return begin_capture(stream, 0, mode); }, stream, mode);
+}
+
+Status cuStreamBeginCaptureToGraph(Word stream, Word graph, const Word* before, const void* edges, std::size_t count,
+                                   int mode) {
     return driver_call(
-        539, "cuStreamBeginCapture_v2", nullptr,
-        [&] {
-            Stream* in = model().stream(stream);
-            if (in == nullptr) return invalid_handle;
-            if (stream <= abi::legacy_stream) return capture_unsupported;
-            if (in->capture) return 901;
-            const Word graph = model().new_handle();
-            model().graphs[graph] = {};
-            in->capture = std::make_shared<Capture>(Capture{graph, stream, mode, model().next_capture++, false, {}});
-            model().captures.insert(in->capture);
-            abi::GraphData data{};
-            data.graph = graph;
-            fire_graph(abi::Resource::graph_created, data);
-            return 0;
-        },
-        stream, mode);
+        720, "cuStreamBeginCaptureToGraph", [&] { return begin_capture(stream, graph, mode); }, stream, graph, before,
+        edges, count, mode);
 }
 
 Status cuStreamEndCapture(Word stream, Word* graph) {
     return driver_call(
-        497, "cuStreamEndCapture", nullptr,
+        497, "cuStreamEndCapture",
         [&] {
             Stream* in = model().stream(stream);
             if (in == nullptr) return invalid_handle;
-            if (!in->capture) return invalid_value;
+            *graph = 0;
+            if (!in->capture) return illegal_state;
             const std::shared_ptr<Capture> capture = in->capture;
-            if (capture->origin != stream) return 903;
+            if (capture->origin != stream) {
+                capture->invalid = true;
+                return capture_unmatched;
+            }
             const Status status = capture->invalid ? capture_invalidated : joined(*capture) ? 0 : capture_unjoined;
-            *graph = status == 0 ? capture->graph : 0;
-            leave(capture);
+            if (status == 0) *graph = capture->graph;
+            model().leave(capture);
             return status;
         },
         stream, graph);
@@ -100,7 +162,7 @@ Status cuStreamEndCapture(Word stream, Word* graph) {
 
 Status cuStreamIsCapturing(Word stream, abi::CaptureStatus* status) {
     return driver_call(
-        499, "cuStreamIsCapturing", nullptr,
+        499, "cuStreamIsCapturing",
         [&] {
             const Stream* in = model().stream(stream);
             if (in == nullptr) return invalid_handle;
@@ -135,29 +197,16 @@ Status cuStreamGetCaptureInfo_v2(Word stream, abi::CaptureStatus* status, std::u
 
 Status cuGraphInstantiateWithFlags(Word* executable, Word graph, unsigned long long flags) {
     return driver_call(
-        643, "cuGraphInstantiateWithFlags", nullptr,
+        643, "cuGraphInstantiateWithFlags",
         [&] {
             const auto found = model().graphs.find(graph);
             if (found == model().graphs.end()) return invalid_value;
             if (has_memory(found->second) && found->second.instantiated) return not_supported;
             found->second.instantiated = true;
-            *executable = model().new_handle();
-            Executable made;
-            made.auto_free = (flags & 1) != 0;
             abi::GraphData data{};
-            data.graph = *executable;  // the clone inside has the executable graph's handle
-            fire_graph(abi::Resource::graph_created, data);
-            for (const Word node : found->second.nodes) {
-                made.nodes.push_back(model().nodes[node]);
-                abi::GraphData cloned{};
-                cloned.graph = *executable;
-                cloned.original_graph = graph;
-                cloned.node = model().new_handle();
-                cloned.original_node = node;
-                cloned.node_type = static_cast<std::int32_t>(made.nodes.back().type);
-                fire_graph(abi::Resource::graph_node_created, cloned);
-                fire_graph(abi::Resource::graph_node_cloned, cloned);
-            }
+            data.graph = *executable = model().new_handle();  // the clone inside has the executable graph's handle
+            Executable made{{}, graph, (flags & 1) != 0};
+            for (const Word node : clone_nodes(graph, *executable)) made.nodes.push_back(model().nodes[node]);
             model().executables[*executable] = std::move(made);
             data.graph_exec = *executable;
             data.original_graph = graph;
@@ -169,7 +218,7 @@ Status cuGraphInstantiateWithFlags(Word* executable, Word graph, unsigned long l
 
 Status cuGraphLaunch(Word executable, Word stream) {
     return driver_call(
-        514, "cuGraphLaunch", nullptr,
+        514, "cuGraphLaunch",
         [&] {
             const auto found = model().executables.find(executable);
             if (found == model().executables.end() || model().stream(stream) == nullptr) return invalid_handle;
@@ -180,7 +229,7 @@ Status cuGraphLaunch(Word executable, Word stream) {
 
 Status cuGraphExecDestroy(Word executable) {
     return driver_call(
-        516, "cuGraphExecDestroy", nullptr,
+        516, "cuGraphExecDestroy",
         [&] {
             if (model().executables.erase(executable) == 0) return invalid_value;
             model().release_handle(executable);
@@ -191,10 +240,13 @@ Status cuGraphExecDestroy(Word executable) {
 
 Status cuGraphDestroy(Word graph) {
     return driver_call(
-        517, "cuGraphDestroy", nullptr,
+        517, "cuGraphDestroy",
         [&] {
             const auto found = model().graphs.find(graph);
             if (found == model().graphs.end()) return invalid_value;
+            abi::GraphData data{};
+            data.graph = graph;
+            fire_graph(abi::Resource::graph_destroy_starting, data);
             for (const Word node : found->second.nodes) {
                 model().nodes.erase(node);
                 model().release_handle(node);
@@ -206,35 +258,161 @@ Status cuGraphDestroy(Word graph) {
         graph);
 }
 
+Status cuGraphExecUpdate_v2(Word executable, Word graph, void* result) {
+    return driver_call(
+        696, "cuGraphExecUpdate_v2",
+        [&] { return model().executables[executable].nodes.size() == model().graphs[graph].nodes.size() ? 0 : 910; },
+        executable, graph, result);
+}
+
+Status cuGraphExecKernelNodeSetParams_v2(Word executable, Word node, const abi::KernelNode* given) {
+    return driver_call(692, "cuGraphExecKernelNodeSetParams_v2", [] { return 0; }, executable, node, given);
+}
+
+Status cuGraphExecChildGraphNodeSetParams(Word executable, Word node, Word child) {
+    return driver_call(586, "cuGraphExecChildGraphNodeSetParams", [] { return 0; }, executable, node, child);
+}
+
+Status cuGraphNodeSetEnabled(Word executable, Word node, unsigned enabled) {
+    return driver_call(650, "cuGraphNodeSetEnabled", [] { return 0; }, executable, node, enabled);
+}
+
+// -- building
+// -----------------------------------------------------------------------------------------------------------
+
+Status cuGraphCreate(Word* graph, unsigned flags) {
+    return driver_call(
+        501, "cuGraphCreate",
+        [&] {
+            *graph = model().new_handle();
+            model().graphs[*graph] = {};
+            return 0;
+        },
+        graph, flags);
+}
+
+Status cuGraphClone(Word* made, Word graph) {
+    return driver_call(
+        523, "cuGraphClone",
+        [&] {
+            if (has_memory(model().graphs[graph])) return not_supported;
+            *made = clone_graph(graph);
+            return 0;
+        },
+        made, graph);
+}
+
+#define ADDED_TO Word *made, Word graph, const Word *before, std::size_t count
+#define PLACE made, graph, before, count
+
+Status cuGraphAddKernelNode_v2(ADDED_TO, const abi::KernelNode* given) {
+    const auto make = [&] { return kernel_node(reinterpret_cast<const Kernel*>(given->kernel), given->arguments); };
+    return add_node(689, "cuGraphAddKernelNode_v2", PLACE, make, given);
+}
+
+Status cuGraphAddMemcpyNode(ADDED_TO, const abi::Copy3D* given, Word context) {
+    const auto make = [&] { return with(abi::NodeType::memcpy, &abi::NodeParameters::copy, {0, 0, context, *given}); };
+    return add_node(504, "cuGraphAddMemcpyNode", PLACE, make, given, context);
+}
+
+Status cuGraphAddMemsetNode(ADDED_TO, const abi::MemsetNode* given, Word context) {
+    const auto make = [&] { return with(abi::NodeType::memset, &abi::NodeParameters::memset, *given); };
+    return add_node(506, "cuGraphAddMemsetNode", PLACE, make, given, context);
+}
+
+Status cuGraphAddHostNode(ADDED_TO, const abi::HostNode* given) {
+    const auto make = [&] { return host_node(given->function, given->user_data); };
+    return add_node(530, "cuGraphAddHostNode", PLACE, make, given);
+}
+
+Status cuGraphAddEmptyNode(ADDED_TO) {
+    return add_node(526, "cuGraphAddEmptyNode", PLACE, [] { return node_of(abi::NodeType::empty); });
+}
+
+Status cuGraphAddEventRecordNode(ADDED_TO, Word event) {
+    const auto make = [&] { return with(abi::NodeType::event_record, &abi::NodeParameters::event, {event}); };
+    return add_node(589, "cuGraphAddEventRecordNode", PLACE, make, event);
+}
+
+Status cuGraphAddEventWaitNode(ADDED_TO, Word event) {
+    const auto make = [&] { return with(abi::NodeType::wait_event, &abi::NodeParameters::event, {event}); };
+    return add_node(590, "cuGraphAddEventWaitNode", PLACE, make, event);
+}
+
+Status cuGraphAddChildGraphNode(ADDED_TO, Word child) {
+    const auto make = [&] { return with(abi::NodeType::graph, &abi::NodeParameters::child, {clone_graph(child), 0}); };
+    return add_node(525, "cuGraphAddChildGraphNode", PLACE, make, child);
+}
+
+Status cuGraphAddExternalSemaphoresSignalNode(ADDED_TO, const void* given) {
+    const auto make = [] { return node_of(abi::NodeType::semaphores_signal); };
+    return add_node(618, "cuGraphAddExternalSemaphoresSignalNode", PLACE, make, given);
+}
+
+Status cuGraphAddBatchMemOpNode(ADDED_TO, const abi::BatchMemoryNode* given) {
+    const auto make = [&] {
+        return with(abi::NodeType::batch_mem_op, &abi::NodeParameters::memory_operations, *given);
+    };
+    return add_node(669, "cuGraphAddBatchMemOpNode", PLACE, make, given);
+}
+
+Status cuGraphAddMemAllocNode(ADDED_TO, abi::MemoryAllocNode* given) {
+    const auto make = [&] {
+        given->address = model().allocate(given->bytes, Kind::graph, fake_current_context());
+        return alloc_node(given->address, given->bytes);
+    };
+    return add_node(638, "cuGraphAddMemAllocNode", PLACE, make, given);
+}
+
+Status cuGraphAddMemFreeNode(ADDED_TO, Word address) {
+    return add_node(639, "cuGraphAddMemFreeNode", PLACE, [&] { return free_node(address); }, address);
+}
+
+/// The generic call; here for conditional nodes only.
+Status cuGraphAddNode_v2(Word* made, Word graph, const Word* before, const void* edges, std::size_t count,
+                         abi::NodeParameters* given) {
+    return driver_call(
+        723, "cuGraphAddNode_v2",
+        [&] {
+            auto* conditional = reinterpret_cast<abi::ConditionalNode*>(&given->words);
+            Node node = node_of(abi::NodeType::conditional);
+            node.before.assign(before, before + count);
+            node.bodies.resize(conditional->size);
+            for (Word& body : node.bodies) {
+                body = model().new_handle();
+                model().graphs[body] = {};
+            }
+            *made = model().add(graph, std::move(node));
+            conditional->bodies = model().nodes[*made].bodies.data();
+            return 0;
+        },
+        made, graph, before, edges, count, given);
+}
+
 // -- questions
 // ----------------------------------------------------------------------------------------------------------
 
 Status cuGraphGetNodes(Word graph, Word* nodes, std::size_t* count) {
-    const std::lock_guard guard(model().lock);
-    const auto found = model().graphs.find(graph);
-    if (found == model().graphs.end()) return invalid_value;
-    const std::vector<Word>& all = found->second.nodes;
-    if (nodes != nullptr) std::copy_n(all.begin(), std::min(*count, all.size()), nodes);
-    *count = all.size();
-    return 0;
+    return answer(model().graphs, graph, [&](const Graph& of) {
+        if (nodes != nullptr) std::copy_n(of.nodes.begin(), std::min(*count, of.nodes.size()), nodes);
+        *count = of.nodes.size();
+    });
 }
 
 Status cuGraphGetEdges_v2(Word graph, Word* from, Word* to, void*, std::size_t* count) {
-    const std::lock_guard guard(model().lock);
-    const auto found = model().graphs.find(graph);
-    if (found == model().graphs.end()) return invalid_value;
-    std::size_t at = 0;
-    for (const Word node : found->second.nodes) {
-        for (const Word before : model().nodes[node].before) {
-            if (from != nullptr && to != nullptr && at < *count) {
-                from[at] = before;
-                to[at] = node;
+    return answer(model().graphs, graph, [&](const Graph& of) {
+        std::size_t at = 0;
+        for (const Word node : of.nodes) {
+            for (const Word before : model().nodes[node].before) {
+                if (from != nullptr && to != nullptr && at < *count) {
+                    from[at] = before;
+                    to[at] = node;
+                }
+                ++at;
             }
-            ++at;
         }
-    }
-    *count = at;
-    return 0;
+        *count = at;
+    });
 }
 
 Status cuGraphGetEdges(Word graph, Word* from, Word* to, std::size_t* count) {
@@ -242,67 +420,40 @@ Status cuGraphGetEdges(Word graph, Word* from, Word* to, std::size_t* count) {
 }
 
 Status cuGraphNodeGetType(Word node, abi::NodeType* type) {
-    const std::lock_guard guard(model().lock);
-    const auto found = model().nodes.find(node);
-    if (found == model().nodes.end()) return invalid_value;
-    *type = found->second.type;
-    return 0;
+    return answer(model().nodes, node, [&](const Node& of) { *type = static_cast<abi::NodeType>(of.given.type); });
 }
 
 Status cuGraphKernelNodeGetParams_v2(Word node, abi::KernelNode* parameters) {
-    const std::lock_guard guard(model().lock);
-    Node& of = model().nodes[node];
-    of.argument_pointers.clear();
-    for (auto& argument : of.arguments) of.argument_pointers.push_back(argument.data());
-    *parameters = {};
-    parameters->function = parameters->kernel = reinterpret_cast<Word>(of.kernel);
-    std::copy(of.grid, of.grid + 3, parameters->grid);
-    std::copy(of.block, of.block + 3, parameters->block);
-    parameters->arguments = of.argument_pointers.data();
-    return 0;
+    return answer(model().nodes, node, [&](Node& of) {
+        of.argument_pointers.clear();
+        for (auto& argument : of.arguments) of.argument_pointers.push_back(argument.data());
+        *parameters = {};
+        parameters->function = parameters->kernel = reinterpret_cast<Word>(of.kernel);
+        parameters->arguments = of.argument_pointers.data();
+    });
 }
 
-Status cuGraphMemcpyNodeGetParams(Word node, abi::Copy3D* copy) {
-    const std::lock_guard guard(model().lock);
-    const Node& of = model().nodes[node];
-    *copy = {};
-    copy->source.type = copy->destination.type = abi::MemoryType::unified;
-    copy->source.device = of.source;
-    copy->destination.device = of.destination;
-    copy->source.pitch = copy->destination.pitch = copy->width = of.bytes;
-    copy->height = copy->depth = copy->source.height = copy->destination.height = 1;
-    return 0;
+Status cuGraphKernelNodeGetParams(Word node, abi::KernelNode* parameters) {
+    return cuGraphKernelNodeGetParams_v2(node, parameters);
 }
 
-Status cuGraphMemsetNodeGetParams(Word node, abi::MemsetNode* fill) {
-    const std::lock_guard guard(model().lock);
-    const Node& of = model().nodes[node];
-    *fill = {};
-    fill->destination = of.destination;
-    fill->value = of.value;
-    fill->element_size = 1;
-    fill->width = of.bytes;
-    fill->height = 1;
-    return 0;
-}
+#define ANSWER(name, type, member)                                                          \
+    Status name(Word node, type* to) {                                                      \
+        return answer(model().nodes, node, [&](const Node& of) { *to = of.given.member; }); \
+    }
+ANSWER(cuGraphMemcpyNodeGetParams, abi::Copy3D, copy.copy)
+ANSWER(cuGraphMemsetNodeGetParams, abi::MemsetNode, memset)
+ANSWER(cuGraphHostNodeGetParams, abi::HostNode, host)
+ANSWER(cuGraphChildGraphNodeGetGraph, Word, child.graph)
+ANSWER(cuGraphEventRecordNodeGetEvent, Word, event.event)
+ANSWER(cuGraphEventWaitNodeGetEvent, Word, event.event)
+ANSWER(cuGraphMemAllocNodeGetParams, abi::MemoryAllocNode, alloc)
+ANSWER(cuGraphMemFreeNodeGetParams, Word, free.address)
+ANSWER(cuGraphBatchMemOpNodeGetParams, abi::BatchMemoryNode, memory_operations)
 
-Status cuGraphHostNodeGetParams(Word node, abi::HostNode* host) {
-    const std::lock_guard guard(model().lock);
-    *host = {model().nodes[node].function, model().nodes[node].user};
-    return 0;
-}
-
-Status cuGraphMemAllocNodeGetParams(Word node, abi::MemoryAllocNode* alloc) {
-    const std::lock_guard guard(model().lock);
-    *alloc = {};
-    alloc->bytes = model().nodes[node].bytes;
-    alloc->address = model().nodes[node].destination;
-    return 0;
-}
-
-Status cuGraphMemFreeNodeGetParams(Word node, Word* address) {
-    const std::lock_guard guard(model().lock);
-    *address = model().nodes[node].destination;
+Status cuThreadExchangeStreamCaptureMode(int* mode) {
+    static thread_local int current = 0;
+    std::swap(*mode, current);
     return 0;
 }
 

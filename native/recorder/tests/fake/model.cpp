@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
+#include <thread>
 
 namespace fake {
 
@@ -39,7 +40,7 @@ Word Model::allocate(std::size_t size, Kind kind, Word context) {
         address = next_block_;
         next_block_ += room;
     }
-    if (address != 0) memory[address] = {size, kind, context};
+    if (address != 0) memory[address] = {size, kind, context, kind != Kind::graph};
     return address;
 }
 
@@ -61,6 +62,11 @@ Status Model::release(Word address, std::initializer_list<Kind> kinds) {
     return 0;
 }
 
+bool Model::is_of_graph(Word address) const {
+    const auto found = memory.find(address);
+    return found != memory.end() && found->second.kind == Kind::graph;
+}
+
 Stream* Model::stream(Word handle) {
     if (handle > 2) {
         const auto found = streams.find(handle);
@@ -70,30 +76,89 @@ Stream* Model::stream(Word handle) {
     return &defaults[handle == 0 ? abi::legacy_stream : handle];
 }
 
-Word Model::capture(Stream& stream, Word handle, Node node) {
-    Capture& capture = *stream.capture;
-    node.before = capture.ends[handle];
-    const Word name = new_handle();
-    const abi::NodeType type = node.type;
-    nodes[name] = std::move(node);
-    graphs[capture.graph].nodes.push_back(name);
-    capture.ends[handle] = {name};
+Node node_of(abi::NodeType type) {
+    Node node;
+    node.given.type = static_cast<std::int32_t>(type);
+    return node;
+}
+
+Node kernel_node(const Kernel* kernel, void** arguments) {
+    Node node = node_of(abi::NodeType::kernel);
+    node.kernel = kernel;
+    for (std::size_t at = 0; at < kernel->count; ++at) {
+        const auto* bytes = static_cast<const unsigned char*>(arguments[at]);
+        node.arguments.emplace_back(bytes, bytes + kernel->sizes[at]);
+    }
+    return node;
+}
+
+Node host_node(void (*function)(void*), void* user) {
+    Node node = node_of(abi::NodeType::host);
+    node.given.host = {function, user};
+    return node;
+}
+
+Node alloc_node(Word address, std::size_t bytes) {
+    Node node = node_of(abi::NodeType::mem_alloc);
+    node.given.alloc.address = address;
+    node.given.alloc.bytes = bytes;
+    return node;
+}
+
+Node free_node(Word address) {
+    Node node = node_of(abi::NodeType::mem_free);
+    node.given.free.address = address;
+    return node;
+}
+
+void fire_graph(abi::Resource resource, const abi::GraphData& data) {
+    const abi::ResourceData of{fake_current_context(), 0, &data};
+    fire_resource(resource, &of);
+}
+
+Word Model::add(Word graph, Node node) {
+    const Word made = new_handle();
     abi::GraphData data{};
-    data.graph = capture.graph;
-    data.node = name;
-    data.node_type = static_cast<std::int32_t>(type);
-    const abi::ResourceData resource{fake_current_context(), 0, &data};
-    fire_resource(abi::Resource::graph_node_created, &resource);
-    return name;
+    data.graph = graph;
+    data.node = made;
+    data.node_type = node.given.type;
+    nodes[made] = std::move(node);
+    graphs[graph].nodes.push_back(made);
+    fire_graph(abi::Resource::graph_node_created, data);
+    return made;
+}
+
+Status Model::capture(Stream& stream, Word handle, Node node) {
+    Capture& capture = *stream.capture;
+    if (capture.invalid) return capture_invalidated;
+    node.before = capture.ends[handle];
+    capture.ends[handle] = {add(capture.graph, std::move(node))};
+    return 0;
+}
+
+void Model::leave(const std::shared_ptr<Capture>& capture) {
+    for (auto& [handle, stream] : streams) {
+        if (stream.capture == capture) stream.capture = nullptr;
+    }
+    for (auto& [handle, event] : events) {
+        if (event.capture == capture) event = {};
+    }
+    captures.erase(capture);
 }
 
 void Model::run(const Node& node) {
-    if (node.type == abi::NodeType::memcpy) {
-        std::memmove(reinterpret_cast<void*>(node.destination), reinterpret_cast<const void*>(node.source), node.bytes);
-    } else if (node.type == abi::NodeType::memset) {
-        std::memset(reinterpret_cast<void*>(node.destination), static_cast<int>(node.value), node.bytes);
-    } else if (node.type == abi::NodeType::host) {
-        node.function(node.user);
+    if (node.is(abi::NodeType::memcpy)) {
+        const abi::Copy3D& copy = node.given.copy.copy;
+        std::memmove(reinterpret_cast<void*>(copy.destination.device),
+                     reinterpret_cast<const void*>(copy.source.device), copy.width);
+    } else if (node.is(abi::NodeType::memset)) {
+        const abi::MemsetNode& fill = node.given.memset;
+        for (std::size_t row = 0; row < fill.height; ++row)
+            std::memset(reinterpret_cast<void*>(fill.destination + row * fill.pitch), static_cast<int>(fill.value),
+                        fill.width);
+    } else if (node.is(abi::NodeType::host)) {
+        ++host_functions;
+        std::thread(node.given.host.function, node.given.host.user_data).join();  // on a thread of the driver
     }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel.hpp"
+#include "recorder/cuda/abi_graphs.hpp"
 #include "tool.hpp"
 
 namespace fake {
@@ -18,9 +19,11 @@ constexpr Status invalid_value = 1;
 constexpr Status not_initialized = 3;
 constexpr Status invalid_context = 201;
 constexpr Status invalid_handle = 400;
+constexpr Status illegal_state = 401;
 constexpr Status not_supported = 801;
 constexpr Status capture_unsupported = 900;
 constexpr Status capture_invalidated = 901;
+constexpr Status capture_unmatched = 903;
 constexpr Status capture_unjoined = 904;
 
 enum class Kind { plain, stream_ordered, managed, pinned, registered, graph };
@@ -29,24 +32,24 @@ struct Block {
     std::size_t size;
     Kind kind;
     Word context;
-    bool alive = true;  ///< graph memory: from a launch on
+    bool alive;  ///< graph memory: from a launch on
 };
 
 struct Node {
-    abi::NodeType type = abi::NodeType::empty;
-    std::vector<Word> before;
+    abi::NodeParameters given{};  ///< its type; what a node of a copy, a fill, an event, ... is about
+    std::vector<Word> before{};
     const Kernel* kernel = nullptr;
-    std::vector<std::vector<unsigned char>> arguments;
-    std::vector<void*> argument_pointers;
-    unsigned grid[3]{};
-    unsigned block[3]{};
-    Word destination = 0;  ///< of copies and fills; the address of memory nodes; the child graph
-    Word source = 0;
-    std::size_t bytes = 0;
-    unsigned value = 0;
-    void (*function)(void*) = nullptr;
-    void* user = nullptr;
+    std::vector<std::vector<unsigned char>> arguments{};
+    std::vector<void*> argument_pointers{};
+    std::vector<Word> bodies{};  ///< of a conditional node
+
+    [[nodiscard]] bool is(abi::NodeType type) const { return given.type == static_cast<std::int32_t>(type); }
 };
+Node node_of(abi::NodeType type);
+Node kernel_node(const Kernel* kernel, void** arguments);
+Node host_node(void (*function)(void*), void* user);
+Node alloc_node(Word address, std::size_t bytes);
+Node free_node(Word address);
 
 struct Graph {
     std::vector<Word> nodes;
@@ -55,7 +58,8 @@ struct Graph {
 
 struct Executable {
     std::vector<Node> nodes;
-    bool auto_free = false;
+    Word graph;  ///< that it was made from
+    bool auto_free;
 };
 
 struct Capture {
@@ -83,13 +87,18 @@ public:
     Word new_handle();
     void release_handle(Word handle) { free_handles_.push_back(handle); }
 
+    /// Memory of a graph is not alive before a launch.
     Word allocate(std::size_t size, Kind kind, Word context);
     Status release(Word address, std::initializer_list<Kind> kinds);
+    bool is_of_graph(Word address) const;
     Stream* stream(Word handle);
-    /// The node becomes the latest of a capturing stream. Returns its handle.
-    Word capture(Stream& stream, Word handle, Node node);
-    /// A copy or fill, as the memory of the fake device is ordinary memory.
-    static void run(const Node& node);
+    Word add(Word graph, Node node);
+    /// The node becomes the latest of a capturing stream, unless the capture takes nothing more.
+    Status capture(Stream& stream, Word handle, Node node);
+    /// All streams and events leave a capture.
+    void leave(const std::shared_ptr<Capture>& capture);
+    /// A copy or fill, as the memory of the fake device is ordinary memory; a function of the host.
+    void run(const Node& node);
     /// Which captures this thread's potentially unsafe call would break: fails them.
     Status unsafe_call();
 
@@ -104,6 +113,8 @@ public:
     std::set<std::shared_ptr<Capture>> captures;
     Word primary = 0;
     std::uint64_t next_capture = 1;
+    std::uint64_t host_functions = 0;  ///< that have run
+    bool answers_about_graphs = true;
 
 private:
     std::vector<Word> free_handles_;
@@ -118,9 +129,11 @@ Model& model();
 void log_line(const std::string& line);
 Status driver_state();  ///< 0, or why no call can be made
 
-/// A driver call: callbacks around `body`, which runs under the model's lock.
+void fire_graph(abi::Resource resource, const abi::GraphData& data);
+
+/// A call that launches the kernel of this symbol: callbacks around `body`, which runs under the model's lock.
 template <class Body, class... Arguments>
-Status driver_call(std::uint32_t id, const char* name, const char* symbol, Body body, Arguments... arguments) {
+Status launching_call(const char* symbol, std::uint32_t id, const char* name, Body body, Arguments... arguments) {
     if (const Status state = driver_state(); state != 0) return state;
     const Parameters<Arguments...> parameters(arguments...);
     SeenCall seen(abi::Domain::driver, id, name, parameters.data(), symbol);
@@ -132,6 +145,12 @@ Status driver_call(std::uint32_t id, const char* name, const char* symbol, Body 
     if (status != 0 && status != 600) log_line("Returning " + std::to_string(status) + " from " + name);
     seen.returned(status);
     return status;
+}
+
+/// Any other call.
+template <class Body, class... Arguments>
+Status driver_call(std::uint32_t id, const char* name, Body body, Arguments... arguments) {
+    return launching_call(nullptr, id, name, body, arguments...);
 }
 
 }  // namespace fake

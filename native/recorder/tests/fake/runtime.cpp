@@ -85,6 +85,12 @@ Status runtime_call(std::uint32_t id, const char* name, const char* symbol, Body
     return status;
 }
 
+/// A runtime call that is one call of the driver with the same arguments.
+template <class... Arguments>
+Status forward(std::uint32_t id, const char* name, const char* of_driver, Arguments... arguments) {
+    return runtime_call(id, name, nullptr, [&] { return driver(of_driver, arguments...); }, arguments...);
+}
+
 Word word(const void* handle) { return reinterpret_cast<Word>(handle); }
 
 }  // namespace
@@ -116,14 +122,11 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaMalloc(void** address, std::size_t size) {
-    return runtime_call(
-        20, "cudaMalloc", nullptr, [&] { return driver("cuMemAlloc_v2", address, size); }, address, size);
+    return forward(20, "cudaMalloc", "cuMemAlloc_v2", address, size);
 }
 
 cudaError_t cudaMallocManaged(void** address, std::size_t size, unsigned flags) {
-    return runtime_call(
-        206, "cudaMallocManaged", nullptr, [&] { return driver("cuMemAllocManaged", address, size, flags); }, address,
-        size, flags);
+    return forward(206, "cudaMallocManaged", "cuMemAllocManaged", address, size, flags);
 }
 
 cudaError_t cudaMallocHost(void** address, std::size_t size) {
@@ -132,23 +135,15 @@ cudaError_t cudaMallocHost(void** address, std::size_t size) {
 }
 
 cudaError_t cudaMallocAsync(void** address, std::size_t size, cudaStream_t stream) {
-    return runtime_call(
-        373, "cudaMallocAsync", nullptr, [&] { return driver("cuMemAllocAsync", address, size, word(stream)); },
-        address, size, stream);
+    return forward(373, "cudaMallocAsync", "cuMemAllocAsync", address, size, stream);
 }
 
-cudaError_t cudaFree(void* address) {
-    return runtime_call(22, "cudaFree", nullptr, [&] { return driver("cuMemFree_v2", word(address)); }, address);
-}
+cudaError_t cudaFree(void* address) { return forward(22, "cudaFree", "cuMemFree_v2", address); }
 
-cudaError_t cudaFreeHost(void* address) {
-    return runtime_call(26, "cudaFreeHost", nullptr, [&] { return driver("cuMemFreeHost", address); }, address);
-}
+cudaError_t cudaFreeHost(void* address) { return forward(26, "cudaFreeHost", "cuMemFreeHost", address); }
 
 cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
-    return runtime_call(
-        375, "cudaFreeAsync", nullptr, [&] { return driver("cuMemFreeAsync", word(address), word(stream)); }, address,
-        stream);
+    return forward(375, "cudaFreeAsync", "cuMemFreeAsync", address, stream);
 }
 
 cudaError_t cudaMemset(void* address, int value, std::size_t size) {
@@ -196,54 +191,38 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-    return runtime_call(
-        198, "cudaStreamCreateWithFlags", nullptr, [&] { return driver("cuStreamCreate", stream, flags); }, stream,
-        flags);
+    return forward(198, "cudaStreamCreateWithFlags", "cuStreamCreate", stream, flags);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    return runtime_call(
-        201, "cudaStreamDestroy", nullptr, [&] { return driver("cuStreamDestroy_v2", word(stream)); }, stream);
+    return forward(201, "cudaStreamDestroy", "cuStreamDestroy_v2", stream);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    return runtime_call(
-        131, "cudaStreamSynchronize", nullptr, [&] { return driver("cuStreamSynchronize", word(stream)); }, stream);
+    return forward(131, "cudaStreamSynchronize", "cuStreamSynchronize", stream);
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    return runtime_call(132, "cudaStreamQuery", nullptr, [&] { return driver("cuStreamQuery", word(stream)); }, stream);
-}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return forward(132, "cudaStreamQuery", "cuStreamQuery", stream); }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    return runtime_call(
-        147, "cudaStreamWaitEvent", nullptr,
-        [&] { return driver("cuStreamWaitEvent", word(stream), word(event), flags); }, stream, event, flags);
+    return forward(147, "cudaStreamWaitEvent", "cuStreamWaitEvent", stream, event, flags);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
     return runtime_call(133, "cudaEventCreate", nullptr, [&] { return driver("cuEventCreate", event, 0u); }, event);
 }
 
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    return runtime_call(
-        136, "cudaEventDestroy", nullptr, [&] { return driver("cuEventDestroy_v2", word(event)); }, event);
-}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return forward(136, "cudaEventDestroy", "cuEventDestroy_v2", event); }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    return runtime_call(
-        135, "cudaEventRecord", nullptr, [&] { return driver("cuEventRecord", word(event), word(stream)); }, event,
-        stream);
+    return forward(135, "cudaEventRecord", "cuEventRecord", event, stream);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    return runtime_call(
-        137, "cudaEventSynchronize", nullptr, [&] { return driver("cuEventSynchronize", word(event)); }, event);
+    return forward(137, "cudaEventSynchronize", "cuEventSynchronize", event);
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-    return runtime_call(138, "cudaEventQuery", nullptr, [&] { return driver("cuEventQuery", word(event)); }, event);
-}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return forward(138, "cudaEventQuery", "cuEventQuery", event); }
 
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                              cudaStream_t stream) {
@@ -259,9 +238,7 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user) {
-    return runtime_call(
-        284, "cudaLaunchHostFunc", nullptr, [&] { return driver("cuLaunchHostFunc", word(stream), function, user); },
-        stream, function, user);
+    return forward(284, "cudaLaunchHostFunc", "cuLaunchHostFunc", stream, function, user);
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
@@ -271,32 +248,21 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-    return runtime_call(
-        319, "cudaStreamEndCapture", nullptr, [&] { return driver("cuStreamEndCapture", word(stream), graph); }, stream,
-        graph);
+    return forward(319, "cudaStreamEndCapture", "cuStreamEndCapture", stream, graph);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
-    return runtime_call(
-        443, "cudaGraphInstantiate", nullptr,
-        [&] { return driver("cuGraphInstantiateWithFlags", executable, word(graph), flags); }, executable, graph,
-        flags);
+    return forward(443, "cudaGraphInstantiate", "cuGraphInstantiateWithFlags", executable, graph, flags);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-    return runtime_call(
-        311, "cudaGraphLaunch", nullptr, [&] { return driver("cuGraphLaunch", word(executable), word(stream)); },
-        executable, stream);
+    return forward(311, "cudaGraphLaunch", "cuGraphLaunch", executable, stream);
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    return runtime_call(314, "cudaGraphDestroy", nullptr, [&] { return driver("cuGraphDestroy", word(graph)); }, graph);
-}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return forward(314, "cudaGraphDestroy", "cuGraphDestroy", graph); }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-    return runtime_call(
-        313, "cudaGraphExecDestroy", nullptr, [&] { return driver("cuGraphExecDestroy", word(executable)); },
-        executable);
+    return forward(313, "cudaGraphExecDestroy", "cuGraphExecDestroy", executable);
 }
 
 }  // extern "C"

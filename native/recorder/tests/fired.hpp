@@ -1,9 +1,11 @@
 // Synthetic callbacks: what CUPTI would say of one call.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 
 #include "generated/cuda_callbacks.hpp"
@@ -41,6 +43,19 @@ public:
         std::memcpy(parameters_.data() + parameter.offset, &value, sizeof value);
         return *this;
     }
+    /// All arguments, in the order of the API.
+    Call& all(std::initializer_list<std::uint64_t> arguments, std::initializer_list<std::uint64_t> more = {}) {
+        if (arguments.size() + more.size() != row_.count) __builtin_trap();
+        std::size_t position = 0;
+        for (const auto& list : {arguments, more}) {
+            for (const std::uint64_t argument : list) {
+                const auto& parameter = row_.parameters[position++];
+                std::memcpy(parameters_.data() + parameter.offset, &argument,
+                            std::min<std::size_t>(parameter.size, sizeof argument));
+            }
+        }
+        return *this;
+    }
     Call& symbol(const char* name) {
         symbol_ = name;
         return *this;
@@ -58,7 +73,8 @@ public:
 private:
     void say(abi::CallbackSite site, const abi::Status* returned) {
         // What is no launch has any pointer for its symbol.
-        const char* const symbol = symbol_ != nullptr ? symbol_ : reinterpret_cast<const char*>(0x10);
+        const bool launches = row_.effect == streamsan::effects::Effect::LAUNCH;
+        const char* const symbol = launches ? symbol_ : reinterpret_cast<const char*>(0x10);
         const abi::CallbackData data{site,    "", parameters_.data(), returned, symbol,
                                      context, 1,  &correlation_data_, number_};
         streamsan::recorder::cuda::dispatch(nullptr, row_.runtime ? abi::Domain::runtime : abi::Domain::driver, row_.id,

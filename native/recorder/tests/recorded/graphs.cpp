@@ -1,6 +1,6 @@
-// Programs for the fake driver of graphs: `scenarios NAME FILE [LIMIT]` records one. In those whose names end in
-// `_wrong` comments say which finding belongs to a line; those whose names end in `_right` do the same in order, and
-// nothing is to be found. The others print what they saw.
+// Programs of captures and graphs, for the fake driver. In those whose names end in `_wrong` comments say which finding
+// belongs to a line; those whose names end in `_right` do the same in order, and nothing is to be found. The others
+// print what they saw.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -8,12 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "fake_driver.hpp"
-#include "harness.hpp"
+#include "driver_calls.hpp"
+#include "recorder/cuda/dispatch.hpp"
+
+namespace recorded {
+namespace graph_programs {
 
 using namespace fake;
-
-namespace {
 
 constexpr std::size_t bytes = 64 * kib;
 const Kernel scale{"_Z5scalePfPKf", {8, 8}};  // scale(float*, float const*)
@@ -26,6 +27,9 @@ const Kernel fill{"_Z4fillPfi", {8, 4}};      // fill(float*, int)
             std::exit(3);                                                        \
         }                                                                        \
     } while (false)
+
+/// What the recorder counts.
+unsigned captures_under_way() { return streamsan::recorder::cuda::recorder()->captures.load(); }
 
 Word captured(Word stream, Word address) {
     Word graph = 0, executable = 0;
@@ -262,20 +266,20 @@ void used_outside_in_order_right() {
 }
 
 void free_node_beside_use_wrong() {
-    Word p = 0, node = 0, executable = 0;
+    Word p = 0, executable = 0;
     const Word graph = graph_create();
     const Word made = add_alloc(graph, {}, bytes, p);
     add_kernel(graph, {made}, fill, {p, 1});  // expect: SS304
-    add_free(node, graph, {made}, p);
+    add_free(graph, {made}, p);
     instantiate(executable, graph);
 }
 
 void free_node_after_use_right() {
-    Word p = 0, node = 0, executable = 0;
+    Word p = 0, executable = 0;
     const Word s = stream_create();
     const Word graph = graph_create();
     const Word made = add_alloc(graph, {}, bytes, p);
-    add_free(node, graph, {add_kernel(graph, {made}, fill, {p, 1})}, p);
+    add_free(graph, {add_kernel(graph, {made}, fill, {p, 1})}, p);
     instantiate(executable, graph);
     graph_launch(executable, s);
     stream_synchronize(s);
@@ -441,9 +445,9 @@ void all_nodes() {
     const Word signal = add_semaphore(graph, {host});
     const Word values = add_operations(graph, {signal}, p, q);
     const Word records = add_event(graph, {values}, true, e);
-    Word r = 0, node = 0, executable = 0;
+    Word r = 0, executable = 0;
     const Word made = add_alloc(graph, {records}, bytes, r);
-    add_free(node, graph, {made, kernel}, r);
+    add_free(graph, {made, kernel}, r);
     instantiate(executable, graph, 15);
 }
 
@@ -484,9 +488,9 @@ void unreadable() {
     allocate_async(r, bytes, s);
     launch(fill, s, {p, 1});
     CHECK(end_capture(s, graph) == 0);
-    world().questions_fail = true;
+    model().answers_about_graphs = false;
     CHECK(instantiate(executable, graph) == 0);
-    world().questions_fail = false;
+    model().answers_about_graphs = true;
     CHECK(graph_launch(executable, s) == 0);
     launch(fill, s, {r, 1});
     stream_synchronize(s);
@@ -501,13 +505,7 @@ void many_nodes() {
     const Word graph = graph_create();
     std::vector<Word> before;
     for (int i = 0; i < count; ++i) {
-        Node node;
-        node.type = abi::NodeType::kernel;
-        node.kernel = &fill;
-        node.arguments = {p, 1};
-        node.before = before;
-        const std::lock_guard guard(world().lock);
-        before = {world().add(graph, node)};
+        before = {add_kernel(graph, before, fill, {p, 1})};
     }
     Word executable = 0;
     CHECK(instantiate(executable, graph) == 0);
@@ -540,7 +538,7 @@ void rotation() {
     const Word p = allocate(bytes), q = allocate(bytes);
     const Word executable = captured(s, p);
     const Word changed = captured(s, q);
-    CHECK(set_kernel(changed, world().graphs[world().executables[changed]].nodes[0], fill, {p, 1}) == 0);
+    CHECK(set_kernel(changed, model().graphs[model().executables[changed].graph].nodes[0], fill, {p, 1}) == 0);
     for (int i = 0; i < 60'000; ++i) graph_launch(executable, s);
     graph_launch(changed, s);
     stream_synchronize(s);
@@ -560,29 +558,29 @@ void told_by_host_function_right() {
     const Word p = allocate(bytes);
     told = false;
     launch(fill, s, {p, 1});
-    CHECK(host_function(s, [](void*) { told = true; }, nullptr) == 0);
+    CHECK(host_function(s, [](void*) { told = true; }) == 0);
     while (!told) std::this_thread::yield();
     const Word t = stream_create();
     launch(fill, t, {p, 2});
     stream_synchronize(t);
     release(p);
-    CHECK(world().host_functions == 1);
+    CHECK(model().host_functions == 2);  // the recorder's, then the program's
 }
 
 void host_function_in_a_capture() {
     const Word s = stream_create();
     Word graph = 0, executable = 0;
     begin_capture(s);
-    CHECK(host_function(s, [](void*) {}, nullptr) == 0);
+    CHECK(host_function(s, [](void*) {}) == 0);
     end_capture(s, graph);
-    CHECK(world().graphs[graph].nodes.size() == 1);
+    CHECK(model().graphs[graph].nodes.size() == 1);
     instantiate(executable, graph);
     begin_capture(s);
     const Word t = stream_create();
-    CHECK(host_function(t, [](void*) {}, nullptr) == 0);
+    CHECK(host_function(t, [](void*) {}) == 0);
     end_capture(s, graph);
-    CHECK(world().graphs[graph].nodes.empty());
-    CHECK(world().host_functions == 0);
+    CHECK(model().graphs[graph].nodes.empty());
+    CHECK(model().host_functions == 1);  // the program's on t
 }
 
 // -- threads
@@ -592,6 +590,7 @@ void threads_right() {
     std::vector<std::thread> threads;
     for (int index = 0; index < 4; ++index) {
         threads.emplace_back([] {
+            fake_set_current_context(context);
             for (int round = 0; round < 20; ++round) {
                 const Word s = stream_create();
                 const Word p = allocate(bytes);
@@ -601,7 +600,7 @@ void threads_right() {
                 end_capture(s, graph);
                 instantiate(executable, graph);
                 graph_launch(executable, s);
-                host_function(s, [](void*) {}, nullptr);
+                host_function(s, [](void*) {});
                 stream_synchronize(s);
                 exec_destroy(executable);
                 graph_destroy(graph);
@@ -614,10 +613,15 @@ void threads_right() {
     CHECK(captures_under_way() == 0);
 }
 
-struct Scenario {
-    const char* name;
-    void (*run)();
-};
+void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scenario) {
+    call(Where::current(), "cuInit", 0U);
+    model().contexts.insert(context);
+    fake_set_current_context(context);
+    begin_with_driver(settings, scenario.starts_with("older_driver"));
+    Tool& tool = *fake_tool();
+    tool.callback = streamsan::recorder::cuda::dispatch;
+    for (auto& domain : tool.enabled) std::fill(std::begin(domain), std::end(domain), true);
+}
 
 #define SCENARIO(name) {#name, name}
 constexpr Scenario scenarios[] = {
@@ -658,17 +662,8 @@ constexpr Scenario scenarios[] = {
     SCENARIO(threads_right),
 };
 
-}  // namespace
+}  // namespace graph_programs
 
-int main(int count, char** arguments) {
-    if (count < 3) return 2;
-    for (const Scenario& each : scenarios) {
-        if (std::strcmp(each.name, arguments[1]) != 0) continue;
-        world().old = std::strncmp(each.name, "older_driver", 12) == 0;
-        start(arguments[2], count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 0);
-        each.run();
-        stop();
-        return 0;
-    }
-    return 2;
-}
+const Family graphs{"graphs", graph_programs::scenarios, graph_programs::begin};
+
+}  // namespace recorded

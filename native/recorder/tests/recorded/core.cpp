@@ -1,5 +1,4 @@
-// Fires synthetic callbacks at the recorder: `cuda_core SCENARIO F.sst [...]`. tests/recorder/test_cuda_core.py reads
-// the file.
+// The recorder's core: contexts, streams, events, failures, threads, forks, exits.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include "cuda_core_fired.hpp"
 #include "recorder/cuda/cupti.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/failures.hpp"
@@ -18,12 +16,11 @@
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/omissions.hpp"
 #include "recorder/cuda/settings.hpp"
+#include "recorder/tests/fired.hpp"
+#include "scenarios.hpp"
 
-namespace streamsan::recorder::cuda {
-extern std::atomic<std::uint64_t> capturing_stream;
-}
-
-namespace {
+namespace recorded {
+namespace core_calls {
 
 using namespace streamsan::recorder::cuda;
 using fired::Call;
@@ -248,7 +245,15 @@ void exceptions() {
     launch(0x62);
 }
 
+std::atomic<abi::Word> capturing_stream{0};
+
 void captures() {
+    static Driver driver;
+    driver.cuStreamIsCapturing = [](abi::Word stream, abi::CaptureStatus* status) -> abi::Status {
+        *status = stream == capturing_stream.load() ? abi::CaptureStatus::active : abi::CaptureStatus::none;
+        return abi::success;
+    };
+    recorder()->driver = &driver;
     begin_context(primary, 0);
     recorder()->captures = 1;
     capturing_stream = 0x51;
@@ -340,10 +345,11 @@ void spoken() {
     note_omission("second\nline");
 }
 
-struct Scenario {
-    std::string_view name;
-    void (*run)();
-};
+void begin(Settings& settings, std::string_view scenario) {
+    if (scenario == "ends") static CallsWhenDestroyed object;
+    recorded::begin(settings);
+}
+
 constexpr Scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"waits", waits},
@@ -359,31 +365,8 @@ constexpr Scenario scenarios[] = {
     {"spoken", spoken},
 };
 
-}  // namespace
+}  // namespace core_calls
 
-int main(int count, char** arguments) {
-    if (count < 3) return 2;
-    Settings settings = parse_settings(count > 3 ? arguments[3] : "");
-    settings.output = arguments[2];
-    settings.root_pid = getpid();
-    const std::string_view name = arguments[1];
-    static CallsWhenDestroyed* late = nullptr;
-    if (name == "ends") {
-        static CallsWhenDestroyed object;
-        late = &object;
-    }
-    note_omissions_in(settings.omissions);
-    std::string reason;
-    if (!start_recorder(settings, reason)) {
-        std::fprintf(stderr, "%s\n", reason.c_str());
-        return 1;
-    }
-    prepare_dispatch();
-    for (const Scenario& scenario : scenarios) {
-        if (scenario.name != name) continue;
-        scenario.run();
-        recorder()->writer->close();
-        return late != nullptr;
-    }
-    return 2;
-}
+const Family core{"core", core_calls::scenarios, core_calls::begin};
+
+}  // namespace recorded

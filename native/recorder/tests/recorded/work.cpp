@@ -1,30 +1,71 @@
-#include "scenarios.hpp"
+// Launches, copies, fills and memory, as calls without a driver below them: a scenario says what each of them answers.
 
 #include <array>
 #include <cstring>
 #include <thread>
 #include <vector>
 
-#include "calls.hpp"
+#include "recorder/cuda/abi_memory.hpp"
+#include "recorder/tests/fake/model.hpp"
+#include "recorder/tests/fired.hpp"
+#include "scenarios.hpp"
 
-namespace synthetic {
-namespace {
+namespace recorded {
+namespace work_calls {
+
+namespace abi = streamsan::recorder::cuda::abi;
+using fake::Kernel;
 
 constexpr std::uint64_t device = 0x7f0000000000;  // where the fake device's memory lies
 constexpr std::uint64_t host = 0x7e0000000000;    // and that of the host
 constexpr std::uint64_t one = 0x1001;             // streams
 constexpr std::uint64_t two = 0x1002;
 constexpr std::uint64_t ready = 0x2001;  // an event
+constexpr std::uint64_t primary = 0xc0;
 constexpr std::uint64_t megabyte = 1U << 20;
 
-const Function scale{"_Z5scalePfPKfi", {{0, 8}, {8, 8}, {16, 4}}};
-const Function plain{"plain_c_kernel", {{0, 8}, {8, 8}}};
+const Kernel scale{"_Z5scalePfPKfi", {8, 8, 4}};
+const Kernel plain{"plain_c_kernel", {8, 8}};
 
-/// Begins and ends the recording around a scenario.
-struct Recorded {
-    explicit Recorded(const std::string& path, std::uint64_t limit = 0) { start(path, limit); }
-    ~Recorded() { stop(); }
-};
+/// One call: arguments in the order of the API, and `body` between its callbacks (what the driver does).
+void call(std::string_view api, std::initializer_list<std::uint64_t> arguments, abi::Status status = 0,
+          const std::function<void()>& body = {}) {
+    fired::Call made(api);
+    made.all(arguments).enter();
+    if (body) body();
+    made.exit(status);
+}
+
+/// Address of a variable, as an argument.
+template <class T>
+std::uint64_t at(T& variable) {
+    return reinterpret_cast<std::uint64_t>(&variable);
+}
+
+/// A call that answers with a handle or an address.
+std::uint64_t make(std::string_view api, std::uint64_t answer, std::initializer_list<std::uint64_t> more) {
+    std::uint64_t out = 0;
+    fired::Call made(api);
+    made.all({at(out)}, more).enter();
+    out = answer;
+    made.exit();
+    return answer;
+}
+
+void stream(std::uint64_t handle) { make("cuStreamCreate", handle, {1}); }
+void event(std::uint64_t handle) { make("cuEventCreate", handle, {0}); }
+std::uint64_t allocate(std::uint64_t address, std::uint64_t size) { return make("cuMemAlloc", address, {size}); }
+std::uint64_t allocate_async(std::uint64_t address, std::uint64_t size, std::uint64_t in_stream) {
+    return make("cuMemAllocAsync", address, {size, in_stream});
+}
+std::uint64_t pinned(std::uint64_t address, std::uint64_t size) { return make("cuMemHostAlloc", address, {size, 0}); }
+
+void launch(const Kernel& kernel, std::uint64_t in_stream, std::initializer_list<const void*> arguments,
+            abi::Status status = 0) {
+    fired::Call made("cuLaunchKernel");
+    made.all({at(kernel), 1, 1, 1, 32, 1, 1, 0, in_stream, reinterpret_cast<std::uint64_t>(arguments.begin()), 0});
+    made.symbol(kernel.mangled).done(status);
+}
 
 void launch_scale(std::uint64_t stream, std::uint64_t to, std::uint64_t from) {
     const int count = 7;
@@ -34,8 +75,7 @@ void launch_scale(std::uint64_t stream, std::uint64_t to, std::uint64_t from) {
 // -- launches
 // -----------------------------------------------------------------------------------------------------------
 
-void launches(const std::string& path) {
-    const Recorded recorded(path);
+void launches() {
     stream(one);
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
@@ -46,52 +86,49 @@ void launches(const std::string& path) {
     const std::uint64_t inside = a + 512;
     launch_scale(one, inside, b);
     launch(scale, one, {&a, &b, &a}, 1);  // refused
-    call_per_thread("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0});
+    fired::Call("cuLaunchKernel", true).all({at(scale), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}).done();
 }
 
-void structures(const std::string& path) {
-    const Recorded recorded(path);
+void structures() {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
     struct Small {
         int number;
         float* pointer;
     };
-    static const Function small{"_Z5small5SmallPKf", {{0, 16}, {16, 8}}};
+    static const Kernel small{"_Z5small5SmallPKf", {16, 8}};
     const Small value{3, reinterpret_cast<float*>(a)};
     launch(small, 0, {&value, &b});
     // A structure of 3,500 bytes, as multi-tensor kernels take: its last word holds b, which may be a leftover.
-    static const Function large{"_Z5large5LargePf", {{0, 3504}, {3504, 8}}};
+    static const Kernel large{"_Z5large5LargePf", {3504, 8}};
     std::array<std::uint64_t, 438> words{};
     words[437] = b;
     words[5] = a;
     launch(large, 0, {words.data(), &a});
     launch(large, 0, {words.data(), words.data()});  // nothing that is sure
     // Not aligned to a word in the argument buffer: bytes 4 to 12 of the parameter are the word.
-    static const Function shifted{"_Z7shiftedi6Packed", {{0, 4}, {4, 20}}};
+    static Kernel shifted{"_Z7shiftedi6Packed", {4, 20}};
+    shifted.offsets[1] = 4;
     unsigned char packed[20]{};
     std::memcpy(packed + 4, &a, 8);
     launch(shifted, 0, {&value.number, packed});
 }
 
-void argument_buffers(const std::string& path) {
-    const Recorded recorded(path);
+void argument_buffers() {
     std::uint64_t buffer[3]{allocate(device, megabyte), allocate(device + 4 * megabyte, megabyte), 7};
     std::size_t size = 20;
     void* extra[]{reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
-    call("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
+    call("cuLaunchKernel", {at(scale), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
     size = 8;  // less than the kernel takes: what lies behind is not looked at
-    call("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
+    call("cuLaunchKernel", {at(scale), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
     void* broken[]{reinterpret_cast<void*>(77), buffer, nullptr};
-    call("cuLaunchKernel", {scale.handle(), 1, 1, 1, 1, 1, 1, 0, one, 0, at(broken)});
+    call("cuLaunchKernel", {at(scale), 1, 1, 1, 1, 1, 1, 0, one, 0, at(broken)});
     // The way of CUDA 3.
-    call("cuParamSetv", {plain.handle(), 8, at(buffer[0]), 8});
-    call("cuLaunchGridAsync", {plain.handle(), 1, 1, one});
+    call("cuParamSetv", {at(plain), 8, at(buffer[0]), 8});
+    call("cuLaunchGridAsync", {at(plain), 1, 1, one});
 }
 
-void older_driver(const std::string& path) {
-    const Recorded recorded(path);
-    driver_tells_parameters(false);
+void older_driver() {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
     launch_scale(0, a, b);       // the name tells which are pointers
@@ -99,10 +136,9 @@ void older_driver(const std::string& path) {
     launch(plain, 0, {&a, &b});
 }
 
-void many_arguments(const std::string& path) {
-    const Recorded recorded(path);
+void many_arguments() {
     allocate(device, 64 * megabyte);
-    static const Function large{"_Z5large5Large", {{0, 8 * 600}}};
+    static const Kernel large{"_Z5large5Large", {8 * 600}};
     std::vector<std::uint64_t> words(600);
     for (std::size_t index = 0; index < words.size(); ++index) words[index] = device + (index % 40) * 4096;
     launch(large, 0, {words.data()});  // 40 different ones
@@ -111,15 +147,14 @@ void many_arguments(const std::string& path) {
     launch(large, 0, {words.data()});
 }
 
-void configured(const std::string& path) {
-    const Recorded recorded(path);
+void configured() {
     stream(one);
     event(ready);
     const std::uint64_t a = allocate(device, megabyte);
     const int count = 1;
     const void* arguments[]{&a, &a, &count};
     abi::LaunchConfig configuration{{1, 1, 1}, {32, 1, 1}, 0, one, nullptr, 0};
-    const auto launch_so = [&] { call("cuLaunchKernelEx", {at(configuration), scale.handle(), at(arguments), 0}); };
+    const auto launch_so = [&] { call("cuLaunchKernelEx", {at(configuration), at(scale), at(arguments), 0}); };
     launch_so();
     abi::LaunchAttribute attributes[2]{};
     attributes[0].id = abi::launch_attribute_programmatic_serialization;
@@ -132,32 +167,31 @@ void configured(const std::string& path) {
     configuration.stream = 0;
     configuration.attribute_count = 0;
     launch_so();
-    call("cuLaunchCooperativeKernel", {scale.handle(), 1, 1, 1, 32, 1, 1, 0, one, at(arguments)});
-    abi::LaunchParameters list[2]{{scale.handle(), {1, 1, 1}, {1, 1, 1}, 0, one, const_cast<void**>(arguments)},
-                                  {scale.handle(), {1, 1, 1}, {1, 1, 1}, 0, two, const_cast<void**>(arguments)}};
+    call("cuLaunchCooperativeKernel", {at(scale), 1, 1, 1, 32, 1, 1, 0, one, at(arguments)});
+    abi::LaunchParameters list[2]{{at(scale), {1, 1, 1}, {1, 1, 1}, 0, one, const_cast<void**>(arguments)},
+                                  {at(scale), {1, 1, 1}, {1, 1, 1}, 0, two, const_cast<void**>(arguments)}};
     call("cuLaunchCooperativeKernelMultiDevice", {at(list), 2, 0}, 719);
 }
 
-void reloaded_module(const std::string& path) {
-    const Recorded recorded(path);
+void reloaded_module() {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
-    Function code{"_Z3onePKf", {{0, 8}}};
+    Kernel code{"_Z3onePKf", {8}};
     launch(code, 0, {&a});
     // Another module is loaded to the same place: another function under the same handle, and the name at the same
     // address.
     call("cuModuleUnload", {0x77});
-    code = {"_Z3twoPKfPf", {{0, 8}, {8, 8}}};
+    code = {"_Z3twoPKfPf", {8, 8}};
     launch(code, 0, {&a, &b});
 }
 
-void threads(const std::string& path) {
-    const Recorded recorded(path);
+void threads() {
     constexpr int count = 4;
     constexpr int rounds = 200;
     std::vector<std::thread> all;
     for (int index = 0; index < count; ++index) {
         all.emplace_back([index] {
+            fired::context = primary;
             const std::uint64_t stream_handle = 0x3000 + static_cast<std::uint64_t>(index);
             stream(stream_handle);
             const std::uint64_t own = device + static_cast<std::uint64_t>(index) * 256 * megabyte;
@@ -177,8 +211,7 @@ void threads(const std::string& path) {
 // -- copies and fills
 // ---------------------------------------------------------------------------------------------------
 
-void copies(const std::string& path) {
-    const Recorded recorded(path);
+void copies() {
     stream(one);
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
@@ -198,11 +231,10 @@ void copies(const std::string& path) {
     call("cuMemcpyPeerAsync", {b, 0xC1, a, 0xC0, 100, one});
     call("cuMemcpyHtoD", {a, p, 0});
     call("cuMemcpyHtoD", {a, p, 100}, 700);
-    call_per_thread("cuMemcpyHtoD", {a, p, 100});
+    fired::Call("cuMemcpyHtoD", true).all({a, p, 100}).done();
 }
 
-void shaped_copies(const std::string& path) {
-    const Recorded recorded(path);
+void shaped_copies() {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t p = pinned(host, megabyte);
     abi::Copy2D flat{};
@@ -229,12 +261,11 @@ void shaped_copies(const std::string& path) {
     call("cuMemcpy2DAsync", {at(flat), 0}, 1);
 }
 
-void array_copies(const std::string& path) {
-    const Recorded recorded(path);
+void array_copies() {
     const std::uint64_t a = allocate(device, megabyte);
     std::uint64_t handle = 0;
     abi::ArrayDescriptor description{64, 32, 0, 0x20, 1, 0};  // floats
-    call("cuArray3DCreate", {at(handle), at(description)}, 0, [&] { handle = 0x555000; });
+    handle = make("cuArray3DCreate", 0x555000, {at(description)});
     call("cuMemcpyDtoA", {handle, 256, a, 512});
     call("cuMemcpyAtoA", {handle, 0, handle, 512, 128});
     call("cuMemcpyAtoH", {host, handle, 0, 16});
@@ -248,15 +279,14 @@ void array_copies(const std::string& path) {
     call("cuMemcpy2DAsync", {at(flat), 0});
     call("cuArrayDestroy", {handle});
     call("cuArrayDestroy", {handle}, 400);
-    call("cuMipmappedArrayCreate", {at(handle), at(description), 3}, 0, [&] { handle = 0x555000; });
+    handle = make("cuMipmappedArrayCreate", 0x555000, {at(description), 3});
     std::uint64_t level = 0;
-    call("cuMipmappedArrayGetLevel", {at(level), handle, 1}, 0, [&] { level = 0x555800; });
+    level = make("cuMipmappedArrayGetLevel", 0x555800, {handle, 1});
     call("cuMemcpyAtoD", {a, level, 0, 16});
     call("cuMipmappedArrayDestroy", {handle});
 }
 
-void batches(const std::string& path) {
-    const Recorded recorded(path);
+void batches() {
     stream(one);
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t p = pinned(host, megabyte);
@@ -282,8 +312,7 @@ void batches(const std::string& path) {
     call("cuMemDiscardBatchAsync", {at(ranges), at(sizes), 2, 0, one}, 1);
 }
 
-void fills(const std::string& path) {
-    const Recorded recorded(path);
+void fills() {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t p = pinned(host, megabyte);
     call("cuMemsetD8", {a, 0, 100});
@@ -294,8 +323,7 @@ void fills(const std::string& path) {
     call("cuStreamAttachMemAsync", {one, a, 0, 1});
 }
 
-void value_operations(const std::string& path) {
-    const Recorded recorded(path);
+void value_operations() {
     const std::uint64_t a = allocate(device, megabyte);
     call("cuStreamWaitValue32", {one, a, 1, 0});
     call("cuStreamWriteValue64", {one, a + 8, 1, 0});
@@ -311,8 +339,7 @@ void value_operations(const std::string& path) {
 // -- memory
 // -------------------------------------------------------------------------------------------------------------
 
-void allocations(const std::string& path) {
-    const Recorded recorded(path);
+void allocations() {
     stream(one);
     std::uint64_t out = 0;
     std::size_t pitch = 0;
@@ -321,10 +348,10 @@ void allocations(const std::string& path) {
         out = device + 8 * megabyte;
         pitch = 512;
     });
-    call("cuMemAllocManaged", {at(out), 2000, 1}, 0, [&] { out = device + 16 * megabyte; });
+    out = make("cuMemAllocManaged", device + 16 * megabyte, {2000, 1});
     pinned(host, 3000);
     allocate_async(device + 24 * megabyte, 4000, one);
-    call("cuMemAllocFromPoolAsync", {at(out), 5000, 0x9001, one}, 0, [&] { out = device + 32 * megabyte; });
+    out = make("cuMemAllocFromPoolAsync", device + 32 * megabyte, {5000, 0x9001, one});
     call("cuMemHostRegister", {host + 8 * megabyte, 6000, 0});
     call("cuMemAlloc", {at(out), megabyte}, 2);
     call("cuMemAllocFromPoolAsync", {at(out), 5000, 0x9001, one}, 1);
@@ -336,8 +363,7 @@ void allocations(const std::string& path) {
     call("cuMemHostUnregister", {host + 8 * megabyte});
 }
 
-void failed_free(const std::string& path) {
-    const Recorded recorded(path);
+void failed_free() {
     const std::uint64_t p = pinned(host, megabyte);
     call("cuMemFree", {p}, 1);  // of another family: it stays pinned memory
     call("cuMemcpyHtoD", {device, p, 16});
@@ -345,8 +371,7 @@ void failed_free(const std::string& path) {
     call("cuMemcpyHtoD", {device, p, 16});  // now it is any host memory
 }
 
-void mappings(const std::string& path) {
-    const Recorded recorded(path);
+void mappings() {
     const std::uint64_t base = device + 1024 * megabyte;
     for (std::uint64_t index = 0; index < 3; ++index)
         call("cuMemMap", {base + index * 2 * megabyte, 2 * megabyte, 0, 0x88, 0});
@@ -358,10 +383,9 @@ void mappings(const std::string& path) {
     call("cuMemUnmap", {base + 4 * megabyte, 2 * megabyte}, 1);
 }
 
-void imports(const std::string& path) {
-    const Recorded recorded(path);
+void imports() {
     std::uint64_t out = 0;
-    driver_ranges()[device] = 12345;
+    fake::model().memory[device] = {12345, fake::Kind::plain, primary, true};
     const auto open = [&](std::int32_t status) {
         call("cuIpcOpenMemHandle", {at(out), 0, 1}, status, [&] { out = device; });
     };
@@ -371,18 +395,17 @@ void imports(const std::string& path) {
     call("cuIpcCloseMemHandle", {device});
     open(201);
     abi::ExternalBuffer buffer{0, 777, 0, {}};
-    call("cuExternalMemoryGetMappedBuffer", {at(out), 0x66, at(buffer)}, 0, [&] { out = device + 8 * megabyte; });
+    out = make("cuExternalMemoryGetMappedBuffer", device + 8 * megabyte, {0x66, at(buffer)});
     call("cuMemFree", {device + 8 * megabyte});
-    driver_ranges()[device + 16 * megabyte] = 4096;
+    fake::model().memory[device + 16 * megabyte] = {4096, fake::Kind::plain, primary, true};
     std::uint64_t shared[8]{};
-    call("cuMemPoolImportPointer", {at(out), 0x9001, at(shared)}, 0, [&] { out = device + 16 * megabyte; });
+    out = make("cuMemPoolImportPointer", device + 16 * megabyte, {0x9001, at(shared)});
 }
 
-void pools(const std::string& path) {
-    const Recorded recorded(path);
+void pools() {
     std::uint64_t pool = 0;
     std::uint64_t word[16]{};
-    call("cuMemPoolCreate", {at(pool), at(word)}, 0, [&] { pool = 0x9001; });
+    pool = make("cuMemPoolCreate", 0x9001, {at(word)});
     call("cuMemPoolSetAttribute", {pool, 4, at(word)});
     call("cuMemPoolTrimTo", {pool, 0});
     call("cuMemPoolDestroy", {pool});
@@ -390,8 +413,7 @@ void pools(const std::string& path) {
     call("cuMemPoolCreate", {at(pool), at(word)}, 1);
 }
 
-void variables(const std::string& path) {
-    const Recorded recorded(path);
+void variables() {
     std::uint64_t address = 0;
     std::size_t size = 0;
     const auto get = [&] {
@@ -407,24 +429,21 @@ void variables(const std::string& path) {
     get();
 }
 
-void rotation(const std::string& path) {
-    const Recorded recorded(path, 4 * megabyte);
+void rotation() {
     stream(one);
     allocate(device, 1000);
     pinned(host, 2000);
     allocate(device + 8 * megabyte, 3000);
     call("cuMemFree", {device + 8 * megabyte});
-    std::uint64_t handle = 0;
     abi::ArrayDescriptor description{64, 32, 0, 0x20, 1, 0};
-    call("cuArray3DCreate", {at(handle), at(description)}, 0, [&] { handle = 0x555000; });
+    make("cuArray3DCreate", 0x555000, {at(description)});
     for (int round = 0; round < 40000; ++round) call("cuMemsetD8Async", {device, 0, 100, one});
 }
 
 // -- whole programs, wrong and right
 // ------------------------------------------------------------------------------------
 
-void free_races(const std::string& path, bool waits) {
-    const Recorded recorded(path);
+void free_races(bool waits) {
     stream(one);
     stream(two);
     event(ready);
@@ -435,8 +454,7 @@ void free_races(const std::string& path, bool waits) {
     call("cuMemFreeAsync", {a, two});
 }
 
-void uses_unordered(const std::string& path, bool waits) {
-    const Recorded recorded(path);
+void uses_unordered(bool waits) {
     stream(one);
     stream(two);
     const std::uint64_t a = allocate(device, megabyte);
@@ -450,8 +468,7 @@ void uses_unordered(const std::string& path, bool waits) {
     call("cuMemFree", {b});
 }
 
-void unmaps_in_use(const std::string& path, bool waits) {
-    const Recorded recorded(path);
+void unmaps_in_use(bool waits) {
     stream(one);
     const std::uint64_t base = device + 1024 * megabyte;
     call("cuMemMap", {base, 2 * megabyte, 0, 0x88, 0});
@@ -461,8 +478,7 @@ void unmaps_in_use(const std::string& path, bool waits) {
     call("cuMemUnmap", {base, 4 * megabyte});
 }
 
-void staged_copy_freed(const std::string& path, bool waits) {
-    const Recorded recorded(path);
+void staged_copy_freed(bool waits) {
     stream(one);
     const std::uint64_t a = allocate_async(device, megabyte, one);
     const std::uint64_t p = pinned(host, megabyte);
@@ -472,46 +488,52 @@ void staged_copy_freed(const std::string& path, bool waits) {
     call("cuMemFreeAsync", {a, one});
 }
 
-template <void (*scenario)(const std::string&, bool), bool right>
-void variant(const std::string& path) {
-    scenario(path, right);
+template <void (*scenario)(bool), bool right>
+void variant() {
+    scenario(right);
 }
 
-}  // namespace
-
-const std::map<std::string_view, Scenario>& scenarios() {
-    static const std::map<std::string_view, Scenario> all{
-        {"launches", launches},
-        {"structures", structures},
-        {"argument_buffers", argument_buffers},
-        {"older_driver", older_driver},
-        {"many_arguments", many_arguments},
-        {"configured", configured},
-        {"reloaded_module", reloaded_module},
-        {"threads", threads},
-        {"copies", copies},
-        {"shaped_copies", shaped_copies},
-        {"array_copies", array_copies},
-        {"batches", batches},
-        {"fills", fills},
-        {"value_operations", value_operations},
-        {"allocations", allocations},
-        {"failed_free", failed_free},
-        {"mappings", mappings},
-        {"imports", imports},
-        {"pools", pools},
-        {"variables", variables},
-        {"rotation", rotation},
-        {"free_races_wrong", variant<free_races, false>},
-        {"free_races_right", variant<free_races, true>},
-        {"uses_unordered_wrong", variant<uses_unordered, false>},
-        {"uses_unordered_right", variant<uses_unordered, true>},
-        {"unmaps_in_use_wrong", variant<unmaps_in_use, false>},
-        {"unmaps_in_use_right", variant<unmaps_in_use, true>},
-        {"staged_copy_freed_wrong", variant<staged_copy_freed, false>},
-        {"staged_copy_freed_right", variant<staged_copy_freed, true>},
-    };
-    return all;
+void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scenario) {
+    settings.sites = false;
+    if (scenario == "rotation") settings.max_bytes = 4 * megabyte;
+    begin_with_driver(settings, scenario == "older_driver");
+    fired::context = primary;
 }
 
-}  // namespace synthetic
+constexpr Scenario scenarios[] = {
+    {"launches", launches},
+    {"structures", structures},
+    {"argument_buffers", argument_buffers},
+    {"older_driver", older_driver},
+    {"many_arguments", many_arguments},
+    {"configured", configured},
+    {"reloaded_module", reloaded_module},
+    {"threads", threads},
+    {"copies", copies},
+    {"shaped_copies", shaped_copies},
+    {"array_copies", array_copies},
+    {"batches", batches},
+    {"fills", fills},
+    {"value_operations", value_operations},
+    {"allocations", allocations},
+    {"failed_free", failed_free},
+    {"mappings", mappings},
+    {"imports", imports},
+    {"pools", pools},
+    {"variables", variables},
+    {"rotation", rotation},
+    {"free_races_wrong", variant<free_races, false>},
+    {"free_races_right", variant<free_races, true>},
+    {"uses_unordered_wrong", variant<uses_unordered, false>},
+    {"uses_unordered_right", variant<uses_unordered, true>},
+    {"unmaps_in_use_wrong", variant<unmaps_in_use, false>},
+    {"unmaps_in_use_right", variant<unmaps_in_use, true>},
+    {"staged_copy_freed_wrong", variant<staged_copy_freed, false>},
+    {"staged_copy_freed_right", variant<staged_copy_freed, true>},
+};
+
+}  // namespace work_calls
+
+const Family work{"work", work_calls::scenarios, work_calls::begin};
+
+}  // namespace recorded
