@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model_program import Program
 
-from streamsan.model.executor import NothingRuns
+from streamsan.model.executor import Executor
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Allocation, Context, OtherHandle, Pool
 from streamsan.model.streams_and_graphs import Event, Stream
@@ -17,7 +17,7 @@ HOST = 0x7F00_0000_0000
 TOTAL = 1 << 30
 
 
-class Recorder(NothingRuns):
+class Recorder(Executor):
     """Keeps `told`: what it was told, in order."""
 
     unknown_is_pageable = True

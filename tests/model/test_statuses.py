@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from model_program import Program
 
-from streamsan.model.executor import NothingRuns
+from streamsan.model.executor import Executor
 from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import NOT_SUPPORTED
 from streamsan.model.streams_and_graphs import Stream
@@ -191,7 +191,7 @@ def test_query_and_the_path_on_which_it_succeeded() -> None:
 
 
 def test_the_executor_decides_queries() -> None:
-    class Machine(NothingRuns):
+    class Machine(Executor):
         def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> int:
             return 600
 

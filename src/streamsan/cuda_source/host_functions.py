@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from streamsan.model.executor import NothingRuns
+from streamsan.model.executor import Executor
 from streamsan.model.process_state import HostThread
 from streamsan.model.streams_and_graphs import GraphExec, Stream
 from streamsan.model.work import HostWork, Work
 from streamsan.vocabulary import WaitClass
 
 
-class HostFunctionsRun(NothingRuns):
+class HostFunctionsRun(Executor):
     """No device; but host functions run at once, since the model puts the order around them into the trace."""
 
     def enqueue(self, thread: HostThread, stream: Stream, work: Work, wait: WaitClass) -> None:

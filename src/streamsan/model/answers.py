@@ -6,29 +6,29 @@ answer: results stay symbols.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
-from streamsan.model.values import Outcome, RefusalError
+from streamsan.model.values import Outcome, RefusalError, Value
+from streamsan.model.verb_registry import Registry
 
 Answer = Callable[[ModelCore, Call, Machine], Outcome]
 
-ANSWERS: dict[str, Answer] = {}
-"""By API name, without `_v2`; filled by the modules of `queries` and others that `device_model` imports."""
+ANSWERS: Registry[str, Answer] = Registry()
+"""by API name, without `_v2`"""
+answers = ANSWERS.of
 
 
-def answers(*names: str) -> Callable[[Answer], Answer]:
-    """Register a function as the answer of some APIs."""
+def give(rows: Mapping[str, Callable[[ModelCore, Call, Machine], Value]]) -> None:
+    """Register what some APIs (names, separated by spaces) give: one value, which they always have."""
 
-    def register(function: Answer) -> Answer:
-        for name in names:
-            assert name not in ANSWERS, name
-            ANSWERS[name] = function
-        return function
+    def answer_of(value: Callable[[ModelCore, Call, Machine], Value]) -> Answer:
+        return lambda core, call, machine: call.gives(value(core, call, machine))
 
-    return register
+    for names, value in rows.items():
+        answers(*names.split())(answer_of(value))
 
 
 def answer(core: ModelCore, call: Call) -> Outcome:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from streamsan.model.emission import Emission
-from streamsan.model.executor import Executor, NothingRuns
+from streamsan.model.executor import Executor
 from streamsan.model.hardware import Machine, load_machine
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Allocation, Context, Physical, Pool
@@ -46,7 +46,7 @@ class ModelCore(Emission):
     ) -> None:
         super().__init__(builder)
         self.per_thread_default = per_thread_default
-        self.executor: Executor = NothingRuns() if executor is None else executor
+        self.executor: Executor = Executor() if executor is None else executor
         self._next_generation = 1
         count = self.executor.device_count(Symbol(0, "devices", "input"))
         self.machine: Machine | None = load_machine(count) if isinstance(count, int) else None

@@ -12,21 +12,7 @@ from streamsan.model.statuses import INVALID_VALUE, NOT_READY, SUCCESS
 from streamsan.model.values import Outcome
 from streamsan.platforms import CUDA
 
-_RUNTIME = re.compile(r"cudaError[A-Z]")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
-
-
-def _names() -> tuple[dict[int, str], dict[int, str]]:
-    runtime, driver = {0: "cudaSuccess"}, {0: "CUDA_SUCCESS"}
-    for name, value in CUDA.constants.items():
-        if _RUNTIME.match(name):
-            runtime.setdefault(value, name)
-        elif name.startswith("CUDA_ERROR_"):
-            driver.setdefault(value, name)
-    return runtime, driver
-
-
-RUNTIME_NAMES, DRIVER_NAMES = _names()
 
 
 _TEXTS = {
@@ -94,49 +80,24 @@ def _asked(core: ModelCore, call: Call, error: int) -> None:
         core.say(call)
 
 
-@answers("cudaGetLastError")
-def get_last_error(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give the thread's error and clear it; an error of the context stays."""
-    error, call.thread.last_error = call.thread.last_error, SUCCESS
-    error = core.sticky_error(call.thread) or error
-    _asked(core, call, error)
-    return Outcome(error)
-
-
-@answers("cudaPeekAtLastError")
-def peek_at_last_error(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give the thread's error and keep it."""
+@answers("cudaGetLastError", "cudaPeekAtLastError")
+def _last_error(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give the thread's error, and clear it unless it is peeked at; an error of the context stays."""
     error = core.sticky_error(call.thread) or call.thread.last_error
+    if call.api.name == "cudaGetLastError":
+        call.thread.last_error = SUCCESS
     _asked(core, call, error)
     return Outcome(error)
 
 
-@answers("cudaGetErrorName")
-def runtime_error_name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give an error's name; the result is in `outputs["return"]`."""
-    _asked(core, call, call.named("error") or 0)
-    return Outcome(SUCCESS, {"return": RUNTIME_NAMES.get(call.named("error") or 0, "unrecognized error code")})
-
-
-@answers("cudaGetErrorString")
-def runtime_error_string(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give an error in words; the result is in `outputs["return"]`."""
-    _asked(core, call, call.named("error") or 0)
-    name = RUNTIME_NAMES.get(call.named("error") or 0)
-    return Outcome(SUCCESS, {"return": words(name) if name else "unrecognized error code"})
-
-
-@answers("cuGetErrorName")
-def driver_error_name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give an error's name."""
-    _asked(core, call, call.named("error") or 0)
-    name = DRIVER_NAMES.get(call.named("error") or 0)
-    return call.gives(name) if name else Outcome(INVALID_VALUE)
-
-
-@answers("cuGetErrorString")
-def driver_error_string(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give an error in words."""
-    _asked(core, call, call.named("error") or 0)
-    name = DRIVER_NAMES.get(call.named("error") or 0)
-    return call.gives(words(name)) if name else Outcome(INVALID_VALUE)
+@answers("cudaGetErrorName", "cudaGetErrorString", "cuGetErrorName", "cuGetErrorString")
+def _error_name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """Give an error's name, or the error in words; the runtime's calls return it (`outputs["return"]`)."""
+    error, runtime = call.named("error") or 0, call.api.domain == "runtime"
+    _asked(core, call, error)
+    success = "cudaSuccess" if runtime else "CUDA_SUCCESS"
+    name = CUDA.error_names(call.api.name).get(error) if error else success
+    text = name if name is None or call.api.name.endswith("Name") else words(name)
+    if runtime:
+        return Outcome(SUCCESS, {"return": "unrecognized error code" if text is None else text})
+    return Outcome(INVALID_VALUE) if text is None else call.gives(text)

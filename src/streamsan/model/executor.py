@@ -1,7 +1,8 @@
 """What happens on the device beyond the model's states: where memory lies, when work runs, what a query answers.
 
-The model decides statuses and order; the executor decides what only a schedule or the hardware knows. The source reader
-uses `NothingRuns`; the simulated device (`streamsan.sim.executor`) stores bytes and runs work under a schedule.
+The model decides statuses and order; the executor decides what only a schedule or the hardware knows. As it stands
+here there is no device at all, for the source reader: nothing runs, addresses never come back, queries have no known
+answer. The simulated device (`streamsan.sim.executor`) stores bytes and runs work under a schedule.
 Each method is called only for calls that succeed, and after the operation was written to the trace; but
 `synchronize_*`, `query_*` and `place` before it, so that what ran meanwhile (a host function) stands before the wait in
 the trace, and the status is known (`sticky_error` is read after the wait). A copy that waits (BEFORE, COMPLETE) is
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from streamsan.model.address_space import FreshAddresses
 from streamsan.model.process_state import HostThread
@@ -38,19 +38,17 @@ class Opened:
     size: int = 0
 
 
-class Executor(Protocol):
-    """A device, or nothing at all."""
+class Executor:
+    """No device; one that has work to run overrides what it knows."""
 
-    @property
-    def unknown_is_pageable(self) -> bool:
-        """Whether an address that lies in no allocation of the process is surely pageable memory of the host."""
+    unknown_is_pageable = False
+    """whether an address that lies in no allocation of the process is surely pageable memory of the host"""
+    refuses_freed_memory = False
+    """Whether copies and fills of memory that is gone are refused at the call, as a driver does (G-08, W-03, W-06);
+    without it the work runs into it."""
 
-    @property
-    def refuses_freed_memory(self) -> bool:
-        """Whether copies and fills of memory that is gone are refused at the call, as a driver does (G-08, W-03, W-06).
-
-        Without it the work runs into it.
-        """
+    def __init__(self) -> None:
+        self._addresses = FreshAddresses()
 
     # -- memory -----------------------------------------------------------------------------------
     def place(
@@ -73,6 +71,7 @@ class Executor(Protocol):
         per-thread default stream it says which stream is meant). Addresses given out here, for PINNED memory too, never
         become those of memory that the host allocates itself.
         """
+        return wanted or self._addresses.place(size)
 
     def free(self, thread: HostThread, allocation: Allocation, family: FreeClass, stream: Stream | None) -> None:
         """Release memory: in stream order (`stream`), or now. A driver that waits (F-01) waits here."""
@@ -101,12 +100,15 @@ class Executor(Protocol):
 
     def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> Value:
         """Return 0 (complete), 600 (not ready), or `fresh`: not known."""
+        return fresh
 
     def query_event(self, thread: HostThread, event: Event, fresh: Symbol) -> Value:
         """Return 0 (complete), 600 (not ready), or `fresh`: not known."""
+        return fresh
 
     def elapsed(self, start: Event, end: Event, fresh: Symbol) -> Value:
         """Return milliseconds between two events, 600 is never returned here; `fresh`: not known."""
+        return fresh
 
     # -- graphs -----------------------------------------------------------------------------------
     def launch_graph(self, thread: HostThread, executable: GraphExec, stream: Stream) -> None:
@@ -132,160 +134,53 @@ class Executor(Protocol):
     @property
     def exporter(self) -> int:
         """What this process is called in handles for others (IPC); 0: it has no name, and handles stay in the model."""
+        return 0
 
     def share_memory(self, allocation: Allocation, identity: int) -> bool:
         """Let other processes open memory by an identity; return whether that is possible."""
+        return True
 
     def share_event(self, event: Event, identity: int) -> bool:
         """Let other processes open an event by an identity; return whether that is possible."""
+        return True
 
     def open_memory(self, fields: Mapping[str, Value], kind: MemoryKind, context: Context | None) -> Opened:
         """Open what a handle of another process stands for (`exporter`, `identity`)."""
+        return Opened(INVALID_VALUE)
 
     def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
         """Let an event be the one that a handle of another process stands for; return the status."""
+        return INVALID_VALUE
 
     def share_pool(self, pool: Pool) -> int | None:
         """Return the number of a file that stands for a pool in other processes; None: that is not possible."""
+        return pool.handle
 
     def open_pool(self, file: int) -> bool:
         """Return whether a file stands for a pool of another process."""
+        return True
 
     def share_physical(self, physical: Physical) -> int | None:
         """Return the number of a file that is physical memory in other processes; None: that is not possible."""
+        return physical.handle
 
     def open_physical(self, physical: Physical, file: int) -> int:
         """Let physical memory be that of another process's file; return its size, 0 if the file is none."""
+        return 0
 
     # -- the machine ------------------------------------------------------------------------------
     def device_count(self, fresh: Symbol) -> Value:
         """Return the number of devices. A number says that the machine is known: the model then answers queries."""
+        return fresh
 
     def memory_info(self, ordinal: int) -> tuple[int, int]:
         """Return the free and all bytes of a device. Asked only where the machine is known."""
+        return 0, 0
 
     def pool_usage(self, pool: Pool) -> tuple[int, int]:
         """Return the bytes that a pool has reserved, and those of them in use. Asked as `memory_info` is."""
+        return 0, 0
 
     def sticky_error(self, context: Context) -> int:
         """Return the error that work of this context met (700: illegal address), 0 if none."""
-
-
-class NothingRuns:
-    """No device: addresses never come back, queries have no known answer. For reading source."""
-
-    unknown_is_pageable = False
-    refuses_freed_memory = False
-
-    def __init__(self) -> None:
-        self._addresses = FreshAddresses()
-
-    def place(
-        self,
-        size: int,
-        kind: MemoryKind,
-        context: Context | None,
-        stream: Stream | None,
-        pool: OtherHandle | None,
-        wanted: int = 0,
-        thread: HostThread | None = None,
-    ) -> int | None:
-        """Return a fresh address."""
-        return wanted or self._addresses.place(size)
-
-    def free(self, thread: HostThread, allocation: Allocation, family: FreeClass, stream: Stream | None) -> None:
-        """Do nothing."""
-
-    def enqueue(self, thread: HostThread, stream: Stream, work: Work, wait: WaitClass) -> None:
-        """Do nothing."""
-
-    def run_now(self, thread: HostThread, work: Work) -> None:
-        """Do nothing."""
-
-    def record(self, thread: HostThread, stream: Stream, event: Event) -> None:
-        """Do nothing."""
-
-    def wait_event(self, thread: HostThread, stream: Stream, event: Event) -> None:
-        """Do nothing."""
-
-    def synchronize_stream(self, thread: HostThread, stream: Stream) -> None:
-        """Do nothing."""
-
-    def synchronize_event(self, thread: HostThread, event: Event) -> None:
-        """Do nothing."""
-
-    def synchronize_context(self, thread: HostThread, context: Context) -> None:
-        """Do nothing."""
-
-    def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> Value:
-        return fresh
-
-    def query_event(self, thread: HostThread, event: Event, fresh: Symbol) -> Value:
-        return fresh
-
-    def elapsed(self, start: Event, end: Event, fresh: Symbol) -> Value:
-        return fresh
-
-    def launch_graph(self, thread: HostThread, executable: GraphExec, stream: Stream) -> None:
-        """Do nothing."""
-
-    def end_context(self, thread: HostThread, context: Context) -> None:
-        """Do nothing."""
-
-    def trim(self, pool: OtherHandle | None, keep: int) -> None:
-        """Do nothing."""
-
-    def release_addresses(self, reservation: Allocation) -> None:
-        """Do nothing."""
-
-    def release_physical(self, physical: OtherHandle) -> None:
-        """Do nothing."""
-
-    def set_access(self, mapping: Allocation, ordinal: int, flags: int) -> None:
-        """Do nothing."""
-
-    exporter = 0
-
-    def share_memory(self, allocation: Allocation, identity: int) -> bool:
-        """Do nothing: handles stay in the model."""
-        return True
-
-    def share_event(self, event: Event, identity: int) -> bool:
-        """Do nothing: handles stay in the model."""
-        return True
-
-    def open_memory(self, fields: Mapping[str, Value], kind: MemoryKind, context: Context | None) -> Opened:
-        return Opened(INVALID_VALUE)
-
-    def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
-        return INVALID_VALUE
-
-    def share_pool(self, pool: Pool) -> int | None:
-        """Return its handle."""
-        return pool.handle
-
-    def open_pool(self, file: int) -> bool:
-        """Believe it."""
-        return True
-
-    def share_physical(self, physical: Physical) -> int | None:
-        """Return its handle."""
-        return physical.handle
-
-    def open_physical(self, physical: Physical, file: int) -> int:
-        return 0
-
-    def device_count(self, fresh: Symbol) -> Value:
-        return fresh
-
-    def memory_info(self, ordinal: int) -> tuple[int, int]:
-        """Return nothing: nobody asks."""
-        return 0, 0
-
-    def pool_usage(self, pool: Pool) -> tuple[int, int]:
-        """Return nothing: nobody asks."""
-        return 0, 0
-
-    def sticky_error(self, context: Context) -> int:
-        """Return none."""
         return 0

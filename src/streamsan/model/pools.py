@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from streamsan.effects import Role
 from streamsan.model.answers import answers
 from streamsan.model.call import Call
@@ -12,7 +14,7 @@ from streamsan.model.process_state import Process
 from streamsan.model.resources import Context, Pool
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, SUCCESS
 from streamsan.model.streams_and_graphs import Stream
-from streamsan.model.values import Handle, Outcome
+from streamsan.model.values import Handle, Outcome, RefusalError, Value
 from streamsan.platforms import CUDA
 
 RELEASE_THRESHOLD = CUDA.constants["cudaMemPoolAttrReleaseThreshold"]
@@ -72,8 +74,7 @@ def note_pool_usage(core: ModelCore, pool: Pool | None) -> None:
 
 
 @makes("cudaMemPoolCreate", "cuMemPoolCreate")
-def create_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
-    """Make a pool by cudaMemPoolProps."""
+def _create_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
     fields = call.structures.get("poolProps", {})
     where = fields.get("location.id", 0)
     kind = fields.get("location.type", _DEVICE_LOCATION)
@@ -91,7 +92,7 @@ def create_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
 
 
 @makes("cudaMemPoolImportFromShareableHandle", "cuMemPoolImportFromShareableHandle")
-def import_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
+def _import_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
     """Take a pool of another process: memory comes from it by import only."""
     if core.machine is not None and not core.executor.open_pool(call.named(call.signature.parameters[1].name) or -1):
         return INVALID_VALUE
@@ -105,59 +106,43 @@ def _fetched(call: Call) -> int | None:
     return value if isinstance(value, int) else None
 
 
-@makes("cudaDeviceGetDefaultMemPool", "cuDeviceGetDefaultMemPool", "cudaMemGetDefaultMemPool", "cuMemGetDefaultMemPool")
-def fetch_default_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
-    """Give a device's default pool."""
+@makes("cudaDeviceGetDefaultMemPool", "cuDeviceGetDefaultMemPool", "cudaMemGetDefaultMemPool", "cuMemGetDefaultMemPool",
+       "cudaDeviceGetMemPool", "cuDeviceGetMemPool", "cudaMemGetMemPool", "cuMemGetMemPool")  # fmt: skip
+def _fetch_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
+    """Give a device's default pool, or its current one."""
     ordinal = _fetched(call)
     if core.machine is None or ordinal is None:
         return Pool(handle, "pool", None, outlives_reset=True, owned=False)
     if not core.machine.has(ordinal):
         return INVALID_DEVICE
-    return default_pool(core, call.thread.process, ordinal)
-
-
-@makes("cudaDeviceGetMemPool", "cuDeviceGetMemPool", "cudaMemGetMemPool", "cuMemGetMemPool")
-def fetch_current_pool(core: ModelCore, call: Call, handle: int) -> Pool | int:
-    """Give a device's current pool."""
-    ordinal = _fetched(call)
-    if core.machine is None or ordinal is None:
-        return Pool(handle, "pool", None, outlives_reset=True, owned=False)
-    if not core.machine.has(ordinal):
-        return INVALID_DEVICE
-    return current_pool(core, call.thread.process, ordinal)
+    pool_of = default_pool if "Default" in call.api.name else current_pool
+    return pool_of(core, call.thread.process, ordinal)
 
 
 @answers("cudaDeviceSetMemPool", "cuDeviceSetMemPool", "cudaMemSetMemPool", "cuMemSetMemPool")
-def set_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _set_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Make a pool the one that cudaMallocAsync takes memory from."""
-    pool, ordinal = named_pool(call), _fetched(call)
-    if pool is None or not pool.alive or ordinal is None or pool.ordinal != ordinal:
+    pool, ordinal = _live_pool(call), _fetched(call)
+    if ordinal is None or pool.ordinal != ordinal:
         return Outcome(INVALID_VALUE)
     call.thread.process.current_pools[ordinal] = pool
     return Outcome()
 
 
 @answers("cudaMemPoolTrimTo", "cuMemPoolTrimTo")
-def trim_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _trim_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give unused memory back. The executor does it; blocks in use stay."""
-    pool, keep = named_pool(call), call.named("minBytesToKeep")
-    if pool is None or not pool.alive or pool.imported:
-        return Outcome(INVALID_VALUE)
-    core.executor.trim(pool, keep or 0)
+    core.executor.trim(_own_pool(call), call.named("minBytesToKeep") or 0)
     return Outcome()
 
 
 @answers("cudaMemPoolGetAttribute", "cuMemPoolGetAttribute")
-def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a policy, the release threshold, or usage."""
-    pool, attribute = named_pool(call), call.named("attr")
-    if pool is None or not pool.alive or attribute is None:
-        return Outcome(INVALID_VALUE)
+    pool, attribute = _live_pool(call), call.named("attr")
     reserved, used = core.executor.pool_usage(pool)
-    if attribute == _RESERVED:
-        return call.gives(reserved)
-    if attribute == _USED:
-        return call.gives(used)
+    if attribute in (_RESERVED, _USED):
+        return call.gives(reserved if attribute == _RESERVED else used)
     if attribute in _POLICIES:
         return call.gives(pool.attributes.get(attribute, 1))
     if attribute in (RELEASE_THRESHOLD, _RESERVED_HIGH, _USED_HIGH):
@@ -166,36 +151,24 @@ def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cudaMemPoolSetAttribute", "cuMemPoolSetAttribute")
-def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set a policy or the release threshold; 0 puts a high-water mark back to what is now."""
-    pool, attribute, value = named_pool(call), call.named("attr"), call.setting("value")
-    if pool is None or not pool.alive or attribute is None:
-        return Outcome(INVALID_VALUE)
-    if attribute in (_RESERVED_HIGH, _USED_HIGH):
-        if value != 0:
-            return Outcome(INVALID_VALUE)
+    pool, attribute, value = _live_pool(call), call.named("attr"), call.setting("value")
+    if attribute in (_RESERVED_HIGH, _USED_HIGH) and value == 0:
         reserved, used = core.executor.pool_usage(pool)
         pool.attributes[attribute] = reserved if attribute == _RESERVED_HIGH else used
-    elif attribute in _POLICIES or attribute == RELEASE_THRESHOLD:
-        if value is not None:
-            pool.attributes[attribute] = value
-    else:
+    elif attribute not in (*_POLICIES, RELEASE_THRESHOLD):
         return Outcome(INVALID_VALUE)
+    elif value is not None:
+        pool.attributes[attribute] = value
     return Outcome()
 
 
 @answers("cudaMemPoolSetAccess", "cuMemPoolSetAccess")
-def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Let other devices touch a pool's memory, or no longer."""
-    pool, count = named_pool(call), call.named("count")
-    fields = call.structures.get("descList", call.structures.get("map", {}))
-    if pool is None or not pool.alive:
-        return Outcome(INVALID_VALUE)
-    for index in range(min(count or 0, machine.count + 1)):
-        prefix = f"{index}." if f"{index}.location.id" in fields else ""
-        where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
-        if not isinstance(where, int) or not isinstance(flags, int):
-            continue
+    pool = _live_pool(call)
+    for where, flags, _ in access_wishes(call, machine, "descList", "map"):
         if not machine.has(where):
             return Outcome(INVALID_DEVICE)
         if where == pool.ordinal and flags != _READ_WRITE:
@@ -205,21 +178,44 @@ def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cudaMemPoolGetAccess", "cuMemPoolGetAccess")
-def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Say whether a device may touch a pool's memory."""
-    pool, where = named_pool(call), call.structures.get("location", {}).get("id")
-    if pool is None or not pool.alive or not isinstance(where, int) or not machine.has(where):
+    pool, where = _live_pool(call), call.structures.get("location", {}).get("id")
+    if not isinstance(where, int) or not machine.has(where):
         return Outcome(INVALID_VALUE)
     return call.gives(pool.access.get(where, _READ_WRITE if where == pool.ordinal else 0))
 
 
 @answers("cudaMemPoolExportToShareableHandle", "cuMemPoolExportToShareableHandle")
-def export_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _export_pool(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a handle for other processes, where the pool was made for it."""
-    pool, kind = named_pool(call), call.named("handleType")
-    if pool is None or not pool.alive or pool.imported:
-        return Outcome(INVALID_VALUE)
+    pool, kind = _own_pool(call), call.named("handleType")
     if not kind or not pool.handle_types & kind:
         return Outcome(INVALID_VALUE if pool.owned else NOT_SUPPORTED)
     file = core.executor.share_pool(pool) if kind == _FILE_DESCRIPTOR else None
     return Outcome(NOT_SUPPORTED) if file is None else call.gives(file)
+
+
+def access_wishes(call: Call, machine: Machine, *names: str) -> Iterator[tuple[int, int, Value]]:
+    """Yield device, flags and kind of location of the entries of a list, by whatever name it has, as far as known."""
+    fields = next((call.structures[name] for name in names if name in call.structures), {})
+    for index in range(min(call.named("count") or 0, machine.count + 1)):
+        prefix = f"{index}." if f"{index}.location.id" in fields else ""
+        where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
+        if isinstance(where, int) and isinstance(flags, int):
+            yield where, flags, fields.get(f"{prefix}location.type", _DEVICE_LOCATION)
+
+
+def _live_pool(call: Call) -> Pool:
+    pool = named_pool(call)
+    if pool is None or not pool.alive:
+        raise RefusalError(INVALID_VALUE)
+    return pool
+
+
+def _own_pool(call: Call) -> Pool:
+    """Return a pool that is no other process's."""
+    pool = _live_pool(call)
+    if pool.imported:
+        raise RefusalError(INVALID_VALUE)
+    return pool

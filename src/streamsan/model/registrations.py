@@ -22,14 +22,14 @@ def register(core: ModelCore, call: Call) -> Outcome:
     value = call.value(Role.MAPPED)
     pointer = core.pointer_of(call.thread, value, call.site)
     if core.machine is not None and (pointer is None or call.number(Role.SIZE) == 0):
-        return _refused(core, call, INVALID_VALUE)
+        return core.say(call, status=INVALID_VALUE)
     if pointer is None:
-        return _refused(core, call, SUCCESS)
+        return core.say(call)
     host = core.allocation_of(call.thread, pointer)
     if host is not None and (host.registration or _is_registration(host.kind, host.lifetime)):
-        return _refused(core, call, ALREADY_REGISTERED)
+        return core.say(call, status=ALREADY_REGISTERED)
     if core.machine is not None and host is not None and host.kind is MemoryKind.PINNED:
-        return _refused(core, call, ALREADY_REGISTERED if host.lifetime is Lifetime.LIVE else INVALID_VALUE)
+        return core.say(call, status=ALREADY_REGISTERED if host.lifetime is Lifetime.LIVE else INVALID_VALUE)
     registration = core.new_allocation(
         call.thread, call.value(Role.SIZE), MemoryKind.REGISTERED, context, address=pointer.address
     )
@@ -60,7 +60,3 @@ def host_pointer(core: ModelCore, call: Call) -> Outcome:
 
 def _is_registration(kind: MemoryKind, lifetime: Lifetime) -> bool:
     return kind is MemoryKind.REGISTERED and lifetime is Lifetime.LIVE
-
-
-def _refused(core: ModelCore, call: Call, status: int) -> Outcome:
-    return core.say(call, status=status)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from streamsan.effects import Effect, Role
-from streamsan.model.answers import answers
+from streamsan.model.answers import answers, give
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore, OutOfMemoryError
 from streamsan.model.handlers import handles
 from streamsan.model.hardware import Machine
 from streamsan.model.makers import makes
+from streamsan.model.pools import access_wishes
 from streamsan.model.resources import Allocation, Lifetime, Physical
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.values import Handle, Outcome, Pointer, Value
@@ -26,11 +27,11 @@ def address_reserve(core: ModelCore, call: Call) -> Outcome:
     size = call.number(Role.SIZE)
     out = call.out(Role.OUT_POINTER)
     if core.machine is not None and (size is None or size <= 0 or size % GRANULARITY or out is None):
-        return _said(core, call, INVALID_VALUE)
+        return core.say(call, status=INVALID_VALUE)
     try:
         reservation = core.new_allocation(call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, None)
     except OutOfMemoryError:
-        return _said(core, call, OUT_OF_MEMORY)
+        return core.say(call, status=OUT_OF_MEMORY)
     core.say(call)
     reservation.is_reservation = True
     reservation.label = core.builder.site_at(call.site).label
@@ -43,17 +44,17 @@ def address_free(core: ModelCore, call: Call) -> Outcome:
     """Give reserved addresses back: all of a reservation, with nothing mapped in it."""
     process = call.thread.process
     if core.machine is None:
-        return _said(core, call, SUCCESS)
+        return core.say(call)
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     reservation = None if pointer is None else process.reservations.get(pointer.address)
     if reservation is None or call.named("size") != reservation.size:
-        return _said(core, call, INVALID_VALUE)
+        return core.say(call, status=INVALID_VALUE)
     end = reservation.address + reservation.size
     if any(reservation.address <= address < end for address in process.mapped):
-        return _said(core, call, INVALID_VALUE)
+        return core.say(call, status=INVALID_VALUE)
     del process.reservations[reservation.address]
     reservation.lifetime = Lifetime.FREED
-    outcome = _said(core, call, SUCCESS)
+    outcome = core.say(call)
     core.executor.release_addresses(reservation)
     return outcome
 
@@ -67,11 +68,11 @@ def map_memory(core: ModelCore, call: Call) -> Outcome:
     if core.machine is not None:
         status = _map_status(core, call, pointer, physical)
         if status or physical is None:
-            return _said(core, call, status or INVALID_VALUE)
+            return core.say(call, status=status or INVALID_VALUE)
         # The memory is of the device it was created on, whatever is current.
         context = core.primary(call.thread, physical.ordinal, call.site)
     if pointer is None:
-        return _said(core, call, SUCCESS)
+        return core.say(call)
     reservation = core.allocation_of(call.thread, pointer)
     allocation = core.new_allocation(
         call.thread, call.value(Role.SIZE), MemoryKind.MAPPED, context, address=pointer.address, pool=physical
@@ -119,7 +120,7 @@ def further_mappings(call: Call, first: Allocation) -> list[Allocation]:
 
 
 @makes("cuMemCreate")
-def create_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
+def _create_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
     """Make physical memory. Whether there is room shows when it is mapped."""
     size, fields = call.named("size"), call.structures.get("prop", {})
     where = fields.get("location.id", 0)
@@ -139,7 +140,7 @@ def create_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
 
 
 @makes("cuMemImportFromShareableHandle")
-def import_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
+def _import_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
     """Take physical memory of another process: the file that stands for it is that memory."""
     physical = Physical(handle, "other", None, outlives_reset=True)
     if core.machine is None:
@@ -152,7 +153,7 @@ def import_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
 
 
 @answers("cuMemExportToShareableHandle")
-def export_physical(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _export_physical(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a file that is physical memory in other processes, where it was made for that."""
     physical, kind = _physical(call, call.value(Role.HANDLE, "other")), call.named("handleType")
     if physical is None or not physical.alive or not kind or not physical.handle_types & kind:
@@ -162,7 +163,7 @@ def export_physical(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @makes("cuMemRetainAllocationHandle")
-def retain_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
+def _retain_physical(core: ModelCore, call: Call, handle: int) -> Physical | int:
     """Give the physical memory behind an address once more."""
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     allocation = core.allocation_of(call.thread, pointer)
@@ -185,15 +186,11 @@ def release_physical(core: ModelCore, physical: Physical) -> int:
     return SUCCESS
 
 
-@answers("cuMemGetAllocationGranularity", "cuMulticastGetGranularity")
-def granularity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give the granularity of sizes and addresses."""
-    return call.gives(GRANULARITY)
+give({"cuMemGetAllocationGranularity cuMulticastGetGranularity": lambda core, call, machine: GRANULARITY})
 
 
 @answers("cuMemGetAllocationPropertiesFromHandle")
-def properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give what physical memory was made with."""
+def _properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     physical = _physical(call, call.value(Role.HANDLE, "other"))
     if physical is None:
         return Outcome(INVALID_VALUE)
@@ -201,10 +198,9 @@ def properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cuMemSetAccess")
-def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Let devices touch a range of mappings, or no longer."""
     pointer, size = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site), call.number(Role.SIZE)
-    fields = call.structures.get("desc", {})
     if pointer is None or not size:
         return Outcome(INVALID_VALUE)
     inside = [
@@ -214,22 +210,19 @@ def set_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     ]
     if not inside or sum(mapping.size for mapping in inside) < size:
         return Outcome(INVALID_VALUE)
-    for index in range(min(call.named("count") or 0, machine.count + 1)):
-        prefix = f"{index}." if f"{index}.location.id" in fields else ""
-        where, flags = fields.get(f"{prefix}location.id"), fields.get(f"{prefix}flags")
-        if fields.get(f"{prefix}location.type", _DEVICE_LOCATION) != _DEVICE_LOCATION:
+    for where, flags, kind in access_wishes(call, machine, "desc"):
+        if kind != _DEVICE_LOCATION:
             continue  # the host's own access
-        if isinstance(where, int) and not machine.has(where):
+        if not machine.has(where):
             return Outcome(INVALID_DEVICE)
         for mapping in inside:
-            if isinstance(where, int) and isinstance(flags, int):
-                mapping.access[where] = flags
-                core.executor.set_access(mapping, where, flags)
+            mapping.access[where] = flags
+            core.executor.set_access(mapping, where, flags)
     return Outcome()
 
 
 @answers("cuMemGetAccess")
-def get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _get_access(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Say whether a device may touch a mapping."""
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     mapping = None if pointer is None else _mapping_at(call, pointer.address)
@@ -275,7 +268,3 @@ def _physical(call: Call, value: Value) -> Physical | None:
 def _drop(core: ModelCore, physical: Physical) -> None:
     if not physical.references and not physical.mappings:
         core.executor.release_physical(physical)
-
-
-def _said(core: ModelCore, call: Call, status: int) -> Outcome:
-    return core.say(call, status=status)

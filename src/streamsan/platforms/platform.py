@@ -140,8 +140,12 @@ class Platform:
 
     def error_name(self, status: int, api: str) -> str:
         """Return what a status is called where this call is (cudaErrorInvalidValue); "error 42" if it has no name."""
+        return self.error_names(api).get(status, f"error {status}")
+
+    def error_names(self, api: str) -> Mapping[int, str]:
+        """Return what the errors are called where a call is, by their numbers."""
         interface = self.interface(api) or self.interfaces[0]
-        return self._error_names[interface.errors].get(status, f"error {status}")
+        return self._error_names[interface.errors]
 
     def low_level_name(self, name: str) -> str | None:
         """Return what the low-level interface calls the same thing (cudaFree: cuMemFree); None where it has none."""

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from model_program import Program, Seen
 
-from streamsan.model.executor import NothingRuns
+from streamsan.model.executor import Executor
 from streamsan.model.values import Value
 from streamsan.vocabulary import NodeKind, OperationKind
 
 OUT = 1
 
 
-class Ran(NothingRuns):
+class Ran(Executor):
     """Keeps what was launched and trimmed."""
 
     def __init__(self) -> None:

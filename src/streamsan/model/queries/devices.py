@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsan.effects import Role
-from streamsan.model.answers import answers
+from streamsan.model.answers import answers, give
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -22,9 +22,19 @@ _P2P_SUPPORTED = frozenset(
 )
 
 
+give(
+    {
+        "cuDeviceTotalMem": lambda core, call, machine: core.executor.memory_info(_device(call))[1],
+        "cudaChooseDevice": lambda core, call, machine: 0,  # all are alike
+        "cudaDriverGetVersion cuDriverGetVersion": lambda core, call, machine: machine.driver_version,
+        "cudaRuntimeGetVersion": lambda core, call, machine: machine.runtime_version,
+        "cuDeviceGetExecAffinitySupport": lambda core, call, machine: 0,
+    }
+)
+
+
 @answers("cudaDeviceGetAttribute", "cuDeviceGetAttribute")
-def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give an attribute."""
+def _attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     wanted = call.named("attr" if call.api.domain == "runtime" else "attrib")
     if wanted is None or not 0 < wanted <= _LAST_ATTRIBUTE:
         return Outcome(INVALID_VALUE)
@@ -32,8 +42,7 @@ def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cudaGetDeviceProperties")
-def runtime_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give all properties of a device."""
+def _runtime_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     device = _device(call)
     fields: dict[str, Value] = {name: machine.attribute(wanted, device) for name, wanted in machine.properties.items()}
     fields |= {
@@ -45,7 +54,7 @@ def runtime_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome
 
 
 @answers("cuDeviceGetProperties")
-def driver_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _driver_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the few properties that the driver's old structure has."""
     names = {
         "maxThreadsPerBlock": "MaxThreadsPerBlock",
@@ -70,47 +79,37 @@ def driver_properties(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cuDeviceGetName")
-def name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _name(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a device's name, cut to the buffer."""
     length = call.named("len")
     return call.gives(machine.name if length is None else machine.name[: max(length - 1, 0)])
 
 
 @answers("cuDeviceGetUuid")
-def uuid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give a device's UUID."""
+def _uuid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return call.gives_fields({"bytes": machine.uuid(_device(call))})
 
 
-@answers("cuDeviceGetLuid")
-def luid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """A LUID is a matter of Windows."""
-    return Outcome(CUDA.constants["CUDA_ERROR_NOT_SUPPORTED"])
-
-
-@answers("cuDeviceTotalMem")
-def total_memory(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give a device's memory."""
-    return call.gives(core.executor.memory_info(_device(call))[1])
-
-
 @answers("cuDeviceComputeCapability")
-def compute_capability(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give major and minor revision."""
+def _compute_capability(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     words = ("cudaDevAttrComputeCapabilityMajor", "cudaDevAttrComputeCapabilityMinor")
     return call.gives(*(machine.attribute(CUDA.constants[word], 0) for word in words))
 
 
+@answers("cuDeviceGetLuid")
+def _luid(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    """A LUID is a matter of Windows."""
+    return Outcome(CUDA.constants["CUDA_ERROR_NOT_SUPPORTED"])
+
+
 @answers("cudaDeviceGetPCIBusId", "cuDeviceGetPCIBusId")
-def pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give a device's place on the bus."""
+def _pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     text, length = machine.pci_bus_id(_device(call)), call.named("len")
     return call.gives(text) if length is None or length > len(text) else Outcome(INVALID_VALUE)
 
 
 @answers("cudaDeviceGetByPCIBusId", "cuDeviceGetByPCIBusId")
-def by_pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give the device at a place on the bus."""
+def _by_pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     text = call.values.get("pciBusId")
     for device in range(machine.count):
         full = machine.pci_bus_id(device)
@@ -119,15 +118,8 @@ def by_pci_bus_id(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return Outcome(INVALID_DEVICE if call.api.domain == "driver" else INVALID_VALUE)
 
 
-@answers("cudaChooseDevice")
-def choose(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """All devices are alike."""
-    return call.gives(0)
-
-
 @answers("cudaDeviceGetP2PAttribute", "cuDeviceGetP2PAttribute")
-def peer_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give an attribute of a link between two devices."""
+def _peer_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     wanted = call.named("attr" if call.api.domain == "runtime" else "attrib")
     source, to = call.named("srcDevice"), call.named("dstDevice")
     if wanted is None or source == to:
@@ -135,32 +127,13 @@ def peer_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return call.gives(int(wanted in _P2P_SUPPORTED))
 
 
-@answers("cudaDriverGetVersion", "cuDriverGetVersion")
-def driver_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give the version of the driver."""
-    return call.gives(machine.driver_version)
-
-
-@answers("cudaRuntimeGetVersion")
-def runtime_version(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give the version of the runtime."""
-    return call.gives(machine.runtime_version)
-
-
 @answers("cudaMemGetInfo", "cuMemGetInfo")
-def memory_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give free and all memory of the current device."""
+def _memory_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return call.gives(*core.executor.memory_info(core.current(call.thread, call.site).ordinal))
 
 
-@answers("cuDeviceGetExecAffinitySupport")
-def affinity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """No affinity is supported."""
-    return call.gives(0)
-
-
 @answers("cuInit")
-def initialise(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _initialise(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Flags must be 0."""
     return Outcome(SUCCESS if call.number(Role.FLAGS) in (0, None) else INVALID_VALUE, {})
 

@@ -12,7 +12,7 @@ from streamsan.model.managed import NOWHERE, accessed_by, advise, managed_alloca
 from streamsan.model.ranges import range_status
 from streamsan.model.resources import Allocation, ArrayLayout, Context, Lifetime
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
-from streamsan.model.values import Handle, Outcome, Pointer, Value
+from streamsan.model.values import Handle, Outcome, Pointer, RefusalError, Value
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
@@ -49,7 +49,7 @@ _ATTRIBUTES = {
 }
 
 
-def inspected(core: ModelCore, call: Call) -> tuple[Pointer | None, Allocation | None]:
+def _inspected(core: ModelCore, call: Call) -> tuple[Pointer | None, Allocation | None]:
     """Return the pointer that a call asks about, and the live memory of CUDA's that it lies in."""
     pointer = core.pointer_of(call.thread, call.value(Role.INSPECTED), call.site)
     allocation = core.allocation_of(call.thread, pointer)
@@ -61,9 +61,9 @@ def inspected(core: ModelCore, call: Call) -> tuple[Pointer | None, Allocation |
 
 
 @answers("cudaPointerGetAttributes")
-def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give what lies at an address; memory that CUDA does not know is Unregistered, which is no error."""
-    pointer, allocation = inspected(core, call)
+    pointer, allocation = _inspected(core, call)
     if pointer is None and call.value(Role.INSPECTED) != 0:
         return Outcome(INVALID_VALUE)
     if pointer is None or allocation is None:
@@ -75,7 +75,7 @@ def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return call.gives_fields(
         {
             "type": kind,
-            "device": ordinal(allocation),
+            "device": _ordinal(allocation),
             "devicePointer": pointer,
             "hostPointer": 0 if kind == _DEVICE else pointer,
         },
@@ -83,9 +83,9 @@ def attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cuPointerGetAttribute")
-def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give one attribute; memory that CUDA does not know is an error."""
-    pointer, allocation = inspected(core, call)
+    pointer, allocation = _inspected(core, call)
     word = _ATTRIBUTES.get(call.named("attribute") or 0)
     if pointer is None or allocation is None or word is None:
         return Outcome(INVALID_VALUE)
@@ -94,9 +94,9 @@ def attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cuPointerGetAttributes")
-def several(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _attributes_of_list(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give several attributes as `data.0`, ...; for memory that CUDA does not know they are 0, which is no error."""
-    pointer, allocation = inspected(core, call)
+    pointer, allocation = _inspected(core, call)
     asked, count = call.structures.get("attributes", {}), call.named("numAttributes") or 0
     if pointer is None:
         return Outcome(INVALID_VALUE)
@@ -111,9 +111,9 @@ def several(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cuPointerSetAttribute")
-def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set the one attribute that can be set: whether copies and fills of this memory wait (Q-04)."""
-    _, allocation = inspected(core, call)
+    _, allocation = _inspected(core, call)
     value = call.setting("value")
     if allocation is None or value is None or call.named("attribute") != _SYNC_MEMOPS:
         return Outcome(INVALID_VALUE)
@@ -122,38 +122,36 @@ def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cuMemGetHandleForAddressRange")
-def known_memory(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _known_memory(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Only memory of CUDA's has attributes."""
-    return Outcome(SUCCESS if inspected(core, call)[1] is not None else INVALID_VALUE, {})
+    return Outcome(SUCCESS if _inspected(core, call)[1] is not None else INVALID_VALUE, {})
 
 
 @answers("cuMemGetAddressRange")
-def address_range(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give base and size of the allocation."""
-    _, allocation = inspected(core, call)
+def _address_range(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+    _, allocation = _inspected(core, call)
     if allocation is None:
         return Outcome(CUDA.constants["CUDA_ERROR_NOT_FOUND"])
     return call.gives(allocation.pointer, allocation.size)
 
 
 @answers("cudaHostGetFlags", "cuMemHostGetFlags")
-def host_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _host_flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give the flags that pinned memory was made with. All of it is mapped, under unified addressing."""
-    _, allocation = inspected(core, call)
+    _, allocation = _inspected(core, call)
     if allocation is None or CUDA.side(allocation.kind) is not Endpoint.PINNED:
         return Outcome(INVALID_VALUE)
     return call.gives(allocation.flags | CUDA.constants["cudaHostAllocMapped"])
 
 
 @answers("cudaMemAdvise", "cuMemAdvise")
-def take_advice(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Take advice about managed memory."""
+def _take_advice(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     status = range_status(core, call, call.value(Role.INSPECTED), call.value(Role.SIZE))
     return Outcome(status or advise(core, call), {})
 
 
 @answers("cudaMemRangeGetAttribute", "cuMemRangeGetAttribute")
-def get_range_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _get_range_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give an attribute of a managed range; devices that access it as a list."""
     allocation, wanted, size = managed_allocation(core, call), call.named("attribute"), call.named("dataSize")
     if allocation is None or wanted is None:
@@ -163,7 +161,7 @@ def get_range_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcom
 
 
 @answers("cudaMemRangeGetAttributes", "cuMemRangeGetAttributes")
-def get_range_attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _get_range_attributes(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give several attributes of a managed range as `data.0`, ..."""
     allocation, count = managed_allocation(core, call), call.named("numAttributes") or 0
     asked, sizes = call.structures.get("attributes", {}), call.structures.get("dataSizes", {})
@@ -178,11 +176,8 @@ def get_range_attributes(core: ModelCore, call: Call, machine: Machine) -> Outco
 
 
 @answers("cudaArrayGetInfo")
-def array_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give description, extent and flags of an array."""
+def _array_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     layout = _layout(core, call)
-    if layout is None:
-        return Outcome(INVALID_VALUE)
     fields: dict[str, Value] = {f"desc.{axis}": bits for axis, bits in zip("xyzw", layout.channels, strict=True)}
     fields |= {"desc.f": layout.format, "flags": layout.flags}
     fields |= {"extent.width": layout.width, "extent.height": layout.height, "extent.depth": layout.depth}
@@ -190,20 +185,14 @@ def array_info(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cudaGetChannelDesc")
-def channel_description(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give the description of an array's elements."""
+def _channel_description(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     layout = _layout(core, call)
-    if layout is None:
-        return Outcome(INVALID_VALUE)
     return call.gives_fields({"f": layout.format} | dict(zip("xyzw", layout.channels, strict=True)))
 
 
 @answers("cuArrayGetDescriptor", "cuArray3DGetDescriptor")
-def array_descriptor(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give what an array was made with."""
+def _array_descriptor(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     layout = _layout(core, call)
-    if layout is None:
-        return Outcome(INVALID_VALUE)
     channels = sum(1 for bits in layout.channels if bits)
     fields: dict[str, Value] = {
         "Width": layout.width,
@@ -216,8 +205,7 @@ def array_descriptor(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return call.gives_fields(fields)
 
 
-def ordinal(allocation: Allocation) -> int:
-    """Return the device of an allocation."""
+def _ordinal(allocation: Allocation) -> int:
     if allocation.pool is not None:
         return allocation.pool.ordinal
     if allocation.physical is not None:
@@ -225,12 +213,13 @@ def ordinal(allocation: Allocation) -> int:
     return allocation.context.ordinal if allocation.context is not None else 0
 
 
-def _layout(core: ModelCore, call: Call) -> ArrayLayout | None:
+def _layout(core: ModelCore, call: Call) -> ArrayLayout:
     parameter = call.signature.first(Role.HANDLE, "array")
     value = None if parameter is None else call.values.get(parameter.name)
     allocation = core.allocation_of(call.thread, core.pointer_of(call.thread, value, call.site))
-    alive = allocation is not None and allocation.lifetime is Lifetime.LIVE
-    return allocation.layout if allocation is not None and alive else None
+    if allocation is None or allocation.lifetime is not Lifetime.LIVE or allocation.layout is None:
+        raise RefusalError(INVALID_VALUE)
+    return allocation.layout
 
 
 def _range_outputs(allocation: Allocation, wanted: int, size: int, name: str) -> dict[str, Value]:
@@ -253,7 +242,7 @@ def _value(core: ModelCore, call: Call, word: str, pointer: Pointer, allocation:
         "SYNC_MEMOPS": int(allocation.sync_memops),
         "BUFFER_ID": allocation.generation,
         "IS_MANAGED": int(managed),
-        "DEVICE_ORDINAL": ordinal(allocation),
+        "DEVICE_ORDINAL": _ordinal(allocation),
         "IS_LEGACY_CUDA_IPC_CAPABLE": int(allocation.kind is MemoryKind.PLAIN),
         "RANGE_START_ADDR": allocation.pointer,
         "RANGE_SIZE": allocation.size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.model.answers import answers
+from streamsan.model.answers import answers, give
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
@@ -17,20 +17,19 @@ _POLICY_ATTRIBUTE = 3
 """cudaLaunchAttributeSynchronizationPolicy"""
 
 
-@answers("cudaStreamGetFlags", "cuStreamGetFlags")
-def flags(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give a stream's flags."""
-    return call.gives(stream_argument(core, call).flags)
-
-
-@answers("cudaStreamGetPriority", "cuStreamGetPriority")
-def priority(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give a stream's priority."""
-    return call.gives(stream_argument(core, call).priority)
+give(
+    {
+        "cudaStreamGetFlags cuStreamGetFlags": lambda core, call, machine: stream_argument(core, call).flags,
+        "cudaStreamGetPriority cuStreamGetPriority": lambda core, call, machine: stream_argument(core, call).priority,
+        "cudaStreamGetDevice cuStreamGetDevice": lambda core, call, machine: (
+            (stream_argument(core, call).context or core.current(call.thread, call.site)).ordinal
+        ),
+    }
+)
 
 
 @answers("cudaStreamGetId", "cuStreamGetId")
-def identity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _identity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Give a number that no other stream of the process has. Default streams are one for each context."""
     stream = stream_argument(core, call)
     if stream.handle > PER_THREAD_HANDLE:
@@ -38,16 +37,8 @@ def identity(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return call.gives(core.current(call.thread, call.site).handle * 4 + stream.handle)
 
 
-@answers("cudaStreamGetDevice", "cuStreamGetDevice")
-def device(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give a stream's device."""
-    context = stream_argument(core, call).context or core.current(call.thread, call.site)
-    return call.gives(context.ordinal)
-
-
 @answers("cudaStreamGetAttribute", "cuStreamGetAttribute")
-def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give what is known of a stream's attribute."""
+def _get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     stream, out = stream_argument(core, call), call.signature.outs[0].name
     wanted = call.named("attr")
     outputs = {f"{out}.priority": stream.priority} if wanted == _PRIORITY_ATTRIBUTE else {}
@@ -57,7 +48,7 @@ def get_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cudaStreamSetAttribute", "cuStreamSetAttribute")
-def set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
+def _set_attribute(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     """Set a stream's attribute: none changes memory or order."""
     stream, fields = stream_argument(core, call), call.structures.get("value", {})
     policy, level = fields.get("syncPolicy"), fields.get("priority")

@@ -11,8 +11,7 @@ from streamsan.model.values import Handle, Outcome
 
 
 @answers("cudaCreateTextureObject", "cuTexObjectCreate", "cudaCreateSurfaceObject", "cuSurfObjectCreate")
-def create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Make an object and remember its descriptions."""
+def _create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     if "pResDesc" not in call.structures:
         return Outcome(INVALID_VALUE)
     number = core.fresh_handle()
@@ -21,8 +20,7 @@ def create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
 
 
 @answers("cudaDestroyTextureObject", "cuTexObjectDestroy", "cudaDestroySurfaceObject", "cuSurfObjectDestroy")
-def destroy(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Forget an object."""
+def _destroy(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     call.thread.process.described.pop(_number(call), None)
     return Outcome()
 
@@ -37,8 +35,7 @@ def destroy(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     "cuTexObjectGetResourceViewDesc",
     "cuSurfObjectGetResourceDesc",
 )
-def description(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Give what an object was made with."""
+def _description(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     known = call.thread.process.described.get(_number(call))
     if known is None:
         return Outcome(INVALID_VALUE)

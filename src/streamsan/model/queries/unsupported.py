@@ -82,6 +82,5 @@ from streamsan.model.values import Outcome
     "cudaGetDriverEntryPointByVersion",
     "cuGetProcAddress",
 )
-def not_supported(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    """Refuse."""
+def _not_supported(core: ModelCore, call: Call, machine: Machine) -> Outcome:
     return Outcome(NOT_SUPPORTED)

@@ -46,7 +46,6 @@ class Placement:
         wanted: int = 0,
         thread: HostThread | None = None,
     ) -> int | None:
-        """Return the address of a new allocation; None: out of memory."""
         try:
             address = self._place(size, kind, context, stream, pool, wanted, thread)
         except MemoryError:
@@ -104,7 +103,6 @@ class Placement:
         return block.start
 
     def free(self, thread: HostThread, allocation: Allocation, family: FreeClass, stream: Stream | None) -> None:
-        """Release memory: in stream order, or now."""
         block = None if CUDA.frees[family].of_host else self._memory.at(allocation.address)
         # Imported memory lies where the exporter's does: closing it leaves the exporter's block alone.
         if block is not None and block.kind is allocation.kind:
@@ -140,16 +138,13 @@ class Placement:
         self._scheduler.after_call()
 
     def release_addresses(self, reservation: Allocation) -> None:
-        """VMM: reserved addresses are given back."""
         self._storage.unreserve(reservation.address)
         self._scheduler.after_call()
 
     def release_physical(self, physical: OtherHandle) -> None:
-        """VMM: the last use of physical memory is gone."""
         self._storage.release_physical(physical)
 
     def set_access(self, mapping: Allocation, ordinal: int, flags: int) -> None:
-        """VMM: a device may or may not touch a mapping."""
         block = self._memory.at(mapping.address)
         if block is not None and block.kind is MemoryKind.MAPPED:
             block.access[ordinal] = flags

@@ -37,16 +37,13 @@ class Sharing:
 
     # -- exporting --------------------------------------------------------------------------------
     def share_memory(self, allocation: Allocation, identity: int) -> bool:
-        """Let other processes open an allocation; return whether that is possible."""
         block = self._storage.memory.at(allocation.address)
         return block is not None and self.exchange.memory.offer(block, allocation.size, identity)
 
     def share_event(self, event: Event, identity: int) -> bool:
-        """Let other processes open an event; return whether that is possible."""
         return self.exchange.events.offer(event, identity, self._timelines.recorded(event))
 
     def share_pool(self, pool: Pool) -> int | None:
-        """Return a file that stands for a pool in other processes; None: that is not possible."""
         return self.exchange.pool_file(pool.handle)
 
     # -- importing --------------------------------------------------------------------------------
@@ -68,7 +65,6 @@ class Sharing:
         return Opened(SUCCESS, window.address, opened.size)
 
     def open_event(self, event: Event, fields: Mapping[str, Value]) -> int:
-        """Let an event be the one that a handle stands for; return the status."""
         token, identity = token_of(fields), fields.get("identity")
         if token is None or not isinstance(identity, int):
             return INVALID_VALUE

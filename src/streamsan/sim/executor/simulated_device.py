@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from streamsan.model.executor import Executor
 from streamsan.model.programmatic import is_used_early
 from streamsan.model.work import CopyWork, KernelWork, Work
 from streamsan.platforms import CUDA
@@ -39,8 +40,8 @@ MOST_FAULTS = 100
 """messages kept"""
 
 
-class SimulatedDevice:
-    """Implements `streamsan.model.executor.Executor`. Not thread-safe: the session holds one lock around every call.
+class SimulatedDevice(Executor):
+    """Not thread-safe: the session holds one lock around every call.
 
     Waits raise DeadlockError where the host would hang.
     """
@@ -48,6 +49,7 @@ class SimulatedDevice:
     unknown_is_pageable = True
 
     def __init__(self, options: SimulationOptions) -> None:
+        super().__init__()
         self.options = options
         seed = options.schedule if isinstance(options.schedule, int) else 0
         self._policy = policy_of(options.schedule)
@@ -73,14 +75,14 @@ class SimulatedDevice:
         placement = Placement(
             self._storage, self._timelines, self._scheduler, self._wait_for_context, waits=self._waits
         )
-        self.place, self.free, self.trim = placement.place, placement.free, placement.trim
-        self.release_addresses, self.release_physical = placement.release_addresses, placement.release_physical
-        self.set_access = placement.set_access
+        self.place, self.free, self.trim = placement.place, placement.free, placement.trim  # type: ignore[method-assign]
+        self.release_addresses, self.release_physical = placement.release_addresses, placement.release_physical  # type: ignore[method-assign]
+        self.set_access = placement.set_access  # type: ignore[method-assign]
         sharing = self._sharing
-        self.share_memory, self.open_memory = sharing.share_memory, sharing.open_memory
-        self.share_event, self.open_event = sharing.share_event, sharing.open_event
-        self.share_pool, self.open_pool = sharing.share_pool, is_pool_file
-        self.share_physical, self.open_physical = self._storage.share_physical, self._storage.open_physical
+        self.share_memory, self.open_memory = sharing.share_memory, sharing.open_memory  # type: ignore[method-assign]
+        self.share_event, self.open_event = sharing.share_event, sharing.open_event  # type: ignore[method-assign]
+        self.share_pool, self.open_pool = sharing.share_pool, is_pool_file  # type: ignore[method-assign]
+        self.share_physical, self.open_physical = self._storage.share_physical, self._storage.open_physical  # type: ignore[method-assign]
         self.end_process = sharing.end
         self._graphs = GraphLaunches(self.memory, self._storage, self._scheduler, self._timelines, self.works)
 
@@ -140,7 +142,6 @@ class SimulatedDevice:
 
     # -- order ------------------------------------------------------------------------------------
     def enqueue(self, thread: HostThread, stream: Stream, work: Work, wait: WaitClass) -> None:
-        """Issue work to a stream; the host waits as `wait` says."""
         timeline = self._timelines.of(thread, stream)
         if wait is WaitClass.BEFORE:
             self._wait_for_stream(timeline)
@@ -195,7 +196,6 @@ class SimulatedDevice:
                 self._note(f"{label_of(work)}: {error}", self.site)
 
     def record(self, thread: HostThread, stream: Stream, event: Event) -> None:
-        """The event captures the stream as it is now."""
         timeline = self._timelines.of(thread, stream)
         task = self._scheduler.follow(timeline, "an event", None)
         self._timelines.record(event, task, timeline)
@@ -217,7 +217,6 @@ class SimulatedDevice:
         self._waited()
 
     def synchronize_event(self, thread: HostThread, event: Event) -> None:
-        """The host waits for the event's latest record."""
         record = self._timelines.recorded(event)
         if record is not None:
             self._scheduler.wait([record.task])
@@ -225,7 +224,6 @@ class SimulatedDevice:
         self._waited()
 
     def synchronize_context(self, thread: HostThread, context: Context) -> None:
-        """The host waits for a context."""
         self._wait_for_context(context)
         self._waited()
 
@@ -254,7 +252,6 @@ class SimulatedDevice:
 
     # -- graphs -----------------------------------------------------------------------------------
     def launch_graph(self, thread: HostThread, executable: GraphExec, stream: Stream) -> None:
-        """Run the body of an executable graph, as it is now, on a stream."""
         timeline = self._timelines.of(thread, stream)
         end = self._graphs.launch(executable, timeline)
         if self._graphs.uses_pageable(executable):
@@ -293,20 +290,16 @@ class SimulatedDevice:
     # -- other processes --------------------------------------------------------------------------
     @property
     def exporter(self) -> int:
-        """What this process is called in its handles, 0 as long as it has given none."""
         return self.exchange.number
 
     # -- the machine ------------------------------------------------------------------------------
     def device_count(self, fresh: Symbol) -> Value:
-        """Return the number of devices."""
         return self.options.devices
 
     def memory_info(self, ordinal: int) -> tuple[int, int]:
-        """Return the free and all bytes of a device."""
         return self._storage.memory_info(ordinal)
 
     def pool_usage(self, pool: OtherHandle) -> tuple[int, int]:
-        """Return the bytes that a pool has reserved, and those of them in use."""
         found = self._storage.pool(pool, None)
         return found.reserved, found.asked
 
