@@ -27,37 +27,27 @@ std::uint32_t Allocations::make(std::uint64_t base, std::uint64_t size, std::uin
     next.size = size;
     next.generation = generation;
     std::uint32_t index = by_base_.find(base);
-    if (index != none && next.end() <= records_[index].end()) {
-        // The usual recycling: the same base, and nothing else can overlap. The index of bases stays as it is.
-        Allocation& old = records_[index];
-        if (generation != 0 && !old.live()) {
-            if (previous_.size() <= index) previous_.resize(records_.size());
-            previous_[index] = {old.generation, old.made, old.uses[0].operation};
-        } else if (index < previous_.size()) {
-            previous_[index] = {};
-        }
-        drop_uses(old);
-        old = next;
-        return index;
+    Previous previous;
+    if (index != none && generation != 0 && !records_[index].live())
+        previous = {records_[index].generation, records_[index].made, records_[index].uses[0].operation};
+    // The usual recycling: the same base, and nothing else can overlap. The index of bases stays as it is.
+    const bool recycled = index != none && next.end() <= records_[index].end();
+    if (recycled) {
+        drop_uses(records_[index]);
+    } else {
+        // Known ranges do not overlap: those in the way lie side by side, up to the last that begins before the new
+        // end.
+        const auto last_in_the_way = [&] {
+            const std::uint32_t last = bases_.last_not_above(next.end() - 1);
+            return last != none && records_[last].end() > base ? last : none;
+        };
+        while ((index = last_in_the_way()) != none) forget(index);
+        index = fresh();
     }
-    Previous kept;
-    if (index != none && generation != 0 && !records_[index].live()) {
-        kept = {records_[index].generation, records_[index].made, records_[index].uses[0].operation};
-    }
-    // Known ranges do not overlap: those in the way lie side by side, up to the last that begins before the new end.
-    const auto last_in_the_way = [&] {
-        const std::uint32_t last = bases_.last_not_above(next.end() - 1);
-        return last != none && records_[last].end() > base ? last : none;
-    };
-    while ((index = last_in_the_way()) != none) forget(index);
-    index = fresh();
     records_[index] = next;
-    if (kept.generation != 0) {
-        if (previous_.size() <= index) previous_.resize(records_.size());
-        previous_[index] = kept;
-    } else if (index < previous_.size()) {
-        previous_[index] = {};
-    }
+    if (previous.generation != 0 && previous_.size() <= index) previous_.resize(records_.size());
+    if (index < previous_.size()) previous_[index] = previous;
+    if (recycled) return index;
     by_base_.set(base, index);
     bases_.insert(base, index);
     return index;
@@ -104,18 +94,8 @@ void Allocations::set_part(Allocation& allocation, std::uint8_t i, std::uint64_t
     allocation.parts = static_cast<std::uint8_t>(allocation.parts | 1U << i) & 0xFU;
 }
 
-void Allocations::remember(Allocation& allocation, const RangedUse& use) {
-    constexpr std::size_t most_earlier = 32;
-    const std::uint32_t index = index_of(allocation);
-    if (parts_.size() <= index) parts_.resize(records_.size());
-    std::vector<RangedUse>& earlier = parts_[index].earlier;
-    if (earlier.size() >= most_earlier) earlier.erase(earlier.begin());
-    earlier.push_back(use);
-    allocation.parts = static_cast<std::uint8_t>(allocation.parts | Allocation::earlier_parts) & 0xFU;
-}
-
 void Allocations::drop_uses(Allocation& allocation) {
-    if (allocation.has_earlier()) earlier(allocation).clear();
+    if (allocation.has_earlier()) parts_[index_of(allocation)].earlier.clear();
     allocation.inline_uses = 0;
     allocation.parts = 0;
     drop_more(allocation);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "conflicts.hpp"
 #include "flat_map.hpp"
 #include "operation.hpp"
 #include "sorted_bases.hpp"
@@ -54,6 +55,10 @@ struct alignas(64) Allocation {
     static constexpr std::uint8_t earlier_parts = 4;  ///< in `parts`: earlier uses of parts are remembered too
 
     [[nodiscard]] bool live() const { return freed_by == 0; }
+    /// Whether a pointer of that generation (0: not known) was made for another owner of the address.
+    [[nodiscard]] bool is_not_of(std::uint32_t of_pointer) const {
+        return of_pointer != 0 && generation != 0 && of_pointer != generation;
+    }
     [[nodiscard]] bool has_earlier() const { return (parts & earlier_parts) != 0; }
     [[nodiscard]] std::uint64_t end() const {
         const std::uint64_t bytes = size == 0 ? 1 : size;
@@ -87,30 +92,15 @@ public:
     [[nodiscard]] const Previous* previous(std::uint32_t index) const;
     [[nodiscard]] std::size_t size() const { return records_.size(); }
 
-    std::vector<RangedUse>& more_uses(Allocation& allocation);
-    void drop_more(Allocation& allocation);
     void drop_uses(Allocation& allocation);
 
-    /// Keeps use `i` in its record: an access from `begin` on, up to `end` (0: not known how far).
-    void set_use(Allocation& allocation, std::uint8_t i, const Placed& use, std::uint64_t begin, std::uint64_t end) {
-        allocation.uses[i] = use;
-        const auto bit = static_cast<std::uint8_t>(1U << i);
-        if (begin == allocation.base && end == 0) {
-            allocation.parts = static_cast<std::uint8_t>(allocation.parts & ~bit) & 0xFU;
-            return;
-        }
-        set_part(allocation, i, begin, end);
-    }
-    /// Where inline use `i` begins, and ends where that is known.
-    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> extent(const Allocation& allocation, std::uint8_t i) const {
-        if ((allocation.parts >> i & 1U) == 0) return {allocation.base, 0};
-        const Part& part = parts_[index_of(allocation)].of[i];
-        return {part.begin, part.end};
-    }
-    /// Remembers a use that later ones replaced: they may be of other parts. The oldest of too many is forgotten.
-    void remember(Allocation& allocation, const RangedUse& use);
-    [[nodiscard]] std::vector<RangedUse>& earlier(const Allocation& allocation) {
-        return parts_[index_of(allocation)].earlier;
+    /// From now on every timeline's latest use is kept: whatever comes later is asked for its order against each.
+    void keep_all() { keeps_all_ = true; }
+    /// Keeps a use, at `epoch`; `clock` is what it is after.
+    void keep_use(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
+        if (host_side(allocation.kind)) keep_ranged_use(allocation, access, epoch, clock);
+        else if (keeps_all_) keep_each_use(allocation, access, epoch);
+        else keep_latest_uses(allocation, access, epoch, clock);
     }
 
     [[nodiscard]] std::uint32_t index_of(const Allocation& allocation) const {
@@ -166,8 +156,36 @@ private:
     };
 
     std::uint32_t fresh();
+    std::vector<RangedUse>& more_uses(Allocation& allocation);
+    void drop_more(Allocation& allocation);
+
+    // kept_uses.cpp
+    /// Device memory: the uses that the new one does not stand for.
+    void keep_latest_uses(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
+    void keep_each_use(Allocation& allocation, const Access& access, Epoch epoch);
+    /// Host memory: each part for itself. An `access` that ends at 0 may reach to the end.
+    void keep_ranged_use(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
+    /// Remembers a use that the new one replaces: they may be of other parts. The oldest of too many is forgotten.
+    [[gnu::noinline]] void remember(Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old);
+    /// Keeps use `i` in its record: an access from `begin` on, up to `end` (0: not known how far).
+    void set_use(Allocation& allocation, std::uint8_t i, const Placed& use, std::uint64_t begin, std::uint64_t end) {
+        allocation.uses[i] = use;
+        const auto bit = static_cast<std::uint8_t>(1U << i);
+        if (begin == allocation.base && end == 0) {
+            allocation.parts = static_cast<std::uint8_t>(allocation.parts & ~bit) & 0xFU;
+            return;
+        }
+        set_part(allocation, i, begin, end);
+    }
+    /// Where inline use `i` begins, and ends where that is known.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> extent(const Allocation& allocation, std::uint8_t i) const {
+        if ((allocation.parts >> i & 1U) == 0) return {allocation.base, 0};
+        const Part& part = parts_[index_of(allocation)].of[i];
+        return {part.begin, part.end};
+    }
     void set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end);
 
+    bool keeps_all_ = false;
     FlatMap by_base_;
     SortedBases bases_;
     std::vector<Allocation, HugePages<Allocation>> records_;

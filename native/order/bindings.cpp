@@ -28,7 +28,7 @@ nb::tuple operation_tuple(const Engine& engine, const Operation& operation) {
 nb::object allocation_tuple(const AllocationFact& allocation) {
     if (!allocation.known) return nb::none();
     return nb::make_tuple(allocation.address, allocation.size, allocation.generation, number(allocation.kind),
-                          allocation.assumed, allocation.context, allocation.site);
+                          allocation.assumed, allocation.site);
 }
 
 nb::list fact_tuples(const Engine& engine) {
@@ -116,7 +116,6 @@ NB_MODULE(_engine, module) {
                 return engine.watched().is_before(earlier, asked);
             },
             nb::arg("earlier"), nb::arg("asked"))
-        .def_prop_ro("watch_is_cut", [](const Engine& engine) { return engine.watched().is_cut(); })
         .def("finish", &Engine::finish)
         .def("facts", &fact_tuples)
         .def("unmet", &unmet_tuples)

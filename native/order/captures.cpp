@@ -13,33 +13,21 @@ constexpr std::int16_t capture_implicit = 906;
 constexpr std::int16_t captured_event = 907;
 
 FactVariant variant_of(const Operation& operation) {
-    using enum OperationKind;
     switch (operation.status) {
         case capture_implicit: return FactVariant::CAPTURE_LEGACY;
         case captured_event: return FactVariant::CAPTURE_WAIT;
         case capture_unsupported: break;
         default: return FactVariant::CAPTURE_STRUCTURE;
     }
-    switch (operation.kind) {
-        case STREAM_SYNCHRONIZE:
-        case STREAM_QUERY:
-        case EVENT_SYNCHRONIZE:
-        case EVENT_QUERY:
-        case EVENT_ELAPSED:
-        case CONTEXT_SYNCHRONIZE: return FactVariant::CAPTURE_WAIT;
-        default: return FactVariant::CAPTURE_UNSAFE;
-    }
+    return waits_of_host.has(operation.kind) ? FactVariant::CAPTURE_WAIT : FactVariant::CAPTURE_UNSAFE;
 }
 
 }  // namespace
 
 void Engine::capture_begin(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
-    const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
-    if (index == none) return;
-    operation.stream_name = streams_[index]->name;
+    if (place(slot, thread, process, operation) == nullptr) return;
     constexpr std::size_t most_captures = 256;
-    std::erase_if(process.captures,
-                  [&](const Capture& each) { return each.id == slot.object || each.stream == slot.stream; });
+    capture_end(slot, process);  // whose end was not seen
     if (process.captures.size() >= most_captures) process.captures.erase(process.captures.begin());
     process.captures.push_back({slot.object, slot.stream, false, operation});
 }
@@ -101,15 +89,11 @@ void Engine::judge_capture(const Slot& slot, Process& process, Operation& operat
 
 bool Engine::admit_graph_free(const Slot& slot, Thread& thread, Process& process, Operation& operation,
                               std::uint32_t index) {
-    const Stream* stream = nullptr;
-    const bool failed = slot.status != 0 && slot.status != status_unknown;
-    if (slot.detail == static_cast<std::uint8_t>(FreeClass::ASYNC) && !failed) {
-        const std::uint32_t at = stream_of(slot.stream, thread, process, operation);
-        if (at == none) return false;
-        Stream& own = *streams_[at];
-        operation.stream_name = own.name;
-        enter(own, thread, slot.thread);
-        stream = &own;
+    Stream* stream = nullptr;
+    if (slot.detail == static_cast<std::uint8_t>(FreeClass::ASYNC) && !operation.failed()) {
+        stream = place(slot, thread, process, operation);
+        if (stream == nullptr) return false;
+        enter(*stream, thread, slot.thread);
     }
     const Clock& clock = stream == nullptr ? timeline(thread).clock : timeline(*stream).clock;
     return admit_graph_memory(process, index, clock, stream, operation, FactVariant::GRAPH_FREE);

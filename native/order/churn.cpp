@@ -12,30 +12,23 @@ constexpr std::size_t most_pairs = 65536;
 void Churn::add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation,
                 std::uint64_t cost) {
     const std::uint64_t key = std::uint64_t{made.site} << 32 | freed.site;
-    const std::uint32_t index = by_sites_.find(key);
-    if (index != none) {
-        Pair& pair = pairs_[index];
-        pair.made = made;
-        pair.freed = freed;
-        pair.work = work;
-        pair.allocation = allocation;
-        ++pair.rounds;
-        pair.cost += cost;
-    } else if (pairs_.size() < most_pairs) {
-        by_sites_.set(key, static_cast<std::uint32_t>(pairs_.size()));
-        pairs_.push_back({made, freed, work, allocation, 1, cost});
-    }
+    if (pairs_.size() >= most_pairs && by_sites_.find(key) == none) return;
+    const std::uint32_t index = by_sites_.number(key, pairs_.size());
+    if (index == pairs_.size()) pairs_.emplace_back();
+    Pair& pair = pairs_[index];
+    pair.made = made;
+    pair.freed = freed;
+    pair.work = work;
+    pair.allocation = allocation;
+    ++pair.rounds;
+    pair.cost += cost;
 }
 
 void Churn::free_ordered(std::uint32_t process, const Freed& freed) {
     const std::uint64_t key = std::uint64_t{process} << 32 | freed.made.site;
-    std::uint32_t index = freed_by_site_.find(key);
-    if (index == none) {
-        if (freed_.size() >= most_pairs) return;
-        index = static_cast<std::uint32_t>(freed_.size());
-        freed_by_site_.set(key, index);
-        freed_.emplace_back();
-    }
+    if (freed_.size() >= most_pairs && freed_by_site_.find(key) == none) return;
+    const std::uint32_t index = freed_by_site_.number(key, freed_.size());
+    if (index == freed_.size()) freed_.emplace_back();
     freed_[index] = freed;
     freed_[index].open = true;
 }
@@ -71,7 +64,7 @@ void Engine::note_round(const Process& process, const Allocation& allocation, co
     if (process.worker == none) return;
     const Operation& work = streams_[process.worker]->work.operation;
     if (work.sequence <= allocation.made.sequence) return;
-    churn_.add(allocation.made, operation, work, describe(allocation), cost);
+    churn_.add(allocation.made, operation, work, described(allocation), cost);
 }
 
 void Engine::note_ordered_free(const Process& process, const Allocation& allocation, const Placed& freed) {
@@ -79,7 +72,7 @@ void Engine::note_ordered_free(const Process& process, const Allocation& allocat
     if (allocation.made.site == 0 || freed.operation.site == 0 || process.worker == none) return;
     const Operation& work = streams_[process.worker]->work.operation;
     if (work.sequence <= allocation.made.sequence) return;
-    churn_.free_ordered(process.number, {allocation.made, work, freed, describe(allocation)});
+    churn_.free_ordered(process.number, {allocation.made, work, freed, described(allocation)});
 }
 
 void Engine::note_next_round(const Process& process, const Thread& thread, const Operation& operation) {

@@ -18,9 +18,9 @@ public:
         Operation freed;
         Operation work;
         AllocationFact allocation;
-        std::uint64_t rounds;
-        std::uint64_t cost;
-        Operation wait = {};         ///< stream-ordered memory: the latest wait between a free and the next allocation
+        std::uint64_t rounds = 0;
+        std::uint64_t cost = 0;
+        Operation wait;              ///< stream-ordered memory: the latest wait between a free and the next allocation
         std::uint64_t unwaited = 0;  ///< ... and how often there was none
         bool assumed = false;
 

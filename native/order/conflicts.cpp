@@ -7,9 +7,6 @@
 namespace streamsan::order {
 namespace {
 
-bool writes(const Operation& operation) {
-    return operation.mode() == AccessMode::WRITE || operation.mode() == AccessMode::READ_WRITE;
-}
 bool known(const Operation& operation) { return operation.mode() != AccessMode::OPAQUE; }
 bool contains(const Access& range, std::uint64_t address) { return range.begin <= address && address < range.end; }
 
@@ -26,18 +23,8 @@ Conflict overlap(const Access& one, const Access& other) {
 
 /// An array's address says nothing of its parts.
 bool has_plain_bytes(MemoryKind kind) {
-    switch (kind) {
-        case MemoryKind::PLAIN:
-        case MemoryKind::STREAM_ORDERED:
-        case MemoryKind::MANAGED:
-        case MemoryKind::MAPPED:
-        case MemoryKind::IPC:
-        case MemoryKind::GRAPH:
-        case MemoryKind::POOL_IMPORT:
-        case MemoryKind::DEVICE_SYMBOL:
-        case MemoryKind::UNKNOWN: return true;
-        default: return host_side(kind);
-    }
+    return kind != MemoryKind::ARRAY && kind != MemoryKind::POOL_BLOCK && kind != MemoryKind::SVM &&
+           kind != MemoryKind::CL_BUFFER;
 }
 
 /// What a host function does to a buffer, nobody sees. Host memory does not migrate: to prefetch it says how far at
@@ -50,7 +37,7 @@ bool outside_conflicts(const Allocation& allocation, const Operation& operation)
 }  // namespace
 
 Conflict conflict_of(const Access& one, const Access& other) {
-    if (!writes(one.operation) && !writes(other.operation)) return Conflict::absent;
+    if (!one.operation.writes() && !other.operation.writes()) return Conflict::absent;
     if (one.atomic() && other.atomic()) return Conflict::absent;
     const Conflict found = overlap(one, other);
     const bool certain =
@@ -87,18 +74,16 @@ bool may_conflict_unseen(const Allocation& allocation, const Access& one, const 
     return has_plain_bytes(allocation.kind) && !host_side(allocation.kind) && allocation.kind != MemoryKind::MANAGED;
 }
 
-Fact conflict_fact(const Allocation& allocation, const AllocationFact& described, Conflict found, Operation later,
-                   Operation earlier) {
+Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) {
     // Both operations say whether the overlap is sure: whoever reads the fact need not know how that was found.
     for (Operation* each : {&later, &earlier}) {
         each->flags =
             static_cast<std::uint8_t>(found == Conflict::sure ? each->flags | touches_bit : each->flags & ~touches_bit);
     }
     Fact fact(RuleCode::UNORDERED_CONFLICT,
-              writes(later) && writes(earlier) ? FactVariant::CONFLICT_WRITE_WRITE : FactVariant::CONFLICT_READ_WRITE,
-              later);
-    fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, earlier);
-    fact.allocation = described;
+              later.writes() && earlier.writes() ? FactVariant::CONFLICT_WRITE_WRITE : FactVariant::CONFLICT_READ_WRITE,
+              later, allocation);
+    fact.with(RelatedRole::USE, earlier);
     fact.assumed = found != Conflict::sure;
     return fact;
 }
@@ -143,15 +128,15 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     if (recording_ && found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier))
         found = Conflict::possible;
     if (found == Conflict::absent) return;
-    Fact fact = conflict_fact(allocation, describe(allocation), found, later.operation, earlier.operation);
+    Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
+    add_doubts(fact, process, Verdict::unordered, &stream, earlier.operation);
     // All that its stream has behind it is known, only not to what the kernel does without waiting.
-    if (timeline(stream).clock.knows(earlier_at, contract)) fact.variant = FactVariant::CONFLICT_OVERTAKES;
-    else
-        fact.may_be_equal =
-            equal_streams(&stream, earlier.operation.stream_name) || maybe_awaited(process, earlier.operation, &stream);
+    if (timeline(stream).clock.knows(earlier_at, contract)) {
+        fact.variant = FactVariant::CONFLICT_OVERTAKES;
+        fact.may_be_equal = false;
+    }
     // A host function may have told another thread that the work before it is done.
-    fact.assumed |= stream.assumed || names_[earlier.operation.stream_name].assumed ||
-                    process.host_function > earlier.operation.sequence;
+    fact.assumed |= process.host_function > earlier.operation.sequence;
     report(fact);
 }
 

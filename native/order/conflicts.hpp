@@ -9,8 +9,8 @@ namespace streamsan::order {
 
 struct Allocation;
 
-constexpr auto touches_bit = static_cast<std::uint8_t>(SlotFlag::TOUCHES);
-constexpr auto atomic_or_strided = static_cast<std::uint8_t>(SlotFlag::ATOMIC);
+constexpr std::uint8_t touches_bit = bit(SlotFlag::TOUCHES);
+constexpr std::uint8_t atomic_or_strided = bit(SlotFlag::ATOMIC);
 
 /// One access. Its operation's flags have the mode of the reference, TOUCHES, and ATOMIC or STRIDED.
 struct Access {
@@ -51,9 +51,7 @@ Conflict conflict_on(const Allocation& allocation, const Access& one, const Acce
 /// Of a recording: whether they may be in each other's way though nobody knows what one of them does.
 bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other);
 
-/// `described`: what facts say of the allocation.
-Fact conflict_fact(const Allocation& allocation, const AllocationFact& described, Conflict found, Operation later,
-                   Operation earlier);
+Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier);
 
 /// Whether an access may be one side of a sure conflict: its mode, and a byte that it touches, are known.
 inline bool may_conflict_surely(const Operation& operation) {

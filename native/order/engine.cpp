@@ -8,8 +8,6 @@
 namespace streamsan::order {
 namespace {
 
-bool has_flag(const Slot& slot, SlotFlag flag) { return (slot.flags & static_cast<std::uint8_t>(flag)) != 0; }
-
 bool is_continuation(std::uint8_t kind) {
     return kind == static_cast<std::uint8_t>(OperationKind::REFERENCES) ||
            kind == static_cast<std::uint8_t>(OperationKind::TEXT);
@@ -17,84 +15,65 @@ bool is_continuation(std::uint8_t kind) {
 
 /// Of a further reference: the access may not happen. A recorder says CONDITIONAL of words that may be leftovers of the
 /// stack.
-constexpr auto doubtful_bits = static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::ASSUMED) |
-                                                         static_cast<std::uint8_t>(SlotFlag::CONDITIONAL));
+constexpr std::uint8_t doubtful_bits = bit(SlotFlag::ASSUMED) | bit(SlotFlag::CONDITIONAL);
 
 /// Of a further reference. In a slot of its own the bit is that of a call that never returned.
-constexpr auto behind_bit = static_cast<std::uint8_t>(SlotFlag::BEHIND);
+constexpr std::uint8_t behind_bit = bit(SlotFlag::BEHIND);
 
 /// Kinds whose address, size, object and access bits are their first memory reference.
 bool names_memory(OperationKind kind) {
     using enum OperationKind;
-    switch (kind) {
-        case ALLOC:
-        case FREE:
-        case LAUNCH:
-        case COPY:
-        case MEMSET:
-        case PREFETCH:
-        case HOST_ACCESS:
-        case POINTER_LOST:
-        case ALLOC_ATTRIBUTE:
-        case OPAQUE_CALL:
-        case STREAM_MEMORY_OP: return true;
-        default: return false;
-    }
-}
-
-constexpr std::uint64_t calls(std::initializer_list<OperationKind> kinds) {
-    std::uint64_t bits = 0;
-    for (const OperationKind kind : kinds) {
-        if (static_cast<unsigned>(kind) < 64) bits |= std::uint64_t{1} << static_cast<unsigned>(kind);
-    }
-    return bits;
+    static constexpr Kinds with_memory = {ALLOC,           FREE,        LAUNCH,          COPY,
+                                          MEMSET,          PREFETCH,    HOST_ACCESS,     POINTER_LOST,
+                                          ALLOC_ATTRIBUTE, OPAQUE_CALL, STREAM_MEMORY_OP};
+    return with_memory.has(kind);
 }
 
 /// Whether the program itself called CUDA here. What a reader states of an unknown caller's objects, or of a context
 /// that came to be by itself, is no call.
 bool is_cuda_call(const Slot& slot) {
     using enum OperationKind;
-    // Nearly every slot: one test of a bit, where a jump through a table would often be guessed wrong.
-    constexpr std::uint64_t always = calls({LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT_EVENT, STREAM_SYNCHRONIZE});
-    if (slot.kind < 64 && (always >> slot.kind & 1U) != 0) return true;
-    switch (static_cast<OperationKind>(slot.kind)) {
-        case CALL:
-        case CONTEXT_DESTROY:
-        case DEVICE_RESET:
-        case CONTEXT_SYNCHRONIZE:
-        case PEER_ENABLE:
-        case STREAM_DESTROY:
-        case STREAM_SYNCHRONIZE:
-        case STREAM_QUERY:
-        case EVENT_DESTROY:
-        case EVENT_RECORD:
-        case STREAM_WAIT_EVENT:
-        case EVENT_SYNCHRONIZE:
-        case EVENT_QUERY:
-        case EVENT_ELAPSED:
-        case HANDLE_USE:
-        case HANDLE_CREATE:
-        case HANDLE_DESTROY:
-        case ALLOC_ATTRIBUTE:
-        case LAUNCH:
-        case COPY:
-        case MEMSET:
-        case HOST_FUNCTION:
-        case PREFETCH:
-        case STREAM_MEMORY_OP:
-        case CAPTURE_BEGIN:
-        case CAPTURE_END:
-        case GRAPH_INSTANTIATE:
-        case GRAPH_UPDATE:
-        case GRAPH_NODE_UPDATE:
-        case GRAPH_LAUNCH:
-        case GRAPH_CLONE:
-        case GRAPH_TRIM: return true;
+    static constexpr Kinds always = {CALL,
+                                     CONTEXT_DESTROY,
+                                     DEVICE_RESET,
+                                     CONTEXT_SYNCHRONIZE,
+                                     PEER_ENABLE,
+                                     STREAM_DESTROY,
+                                     STREAM_QUERY,
+                                     EVENT_DESTROY,
+                                     EVENT_RECORD,
+                                     STREAM_SYNCHRONIZE,
+                                     STREAM_WAIT_EVENT,
+                                     EVENT_SYNCHRONIZE,
+                                     EVENT_QUERY,
+                                     EVENT_ELAPSED,
+                                     HANDLE_USE,
+                                     HANDLE_CREATE,
+                                     HANDLE_DESTROY,
+                                     ALLOC_ATTRIBUTE,
+                                     LAUNCH,
+                                     COPY,
+                                     MEMSET,
+                                     HOST_FUNCTION,
+                                     PREFETCH,
+                                     STREAM_MEMORY_OP,
+                                     CAPTURE_BEGIN,
+                                     CAPTURE_END,
+                                     GRAPH_INSTANTIATE,
+                                     GRAPH_UPDATE,
+                                     GRAPH_NODE_UPDATE,
+                                     GRAPH_LAUNCH,
+                                     GRAPH_CLONE,
+                                     GRAPH_TRIM};
+    const auto kind = static_cast<OperationKind>(slot.kind);
+    const bool assumed = (slot.flags & bit(SlotFlag::ASSUMED)) != 0;
+    if (always.has(kind)) return true;
+    switch (kind) {
         case CONTEXT_CREATE:
-        case CONTEXT_CURRENT: return slot.api != 0 && !has_flag(slot, SlotFlag::ASSUMED);
+        case CONTEXT_CURRENT: return slot.api != 0 && !assumed;
         case STREAM_CREATE:
-        case EVENT_CREATE: return !has_flag(slot, SlotFlag::ASSUMED);
-        case ALLOC: return !has_flag(slot, SlotFlag::ASSUMED) && !pageable(static_cast<MemoryKind>(slot.detail));
+        case EVENT_CREATE: return !assumed;
+        case ALLOC: return !assumed && !pageable(static_cast<MemoryKind>(slot.detail));
         case FREE:
             return slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_HEAP) &&
                    slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_SCOPE) &&
@@ -136,9 +115,8 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
       recording_(recording),
       begins_at_(begins_at),
       edges_(without),
-      events_(edges_),
       handles_(facts_),
-      graphs_(facts_, *this, edges_, recording, begins_at),
+      graphs_(facts_, edges_, recording, begins_at),
       failures_(asking, setting, recording, facts_) {
     constexpr std::size_t largest_thread_count = 65536;
     const std::size_t count = std::min(thread_process.size(), largest_thread_count);
@@ -146,13 +124,12 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
     FlatMap by_index;
     for (std::size_t i = 0; i < count; ++i) {
         const auto key = static_cast<std::uint64_t>(thread_process[i]);
-        std::uint32_t process = by_index.find(key);
-        if (process == none) {
-            process = static_cast<std::uint32_t>(processes_.size());
-            by_index.set(key, process);
+        const std::uint32_t process = by_index.number(key, processes_.size());
+        if (process == processes_.size()) {
             processes_.push_back(std::make_unique<Process>());
             processes_.back()->index = thread_process[i];
             processes_.back()->number = process;
+            if (requirements) processes_.back()->allocations.keep_all();
         }
         threads_[i].process = process;
     }
@@ -175,18 +152,15 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
         std::memcpy(&more, continuations + i * sizeof(Slot), sizeof more);
         if (more.kind != static_cast<std::uint8_t>(OperationKind::REFERENCES)) continue;
         if (more.count == 0 || more.count > 2) ++problems_;
-        if (more.first_address != 0 && more.count >= 1) {
-            references_.push_back(
-                {more.first_address, more.first_size, more.first_generation,
-                 static_cast<AccessMode>(more.first_mode & mode_bits), (more.first_mode & doubtful_bits) != 0,
-                 static_cast<std::uint8_t>(more.first_mode & reference_bits), (more.first_mode & behind_bit) != 0});
-        }
-        if (more.second_address != 0 && more.count >= 2) {
-            references_.push_back(
-                {more.second_address, more.second_size, more.second_generation,
-                 static_cast<AccessMode>(more.second_mode & mode_bits), (more.second_mode & doubtful_bits) != 0,
-                 static_cast<std::uint8_t>(more.second_mode & reference_bits), (more.second_mode & behind_bit) != 0});
-        }
+        const auto add = [this](std::uint64_t address, std::uint64_t size, std::uint32_t generation,
+                                std::uint8_t bits) {
+            if (address == 0) return;
+            references_.push_back({address, size, generation, static_cast<AccessMode>(bits & mode_bits),
+                                   (bits & doubtful_bits) != 0, static_cast<std::uint8_t>(bits & reference_bits),
+                                   (bits & behind_bit) != 0});
+        };
+        if (more.count >= 1) add(more.first_address, more.first_size, more.first_generation, more.first_mode);
+        if (more.count >= 2) add(more.second_address, more.second_size, more.second_generation, more.second_mode);
     }
 }
 
@@ -285,7 +259,7 @@ void Engine::perform(const Slot& slot, Thread& thread) {
 void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     using enum OperationKind;
     const auto kind = static_cast<OperationKind>(slot.kind);
-    const bool failed = slot.status != 0 && slot.status != status_unknown;
+    const bool failed = operation.failed();
     if (failed || thread.failure.matters()) failures_.watch(slot, operation, thread.failure, failed, process.broken);
     if (failed && recording_) note_status(process, operation);
     if (failed && !acts_though_failed(kind)) {
@@ -347,7 +321,9 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case EVENT_QUERY: event_wait(slot, thread, process, operation, true); return;
         case EVENT_ELAPSED: event_elapsed(slot, thread, process, operation); return;
         case HANDLE_USE: handle_use(slot, thread, process, operation); return;
-        case HANDLE_CREATE: handles_.create(slot, process, operation); return;
+        case HANDLE_CREATE:
+            handles_.create(process, static_cast<HandleKind>(slot.detail), slot.object, operation);
+            return;
         case HANDLE_DESTROY: handle_destroy(slot, process, operation); return;
         case ALLOC: allocate(slot, thread, process, operation); return;
         case POINTER_LOST: pointer_lost(slot, process, operation); return;

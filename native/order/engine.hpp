@@ -39,7 +39,7 @@ enum class Verdict : std::uint8_t { contract, run, unseen, observed, unordered }
 RuleCode free_code(FreeClass family);
 FactVariant free_variant(FreeClass family);
 
-class Engine final : private MemoryRecords {
+class Engine {
 public:
     /// `thread_process[i]` is the process index of thread i, as in the trace's thread table; `asking` and `setting`
     /// are for Failures. `recording`: the program ran, and the order of the numbers is that in which its threads'
@@ -136,16 +136,24 @@ private:
                               const Operation& made);
     std::uint32_t new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind,
                              bool assumed, const Thread& thread, const Operation& made);
-    /// The stream a handle names, introduced on first use; `none` when it is dead (then it has been reported).
-    std::uint32_t stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
+    /// The stream a handle names, introduced on first use; null when it is dead (then it has been reported).
+    Stream* stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
         if (handle > per_thread_handle) {
             const std::uint32_t index = process.streams.find(handle);
-            if (index != none && !stale(*streams_[index])) return index;
+            if (index != none && !stale(*streams_[index])) return streams_[index].get();
         }
         return other_stream_of(handle, thread, process, operation);
     }
     /// A default stream, a new one, or a dead one.
-    std::uint32_t other_stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation);
+    Stream* other_stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation);
+    /// The stream of a slot, likewise; the operation is said to be on it.
+    Stream* place(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+        Stream* const stream = stream_of(slot.stream, thread, process, operation);
+        if (stream != nullptr) operation.stream_name = stream->name;
+        return stream;
+    }
+    /// A context's legacy default stream, which nobody makes.
+    Stream& legacy_stream(Process& process, std::uint32_t context, const Thread& thread);
     void stream_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void end_stream(std::uint32_t index, const Operation& operation);
@@ -161,6 +169,7 @@ private:
         return stream.kind == StreamKind::UNKNOWN ? run_edge : contract_edge;
     }
     Change learn_bodies(const Stream& stream, Timeline& waiter, Lanes relations = contract_edge);
+    void add_body(Stream& stream, std::uint64_t key);
     void catch_up(Stream& stream, const Process& process);
     [[nodiscard]] bool stale(const Stream& stream) const {
         const Context& context = *contexts_[stream.context];
@@ -169,7 +178,12 @@ private:
     void note_ambiguous(Process& process, const Stream& stream, const Operation& operation);
 
     // waits.cpp: events, waits, sync keys
-    std::uint32_t event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation);
+    /// The event a handle names, introduced on first use; null when it is dead (then it has been reported).
+    Event* event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation);
+    /// What waits for the event is after its record, or after whatever somebody unknown may have recorded in it.
+    /// Whether what is before that is news.
+    bool learn_event(const Event& event, Timeline& waiter, EdgeKind kind);
+    void learn_anything(Timeline& waiter) { waiter.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge)); }
     void event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void event_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void event_record(const Slot& slot, Thread& thread, Process& process, Operation& operation);
@@ -216,17 +230,6 @@ private:
     /// Of a use that no promised order puts after the allocation: whether it is not known to be unordered either.
     bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream,
                            const Clock& clock, const Placed& use);
-    /// Keeps a use of device memory; `clock` is what its stream knows.
-    void keep_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
-    /// In requirements mode: whatever comes later is asked for its order against every stream's latest use.
-    void keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use);
-    void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
-                      const Clock& clock) override;
-    [[gnu::noinline]] void remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
-                                        const RangedUse& old);
-    /// Keeps a use of host memory; an `access` that ends at 0 may reach to the end.
-    void keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
-                         const Clock& clock);
     void host_access(Thread& thread, Process& process, const Operation& operation);
     void host_clock(Thread& thread, Process& process, const Operation& operation);
     void judge_host_access(Process& process, const Allocation& allocation, const Reference& reference,
@@ -322,14 +325,15 @@ private:
     // verdicts
     [[nodiscard]] static Verdict verdict(const Clock& clock, Epoch earlier);
     [[nodiscard]] bool equal_streams(const Stream* left, std::uint32_t right_name) const;
-    /// Whether a wait for a stream of an unknown caller may have covered the use, as far as the next operation is
-    /// concerned: one on `stream`, or one of the host.
-    [[nodiscard]] bool maybe_awaited(const Process& process, const Operation& use,
-                                     const Stream* stream = nullptr) const;
+    /// Whether the next operation, one on `stream` or (null) of the host, may come after the use: the two are on one
+    /// stream by two names, or a wait for a stream of an unknown caller may have covered the use.
+    [[nodiscard]] bool may_be_behind(const Process& process, const Stream* stream, const Operation& use) const;
+    /// What is not sure about a finding because of the order, and the streams, of its two operations.
+    void add_doubts(Fact& fact, const Process& process, Verdict order, const Stream* stream,
+                    const Operation& earlier) const;
     void note_unknown(Process& process, const Stream& stream, const Operation& operation) const {
         if (stream.assumed && !recording_) process.unknown_work = operation.sequence;
     }
-    [[nodiscard]] AllocationFact describe(const Allocation& allocation) const override;
     void report(const Fact& fact) { facts_.add(fact); }
     void require(Unmet::Sort sort, std::uint64_t earlier, std::uint64_t later) {
         if (requirements_) unmet_.push_back({sort, earlier, later});

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "clock.hpp"
-#include "edges.hpp"
 #include "operation.hpp"
 #include "state.hpp"
 
@@ -42,8 +41,6 @@ struct Event {
 /// The events, by number. A handle keeps its number, whatever event it names.
 class Events {
 public:
-    explicit Events(EdgeKinds edges) : edges_(edges) {}
-
     [[nodiscard]] Event& operator[](std::uint32_t index) { return *events_[index]; }
     /// The event of a handle; null: it is not known, or was destroyed.
     [[nodiscard]] Event* live(const Process& process, std::uint64_t handle) {
@@ -51,18 +48,27 @@ public:
         return index == none || !events_[index]->alive ? nullptr : events_[index].get();
     }
     /// The event that a handle names from now on; nothing is known of what was recorded in it.
-    Event& make(Process& process, std::uint64_t handle, std::uint32_t context, std::uint32_t context_epoch);
-    void destroy(std::uint32_t index, const Operation& operation);
-    /// Of a recorded event: what waits for it is after what is before its record, and after that. Whether the first is
-    /// news.
-    bool inform(const Event& event, Timeline& waiter, EdgeKind kind) const {
-        const Change change = waiter.learn(event.clock, edges_.in(kind, contract_edge));
-        waiter.learn(event.at, edges_.in(kind, event.inside_launch ? run_edge : contract_edge));
-        return change.contract;
+    Event& make(Process& process, std::uint64_t handle, std::uint32_t context, std::uint32_t context_epoch) {
+        const std::uint32_t index = process.events.number(handle, events_.size());
+        if (index == events_.size()) events_.push_back(std::make_unique<Event>());
+        Event& event = *events_[index];
+        event.handle = handle;
+        event.context = context;
+        event.context_epoch = context_epoch;
+        return event;
+    }
+    void destroy(std::uint32_t index, const Operation& operation) {
+        Event& event = *events_[index];
+        event.alive = false;
+        event.destroyed = operation;
+        // Waits that were issued have its clock already. Those that come too late may ask for it; see
+        // Engine::wait_as_meant.
+        std::uint32_t& oldest = destroyed_[destroyed_at_++ % destroyed_.size()];
+        if (oldest != none && !events_[oldest]->alive && oldest != index) events_[oldest]->clock.clear();
+        oldest = index;
     }
 
 private:
-    EdgeKinds edges_;
     std::vector<std::unique_ptr<Event>> events_;
     std::vector<std::uint32_t> destroyed_ =
         std::vector<std::uint32_t>(64, none);  ///< the latest ones: they keep their clocks

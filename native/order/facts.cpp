@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "allocations.hpp"
+
 namespace streamsan::order {
 namespace {
 
@@ -37,11 +39,29 @@ int doubt(const Fact& fact) {
 
 }  // namespace
 
+AllocationFact described(const Allocation& allocation) {
+    // A registration pins what it covers.
+    const MemoryKind kind = allocation.marks.registered ? MemoryKind::REGISTERED : allocation.kind;
+    return {allocation.base,
+            allocation.size,
+            allocation.generation,
+            allocation.made.site,
+            kind,
+            allocation.marks.assumed,
+            true};
+}
+
+Fact::Fact(RuleCode code_, FactVariant variant_, const Operation& operation_, const Allocation& about)
+    : Fact(code_, variant_, operation_) {
+    with(RelatedRole::ALLOC, about.made);
+    allocation = described(about);
+    assumed = operation.assumed();
+}
+
 void Facts::add(const Fact& fact) {
     for (std::uint64_t key = key_of(fact);; ++key) {
-        const std::uint32_t index = by_key_.find(key);
-        if (index == none) {
-            by_key_.set(key, static_cast<std::uint32_t>(facts_.size()));
+        const std::uint32_t index = by_key_.number(key, facts_.size());
+        if (index == facts_.size()) {
             facts_.push_back(fact);
             return;
         }

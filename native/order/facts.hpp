@@ -18,13 +18,16 @@ struct Related {
 struct AllocationFact {
     std::uint64_t address = 0;
     std::uint64_t size = 0;
-    std::uint64_t context = 0;
     std::uint32_t generation = 0;
     std::uint32_t site = 0;
     MemoryKind kind{};
     bool assumed = false;
     bool known = false;
 };
+
+struct Allocation;
+
+AllocationFact described(const Allocation& allocation);
 
 struct Fact {
     RuleCode code{};
@@ -42,6 +45,8 @@ struct Fact {
 
     Fact(RuleCode code_, FactVariant variant_, const Operation& operation_)
         : code(code_), variant(variant_), operation(operation_) {}
+    /// One that is about an allocation, and as sure as the operation is.
+    Fact(RuleCode code_, FactVariant variant_, const Operation& operation_, const Allocation& about);
 
     /// Adds a related operation; what does not fit is left out, for the first ones say enough.
     Fact& with(RelatedRole role, const Operation& other) {

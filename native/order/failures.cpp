@@ -9,40 +9,38 @@ bool probing(std::int16_t status) { return status::answers(status) || status::of
 /// Calls whose effect a later operation would miss. The failure of any other is an answer.
 bool has_effect(OperationKind kind) {
     using enum OperationKind;
-    switch (kind) {
-        case ALLOC:
-        case FREE:
-        case LAUNCH:
-        case COPY:
-        case MEMSET:
-        case HOST_FUNCTION:
-        case GRAPH_LAUNCH:
-        case GRAPH_INSTANTIATE:
-        case GRAPH_UPDATE:
-        case STREAM_SYNCHRONIZE:
-        case EVENT_SYNCHRONIZE:
-        case CONTEXT_SYNCHRONIZE:
-        case EVENT_RECORD:
-        case STREAM_WAIT_EVENT:
-        case STREAM_CREATE:
-        case EVENT_CREATE:
-        case PEER_ENABLE:
-        case CONTEXT_CREATE:
-        case CONTEXT_CURRENT:
-        case HANDLE_CREATE:
-        case PREFETCH:
-        case STREAM_MEMORY_OP:
-        case GRAPH_NODE_UPDATE:
-        case CAPTURE_END: return true;
-        default: return false;
-    }
+    static constexpr Kinds for_effect = {ALLOC,
+                                         FREE,
+                                         LAUNCH,
+                                         COPY,
+                                         MEMSET,
+                                         HOST_FUNCTION,
+                                         GRAPH_LAUNCH,
+                                         EVENT_RECORD,
+                                         EVENT_CREATE,
+                                         STREAM_CREATE,
+                                         HANDLE_CREATE,
+                                         STREAM_SYNCHRONIZE,
+                                         GRAPH_UPDATE,
+                                         PEER_ENABLE,
+                                         PREFETCH,
+                                         CONTEXT_CREATE,
+                                         CONTEXT_CURRENT,
+                                         EVENT_SYNCHRONIZE,
+                                         CAPTURE_END,
+                                         STREAM_MEMORY_OP,
+                                         GRAPH_NODE_UPDATE,
+                                         GRAPH_INSTANTIATE,
+                                         STREAM_WAIT_EVENT,
+                                         CONTEXT_SYNCHRONIZE};
+    return for_effect.has(kind);
 }
 
 /// Work that shows that the program goes on. To free and to destroy is how failures are handled.
 bool goes_on(OperationKind kind) {
     using enum OperationKind;
-    return kind == LAUNCH || kind == COPY || kind == MEMSET || kind == GRAPH_LAUNCH || kind == HOST_FUNCTION ||
-           kind == CAPTURE_BEGIN;
+    static constexpr Kinds work = {LAUNCH, COPY, MEMSET, GRAPH_LAUNCH, HOST_FUNCTION, CAPTURE_BEGIN};
+    return work.has(kind);
 }
 
 /// An update that is refused is how programs learn that a graph has to be instantiated anew: it counts only if the old

@@ -48,6 +48,14 @@ public:
         }
     }
 
+    /// The value of a key; a new key gets `next`, the number of the record that the caller makes for it.
+    std::uint32_t number(std::uint64_t key, std::size_t next) {
+        const std::uint32_t known = find(key);
+        if (known != none) return known;
+        set(key, static_cast<std::uint32_t>(next));
+        return static_cast<std::uint32_t>(next);
+    }
+
     void erase(std::uint64_t key) {
         std::size_t hole = home(key);
         while (cells_[hole].value != none && cells_[hole].key != key) hole = (hole + 1) & mask();

@@ -46,8 +46,9 @@ bool Engine::equal_streams(const Stream* left, std::uint32_t right_name) const {
     return (left->assumed && (right.assumed || is_default(right.kind))) || (right.assumed && is_default(left->kind));
 }
 
-bool Engine::maybe_awaited(const Process& process, const Operation& use, const Stream* stream) const {
+bool Engine::may_be_behind(const Process& process, const Stream* stream, const Operation& use) const {
     if (recording_) return false;
+    if (equal_streams(stream, use.stream_name)) return true;
     const StreamName& name = names_[use.stream_name];
     // A stream of an unknown caller may be the legacy default stream: work on it, and a wait for it, covers the
     // blocking streams.
@@ -62,18 +63,12 @@ bool Engine::maybe_awaited(const Process& process, const Operation& use, const S
     return wait.handle != 0 && wait.sequence > use.sequence && (name.assumed || wait.assumed);
 }
 
-AllocationFact Engine::describe(const Allocation& allocation) const {
-    AllocationFact fact;
-    fact.address = allocation.base;
-    fact.size = allocation.size;
-    fact.context = allocation.context == none ? 0 : contexts_[allocation.context]->handle;
-    fact.generation = allocation.generation;
-    fact.site = allocation.made.site;
-    fact.kind =
-        allocation.marks.registered ? MemoryKind::REGISTERED : allocation.kind;  // a registration pins what it covers
-    fact.assumed = allocation.marks.assumed;
-    fact.known = true;
-    return fact;
+void Engine::add_doubts(Fact& fact, const Process& process, Verdict order, const Stream* stream,
+                        const Operation& earlier) const {
+    fact.unseen = order == Verdict::unseen;
+    fact.assumed |= fact.unseen || (stream != nullptr && stream->assumed) || names_[earlier.stream_name].assumed;
+    fact.may_be_equal = may_be_behind(process, stream, earlier);
+    if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
 }
 
 bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at,
@@ -91,9 +86,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
         bool any = false;
         bool assumed = true;
     };
-    Fact blank(free_code(family), free_variant(family), operation);
-    blank.with(RelatedRole::ALLOC, allocation.made);
-    blank.allocation = describe(allocation);
+    Fact blank(free_code(family), free_variant(family), operation, allocation);
     Found certain{blank};
     Found doubtful{blank};
     Found observed{blank};
@@ -105,8 +98,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
         require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
         // Code that was given the memory may have done anything with it: nothing is known of its uses.
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
-        const bool equal =
-            equal_streams(stream, use.operation.stream_name) || maybe_awaited(process, use.operation, stream);
+        const bool equal = may_be_behind(process, stream, use.operation);
         const bool stray = recording_ && use.operation.assumed();  // no use for sure: the others speak without it
         Found& found = order == Verdict::unseen     ? unseen
                        : order == Verdict::observed ? (stray ? stray_observed : observed)

@@ -76,19 +76,15 @@ private:
 /// Whether two nodes may touch the same bytes, by accesses that are known. Of two conditional ones perhaps only one
 /// runs.
 bool worth_a_note(const Access& one, const Access& other) {
-    constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
     return one.operation.mode() != AccessMode::OPAQUE && other.operation.mode() != AccessMode::OPAQUE &&
-           (one.operation.flags & other.operation.flags & conditional) == 0;
+           !(one.operation.has(SlotFlag::CONDITIONAL) && other.operation.has(SlotFlag::CONDITIONAL));
 }
 
 }  // namespace
 
 Access access_of(const BodyNode& node, const Reference& reference) {
-    Access access{node.operation, reference.address, 0};
-    constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
-    access.operation.flags = static_cast<std::uint8_t>((access.operation.flags & ~own) |
-                                                       static_cast<std::uint8_t>(reference.mode) | reference.flags);
-    if (reference.assumed || node.conditional()) access.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+    Access access{node.operation.as_use(reference.mode, reference.flags), reference.address, 0};
+    if (reference.assumed || node.conditional()) access.operation.flags |= bit(SlotFlag::ASSUMED);
     if (bulk(node.kind)) access.reach(reference.size);
     return access;
 }
@@ -176,12 +172,8 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
         for (const Reference& reference : body.nodes[node].references) {
             const std::uint32_t allocation = process.allocations.containing(reference.address);
             if (allocation == none || (changed_only && touched.find(allocation) == none)) continue;
-            std::uint32_t at = seen.find(allocation);
-            if (at == none) {
-                at = static_cast<std::uint32_t>(uses.size());
-                seen.set(allocation, at);
-                uses.push_back({allocation, none, none, false, {}});
-            }
+            const std::uint32_t at = seen.number(allocation, uses.size());
+            if (at == uses.size()) uses.push_back({allocation, none, none, false, {}});
             Uses& here = uses[at];
             const NodeKind kind = body.nodes[node].kind;
             if (kind == NodeKind::ALLOC) {
@@ -235,8 +227,7 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
                 else if (found == Conflict::absent ||
                          (found == Conflict::possible && !worth_a_note(use.access, earlier.access)))
                     continue;
-                const Fact fact = conflict_fact(allocation, records_.describe(allocation), found, use.access.operation,
-                                                earlier.access.operation);
+                const Fact fact = conflict_fact(allocation, found, use.access.operation, earlier.access.operation);
                 if (found == Conflict::possible) {
                     doubts.add(fact, use.access.operation, earlier.access.operation);
                 } else {

@@ -9,13 +9,8 @@ std::uint32_t Engine::new_exec(const Slot& slot, Thread& thread, Process& proces
 }
 
 void Engine::graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    Slot graph = slot;
-    graph.object = slot.address;
-    graph.detail = static_cast<std::uint8_t>(HandleKind::GRAPH);
-    if (slot.address != 0) handles_.admit(graph, process, operation);
-    Slot handle = slot;
-    handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    handles_.create(handle, process, operation);
+    if (slot.address != 0) handles_.admit(process, HandleKind::GRAPH, slot.address, operation);
+    handles_.create(process, HandleKind::GRAPH_EXEC, slot.object, operation);
     const std::uint32_t index = new_exec(slot, thread, process, operation);
     GraphExec& exec = graphs_[index];
     exec.graph = slot.address;
@@ -25,18 +20,14 @@ void Engine::graph_instantiate(const Slot& slot, Thread& thread, Process& proces
 }
 
 void Engine::graph_update(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    Slot handle = slot;
-    handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    if (!handles_.admit(handle, process, operation)) return;
+    if (!handles_.admit(process, HandleKind::GRAPH_EXEC, slot.object, operation)) return;
     std::uint32_t index = process.execs.find(slot.object);
     if (index == none) index = new_exec(slot, thread, process, operation);
     begin_body(slot, thread, index);
 }
 
 void Engine::graph_node_update(const Slot& slot, Process& process, const Operation& operation) {
-    Slot handle = slot;
-    handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    if (!handles_.admit(handle, process, operation)) return;
+    if (!handles_.admit(process, HandleKind::GRAPH_EXEC, slot.object, operation)) return;
     const std::uint32_t index = process.execs.find(slot.object);
     if (index == none || !graphs_.update_node(index, slot.address, operation, references_)) return;
     if (watch_.active()) note_watched_nodes(graphs_[index].body);

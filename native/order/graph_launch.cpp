@@ -6,14 +6,10 @@
 namespace streamsan::order {
 
 void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
-    const bool failed = slot.status != 0 && slot.status != status_unknown;
-    Slot handle = slot;
-    handle.detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
+    const bool failed = operation.failed();
     const std::uint32_t index = process.execs.find(slot.object);
-    if (index == none || !graphs_[index].alive) {
-        if (!handles_.admit(handle, process, operation)) return;
-    }
     GraphExec* const exec = index == none || !graphs_[index].alive ? nullptr : &graphs_[index];
+    if (exec == nullptr && !handles_.admit(process, HandleKind::GRAPH_EXEC, slot.object, operation)) return;
     if (exec != nullptr && exec->changed) graphs_.apply_changes(process, index);
     if (exec != nullptr) graphs_.judge_relaunch(process, *exec, operation, failed);
     if (failed) {
@@ -21,10 +17,9 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         return;
     }
     if (exec != nullptr && !exec->stale.empty()) graphs_.report_stale(process, *exec, operation);
-    const std::uint32_t stream_index = stream_of(slot.stream, thread, process, operation);
-    if (stream_index == none) return;
-    Stream& stream = *streams_[stream_index];
-    operation.stream_name = stream.name;
+    Stream* const named = place(slot, thread, process, operation);
+    if (named == nullptr) return;
+    Stream& stream = *named;
     note_unknown(process, stream, operation);
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
@@ -46,7 +41,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     const Placed placed{operation, own.advance()};
     stream.work = placed;
     stream.has_work = true;
-    process.worker = stream_index;
+    process.worker = stream.index;
     launched_ = true;
     leave(stream);
     if (exec == nullptr) return;
@@ -64,24 +59,16 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         Event* const event = events_.live(process, handle_of_event);
         if (event == nullptr) continue;
         event->clock.join(own.clock, edges_.in(EdgeKind::launch_to_event, last ? contract_edge : run_edge));
-        event->note_record(placed.epoch, !last, stream_index, process.opaque_version, operation);
+        event->note_record(placed.epoch, !last, stream.index, process.opaque_version, operation);
     }
     if (recording_ && exec->tells_unseen) {
         tell_unseen(thread, own);
         process.host_function = operation.sequence;
     }
-    constexpr std::size_t most_bodies = 16;
     for (const std::uint64_t name : exec->keys) {
         const std::uint64_t key = key_name(process, name);
         pass_function(key, own, placed.epoch);
-        if (std::any_of(stream.bodies.begin(), stream.bodies.end(),
-                        [key](const Body& body) { return body.key == key; }))
-            continue;
-        if (stream.bodies.size() >= most_bodies) {
-            learn_bodies(stream, own);
-            stream.bodies.clear();
-        }
-        stream.bodies.push_back({key});
+        add_body(stream, key);
     }
 }
 
@@ -100,14 +87,8 @@ void Engine::reach_tellers(Process& process, const GraphExec& exec, Timeline& ow
 
 void Engine::join_event(Process& process, Timeline& own, std::uint64_t handle) {
     const std::uint32_t at = process.events.find(handle);
-    if (at == none) own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));  // unknown code made it
-    if (at == none || !events_[at].alive) return;
-    const Event& event = events_[at];
-    if (event.recorded) {
-        events_.inform(event, own, EdgeKind::event_to_launch);
-    } else if (!event.created) {
-        own.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));
-    }
+    if (at == none) learn_anything(own);  // unknown code made it
+    else if (events_[at].alive) learn_event(events_[at], own, EdgeKind::event_to_launch);
 }
 
 void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, const Operation& operation) {
@@ -196,15 +177,13 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
             (exec == nullptr || exec->launches == 0) && process.opaque_version != memory.opaque_version;
         if (memory.not_alive_said || launched_unseen) return false;
         memory.not_alive_said = !(recording_ && operation.assumed());
-        Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_NOT_ALIVE, operation);
-        fact.with(RelatedRole::ALLOC, allocation.made);
+        Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_NOT_ALIVE, operation, allocation);
         if (exec != nullptr && exec->launches != 0) fact.with(RelatedRole::FREE, memory.free_node);
-        fact.allocation = describe(allocation);
-        fact.assumed = operation.assumed() || unseen;
+        fact.assumed |= unseen;
         report(fact);
         return false;
     }
-    if (operation.status != 0 && operation.status != status_unknown) return true;
+    if (operation.failed()) return true;
     if (!graphs_.revive(process, index, memory)) return true;  // freed outside since: judged as a use after that free
     const Epoch launch = exec->last.epoch;
     const Verdict order = verdict(clock, launch);
@@ -214,14 +193,9 @@ bool Engine::admit_graph_memory(Process& process, std::uint32_t index, const Clo
         return true;
     if (allocation.marks.use_reported) return true;
     allocation.marks.use_reported = !(recording_ && operation.assumed());
-    Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, variant, operation);
-    fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, exec->last.operation);
-    fact.allocation = describe(allocation);
-    fact.unseen = order == Verdict::unseen;
-    fact.assumed = fact.unseen || operation.assumed() || (stream != nullptr && stream->assumed) ||
-                   names_[exec->last.operation.stream_name].assumed;
-    fact.may_be_equal =
-        equal_streams(stream, exec->last.operation.stream_name) || maybe_awaited(process, exec->last.operation, stream);
+    Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, variant, operation, allocation);
+    fact.with(RelatedRole::USE, exec->last.operation);
+    add_doubts(fact, process, order, stream, exec->last.operation);
     report(fact);
     return true;
 }
@@ -240,13 +214,10 @@ void Engine::take_back_memory(Process& process, GraphExec& exec, const Stream& s
             require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
             if (order != Verdict::unordered || allocation.marks.use_reported) return;
             allocation.marks.use_reported = true;
-            Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_FREE, operation);
-            fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
-            fact.allocation = describe(allocation);
-            fact.assumed = operation.assumed() || use.operation.assumed() || stream.assumed ||
-                           names_[use.operation.stream_name].assumed;
-            fact.may_be_equal =
-                equal_streams(&stream, use.operation.stream_name) || maybe_awaited(process, use.operation, &stream);
+            Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_FREE, operation, allocation);
+            fact.with(RelatedRole::USE, use.operation);
+            add_doubts(fact, process, order, &stream, use.operation);
+            fact.assumed |= use.operation.assumed();
             report(fact);
         });
     }
@@ -266,9 +237,7 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
                                 frees ? FactVariant::GRAPH_FREE : FactVariant::GRAPH_USE))
             continue;
         if (frees) continue;
-        Operation use = operation;
-        use.flags = static_cast<std::uint8_t>((use.flags & ~(mode_bits | reference_bits)) |
-                                              static_cast<std::uint8_t>(node.references.front().mode));
+        const Operation use = operation.as_use(node.references.front().mode);
         const std::uint32_t index = memory.allocation;
         Allocation& allocation = process.allocations[index];
         const Placed placed{use, timeline(stream).advance()};
@@ -276,7 +245,7 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
             use_freed(process, thread, &stream, index, placed);
             continue;
         }
-        keep_use(process, allocation, {use, allocation.base, 0}, placed.epoch, clock);
+        process.allocations.keep_use(allocation, {use, allocation.base, 0}, placed.epoch, clock);
         graphs_.note_outside_use(process, index);
     }
 }

@@ -85,12 +85,9 @@ void Graphs::claim_memory(Process& process, std::uint32_t index) {
 }
 
 void Graphs::report_inside(const Allocation& allocation, const Operation& node, const Operation* free) {
-    Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_INSIDE, node);
-    fact.with(RelatedRole::ALLOC, allocation.made);
+    Fact fact(RuleCode::GRAPH_MEMORY_UNORDERED, FactVariant::GRAPH_INSIDE, node, allocation);
     if (free != nullptr) fact.with(RelatedRole::FREE, *free);
-    fact.allocation = records_.describe(allocation);
-    fact.assumed = node.assumed() || (node.flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0 ||
-                   allocation.marks.assumed;
+    fact.assumed |= node.has(SlotFlag::CONDITIONAL) || allocation.marks.assumed;
     facts_.add(fact);
 }
 
@@ -102,13 +99,10 @@ void Graphs::judge_relaunch(Process& process, GraphExec& exec, const Operation& 
         GraphMemory& memory = memory_[at];
         if (memory.may_be_freed_inside || !alive(process, memory)) continue;
         const Allocation& allocation = process.allocations[memory.allocation];
-        Fact fact(RuleCode::GRAPH_RELAUNCH_UNFREED, FactVariant::NONE, operation);
-        fact.with(RelatedRole::ALLOC, allocation.made)
-            .with(RelatedRole::USE, exec.last.operation)
-            .with(RelatedRole::CREATE, exec.made);
-        fact.allocation = records_.describe(allocation);
+        Fact fact(RuleCode::GRAPH_RELAUNCH_UNFREED, FactVariant::NONE, operation, allocation);
+        fact.with(RelatedRole::USE, exec.last.operation).with(RelatedRole::CREATE, exec.made);
         // Code that was given the memory may have freed it.
-        fact.assumed = operation.assumed() || allocation.marks.escaped || (!failed && process.opaque_version != 0);
+        fact.assumed |= allocation.marks.escaped || (!failed && process.opaque_version != 0);
         exec.relaunch_said = true;
         for (const std::uint32_t each : exec.own) memory_[each].said = true;
         facts_.add(fact);
@@ -159,9 +153,8 @@ void Graphs::report_leaks(const Process& process, const Handles& handles, const 
         if (!survives && !unfreed) continue;
         memory.said = true;
         Fact fact(survives ? RuleCode::GRAPH_MEMORY_LEAK : RuleCode::UNBALANCED_ALLOCATION,
-                  survives ? FactVariant::SURVIVES_GRAPH : FactVariant::NO_FREE, allocation.made);
-        fact.with(RelatedRole::ALLOC, allocation.made)
-            .with(RelatedRole::USE, survives ? exec.last.operation : exec.first_launch);
+                  survives ? FactVariant::SURVIVES_GRAPH : FactVariant::NO_FREE, allocation.made, allocation);
+        fact.with(RelatedRole::USE, survives ? exec.last.operation : exec.first_launch);
         if (survives) {
             fact.with(RelatedRole::DESTROY, exec.destroyed);
             if (process.trim.sequence > exec.destroyed.sequence) fact.with(RelatedRole::SYNC, process.trim);
@@ -169,9 +162,7 @@ void Graphs::report_leaks(const Process& process, const Handles& handles, const 
         } else {
             fact.with(RelatedRole::CREATE, exec.made);
         }
-        fact.allocation = records_.describe(allocation);
-        fact.assumed =
-            operation.assumed() || allocation.made.assumed() || (process.blind && process.opaque_version != 0);
+        fact.assumed |= operation.assumed() || (process.blind && process.opaque_version != 0);
         facts_.add(fact);
     }
 }
@@ -188,7 +179,7 @@ void Graphs::report_restriction(const Process& process, FactVariant variant, std
             const Allocation& allocation = process.allocations[memory.allocation];
             if (allocation.made.sequence == memory.made) {
                 fact.with(RelatedRole::ALLOC, allocation.made);
-                fact.allocation = records_.describe(allocation);
+                fact.allocation = described(allocation);
             }
         }
     }
@@ -212,11 +203,9 @@ void Graphs::announce_free(Process& process, const Operation& operation, std::ui
     if (allocation.marks.free_reported) return;
     allocation.marks.free_reported = true;
     Fact fact(RuleCode::GRAPH_MEMORY_RESTRICTION, at == none ? FactVariant::OUTSIDE_FREE : FactVariant::AS_CHILD,
-              operation);
-    fact.with(RelatedRole::ALLOC, allocation.made);
+              operation, allocation);
     if (at != none) fact.with(RelatedRole::FREE, memory_[at].announced_free);
-    fact.allocation = records_.describe(allocation);
-    fact.assumed = operation.assumed() || allocation.marks.assumed;
+    fact.assumed |= allocation.marks.assumed;
     facts_.add(fact);
 }
 

@@ -115,8 +115,7 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
     }
     if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;
     const Access access = access_of(node, reference);
-    const bool older =
-        reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
+    const bool older = allocation.is_not_of(reference.generation);
     if (older || !allocation.live()) {
         if (allocation.kind == MemoryKind::REGISTERED) return;
         const std::uint32_t said = seen_stale.find(at);
@@ -125,11 +124,10 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         if (older && (previous == nullptr || previous->generation != reference.generation)) return;
         if (said == none) seen_stale.set(at, static_cast<std::uint32_t>(exec.stale.size()));
         Stale stale;
-        stale.allocation = records_.describe(allocation);
+        stale.allocation = described(allocation);
         stale.made = older ? previous->made : allocation.made;
         stale.freed = older ? previous->freed : allocation.uses[0].operation;
         stale.node = access.operation;
-        stale.recycled = older;
         stale.reset = !older && allocation.freed_by == ended_by_reset;
         stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
         if (older) {
@@ -140,12 +138,9 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         else exec.stale[said] = stale;  // that one was a use perhaps only
         return;
     }
-    std::uint32_t known = seen.find(at);
-    if (known == none) {
-        known = static_cast<std::uint32_t>(exec.baked.size());
-        seen.set(at, known);
+    const std::uint32_t known = seen.number(at, exec.baked.size());
+    if (known == exec.baked.size())
         exec.baked.push_back({at, allocation.made.sequence, false, false, exec.launches, {}});
-    }
     std::vector<BakedAccess>& accesses = exec.baked[known].accesses;
     for (const BakedAccess& each : accesses) {
         if (same_access(each.access, access)) return;

@@ -7,12 +7,8 @@ namespace streamsan::order {
 
 Access launched(const Access& access, const Operation& launch) {
     Access result = access;
-    constexpr auto own = static_cast<std::uint8_t>(mode_bits | reference_bits);
-    const auto assumed =
-        static_cast<std::uint8_t>(access.operation.flags & static_cast<std::uint8_t>(SlotFlag::ASSUMED));
-    result.operation = launch;
-    result.operation.flags =
-        static_cast<std::uint8_t>((launch.flags & ~own) | (access.operation.flags & own) | assumed);
+    result.operation = launch.as_use(access.operation.mode(), access.operation.flags);
+    if (access.operation.assumed()) result.operation.flags |= bit(SlotFlag::ASSUMED);
     return result;
 }
 
@@ -94,7 +90,7 @@ void Graphs::keep_launch(Process& process, const GraphExec& exec, const Baked& b
     if (allocation.made.sequence != baked.made || !allocation.live()) return;
     for (const BakedAccess& each : baked.accesses) {
         const Access use = launched(each.access, exec.last.operation);
-        records_.keep_any_use(process, allocation, use, exec.last.epoch, exec.history);
+        process.allocations.keep_use(allocation, use, exec.last.epoch, exec.history);
     }
     note_baked_use(process, baked.allocation);
 }
@@ -127,7 +123,7 @@ void Graphs::end_baked(Process& process, std::uint32_t index, const Operation& f
         baked.made = 0;
         if (exec.stale.size() >= most_stale || baked.accesses.empty()) continue;
         Stale stale;
-        stale.allocation = records_.describe(allocation);
+        stale.allocation = described(allocation);
         stale.made = allocation.made;
         stale.freed = freed;
         stale.node = baked.surest().access.operation;

@@ -24,9 +24,7 @@ struct BodyNode {
     bool changed = false;      ///< it has new references since the body was checked
     std::vector<Reference> references;
 
-    [[nodiscard]] bool conditional() const {
-        return (operation.flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
-    }
+    [[nodiscard]] bool conditional() const { return operation.has(SlotFlag::CONDITIONAL); }
 };
 
 /// Nodes are numbered from 1 and edges lead to higher numbers, or they are left out.
@@ -81,7 +79,6 @@ struct Stale {
     Operation freed;
     Operation node;
     bool reset = false;
-    bool recycled = false;
     bool assumed = false;
 };
 
@@ -160,26 +157,14 @@ struct GraphMemory {
     std::uint64_t seen = 0;  ///< the launch whose memory the allocation's record stands for
 };
 
-/// What graphs need of the records of memory.
-class MemoryRecords {
-public:
-    [[nodiscard]] virtual AllocationFact describe(const Allocation& allocation) const = 0;
-    /// Keeps an access; `clock` is what it is after.
-    virtual void keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
-                              const Clock& clock) = 0;
-
-protected:
-    ~MemoryRecords() = default;
-};
-
 /// An access of a node, as one of a launch.
 Access launched(const Access& access, const Operation& launch);
 
 /// The executable graphs, by number; records of those that ended are used again.
 class Graphs {
 public:
-    Graphs(Facts& facts, MemoryRecords& records, EdgeKinds edges, bool recording, std::uint64_t begins_at)
-        : facts_(facts), records_(records), edges_(edges), recording_(recording), begins_at_(begins_at) {}
+    Graphs(Facts& facts, EdgeKinds edges, bool recording, std::uint64_t begins_at)
+        : facts_(facts), edges_(edges), recording_(recording), begins_at_(begins_at) {}
 
     [[nodiscard]] GraphExec& operator[](std::uint32_t index) { return *execs_[index]; }
     /// Parts of bodies, and updates of nodes, that fit nowhere.
@@ -231,15 +216,11 @@ public:
         each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
             Placed launch = exec.last;
             bool writes = false;
-            bool reads = true;
-            for (const BakedAccess& each : baked.accesses) {
-                writes |= each.access.operation.mode() == AccessMode::WRITE ||
-                          each.access.operation.mode() == AccessMode::READ_WRITE;
-                reads &= each.access.operation.reads_only();
-            }
-            const AccessMode mode = reads ? AccessMode::READ : writes ? AccessMode::READ_WRITE : AccessMode::OPAQUE;
-            launch.operation.flags = static_cast<std::uint8_t>(
-                (launch.operation.flags & ~(mode_bits | reference_bits)) | static_cast<std::uint8_t>(mode));
+            for (const BakedAccess& each : baked.accesses) writes |= each.access.operation.writes();
+            const AccessMode mode = baked.reads_only() ? AccessMode::READ
+                                    : writes           ? AccessMode::READ_WRITE
+                                                       : AccessMode::OPAQUE;
+            launch.operation = launch.operation.as_use(mode);
             visit(static_cast<const Placed&>(launch), allocation.base, std::uint64_t{0});
         });
     }
@@ -280,7 +261,6 @@ private:
     }
 
     Facts& facts_;
-    MemoryRecords& records_;
     EdgeKinds edges_;
     bool recording_;
     std::uint64_t begins_at_;

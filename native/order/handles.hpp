@@ -13,13 +13,32 @@ class Handles {
 public:
     explicit Handles(Facts& facts) : facts_(facts) {}
 
-    /// The slot's object exists from now on.
-    void create(const Slot& slot, Process& process, const Operation& operation);
-    void destroy(const Slot& slot, Process& process, const Operation& operation);
-    /// Whether the slot's object may be used: it was not destroyed, or else that is said.
-    bool admit(const Slot& slot, const Process& process, const Operation& operation);
+    /// The object exists from now on.
+    void create(Process& process, HandleKind kind, std::uint64_t object, const Operation& operation) {
+        at(process, kind, object) = {true, operation, {}};
+    }
+    void destroy(Process& process, HandleKind kind, std::uint64_t object, const Operation& operation) {
+        Handle& handle = at(process, kind, object);
+        handle.alive = false;
+        handle.destroyed = operation;
+    }
+    /// Whether the object may be used: it was not destroyed, or else that is said.
+    bool admit(const Process& process, HandleKind kind, std::uint64_t object, const Operation& operation) {
+        // Pools belong to no context: a reset leaves them, and their memory, alone.
+        const Handle* const handle = find(process, kind, object);
+        if (handle == nullptr || handle->alive) return true;
+        Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_OTHER, operation);
+        if (handle->made.kind != OperationKind{}) fact.with(RelatedRole::CREATE, handle->made);
+        fact.with(RelatedRole::DESTROY, handle->destroyed);
+        fact.assumed = operation.assumed();
+        facts_.add(fact);
+        return false;
+    }
     /// Whether it is known, and was not destroyed.
-    [[nodiscard]] bool lives(const Process& process, HandleKind kind, std::uint64_t object) const;
+    [[nodiscard]] bool lives(const Process& process, HandleKind kind, std::uint64_t object) const {
+        const Handle* const handle = find(process, kind, object);
+        return handle != nullptr && handle->alive;
+    }
 
 private:
     struct Handle {
@@ -27,6 +46,19 @@ private:
         Operation made;  ///< no kind: it was made before the trace
         Operation destroyed;
     };
+
+    static std::uint64_t key(HandleKind kind, std::uint64_t object) {
+        return object ^ std::uint64_t{static_cast<std::uint8_t>(kind)} << 56;
+    }
+    [[nodiscard]] const Handle* find(const Process& process, HandleKind kind, std::uint64_t object) const {
+        const std::uint32_t index = process.handles.find(key(kind, object));
+        return index == none ? nullptr : &handles_[index];
+    }
+    Handle& at(Process& process, HandleKind kind, std::uint64_t object) {
+        const std::uint32_t index = process.handles.number(key(kind, object), handles_.size());
+        if (index == handles_.size()) handles_.emplace_back();
+        return handles_[index];
+    }
 
     Facts& facts_;
     std::vector<Handle> handles_;

@@ -1,18 +1,13 @@
 // Which uses of an allocation are kept: those that a later operation may still have to be ordered after.
 #include <algorithm>
 
-#include "engine.hpp"
+#include "allocations.hpp"
 #include "uses.hpp"
 
 namespace streamsan::order {
 
-void Engine::keep_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
-    Allocations& allocations = process.allocations;
+void Allocations::keep_latest_uses(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
     const Placed use{access.operation, epoch};
-    if (requirements_) {
-        keep_each_use(process, allocation, access, use);
-        return;
-    }
     // Forgets what this use is after and covers: whoever is ordered after it is ordered after those as well.
     const auto dominated = [&](const Placed& other) {
         return covers(use.operation, other.operation) && clock.knows(other.epoch, contract);
@@ -20,8 +15,7 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Access& ac
     const auto forget = [&](const RangedUse& old) {
         // Of other parts of the memory, or surer of them: that still conflicts with what is ordered after neither.
         if (!may_conflict_surely(old.use.operation)) return;
-        if (!stands_for(access, {old.use.operation, old.begin, old.end}))
-            remember_use(process, allocation, access, epoch, old);
+        if (!stands_for(access, {old.use.operation, old.begin, old.end})) remember(allocation, access, epoch, old);
     };
     std::uint8_t kept = 0;
     std::uint8_t place = allocation.inline_uses;
@@ -33,79 +27,65 @@ void Engine::keep_use(Process& process, Allocation& allocation, const Access& ac
         }
         place = i;
         if (may_conflict_surely(old.operation)) {
-            const auto [begin, end] = allocations.extent(allocation, i);
+            const auto [begin, end] = extent(allocation, i);
             forget({old, begin, end});
         }
     }
     if (allocation.more_uses != none) {
-        std::vector<RangedUse>& more = allocations.more_uses(allocation);
+        std::vector<RangedUse>& more = more_uses(allocation);
         std::erase_if(more, [&](const RangedUse& each) {
             if (!dominated(each.use)) return false;
             forget(each);
             return true;
         });
-        if (more.empty()) allocations.drop_more(allocation);
+        if (more.empty()) drop_more(allocation);
     }
     if (place == allocation.uses.size()) {
-        allocations.more_uses(allocation).push_back({use, access.begin, access.end});
+        more_uses(allocation).push_back({use, access.begin, access.end});
         return;
     }
     // Of two that are gone the second is one that the new one is not put in the place of.
     allocation.inline_uses = (kept + 1U) & 0xFU;
-    allocations.set_use(allocation, place, use, access.begin, access.end);
+    set_use(allocation, place, use, access.begin, access.end);
 }
 
-void Engine::remember_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
-                          const RangedUse& old) {
-    if (allocation.has_earlier()) {
-        // What is covered now, on the same timeline, says nothing that the new one does not.
-        std::erase_if(process.allocations.earlier(allocation), [&](const RangedUse& each) {
-            return each.use.epoch.slot == epoch.slot && stands_for(access, {each.use.operation, each.begin, each.end});
-        });
-    }
-    process.allocations.remember(allocation, old);
+void Allocations::remember(Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old) {
+    constexpr std::size_t most_earlier = 32;
+    const std::uint32_t index = index_of(allocation);
+    if (parts_.size() <= index) parts_.resize(records_.size());
+    std::vector<RangedUse>& earlier = parts_[index].earlier;
+    // What is covered now, on the same timeline, says nothing that the new one does not.
+    std::erase_if(earlier, [&](const RangedUse& each) {
+        return each.use.epoch.slot == epoch.slot && stands_for(access, {each.use.operation, each.begin, each.end});
+    });
+    if (earlier.size() >= most_earlier) earlier.erase(earlier.begin());
+    earlier.push_back(old);
+    allocation.parts = static_cast<std::uint8_t>(allocation.parts | Allocation::earlier_parts) & 0xFU;
 }
 
-void Engine::keep_any_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
-                          const Clock& clock) {
-    if (!host_side(allocation.kind)) {
-        keep_use(process, allocation, access, epoch, clock);
-        return;
-    }
-    keep_ranged_use(process, allocation, access, epoch, clock);
-}
-
-void Engine::keep_each_use(Process& process, Allocation& allocation, const Access& access, const Placed& use) {
+void Allocations::keep_each_use(Allocation& allocation, const Access& access, Epoch epoch) {
+    const Placed use{access.operation, epoch};
     const auto same = [&use](const Placed& other) {
         return other.epoch.slot == use.epoch.slot && other.operation.reads_only() == use.operation.reads_only();
     };
-    for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
-        if (!same(allocation.uses[i])) continue;
-        process.allocations.set_use(allocation, i, use, access.begin, access.end);
+    for (std::uint8_t i = 0; i < allocation.uses.size(); ++i) {
+        if (i < allocation.inline_uses && !same(allocation.uses[i])) continue;
+        if (i == allocation.inline_uses) allocation.inline_uses = (i + 1U) & 0xFU;
+        set_use(allocation, i, use, access.begin, access.end);
         return;
     }
-    if (allocation.inline_uses < allocation.uses.size()) {
-        const std::uint8_t next = allocation.inline_uses;
-        allocation.inline_uses = (next + 1U) & 0xFU;
-        process.allocations.set_use(allocation, next, use, access.begin, access.end);
-        return;
-    }
-    std::vector<RangedUse>& more = process.allocations.more_uses(allocation);
-    for (RangedUse& each : more) {
-        if (!same(each.use)) continue;
-        each = {use, access.begin, access.end};
-        return;
-    }
-    more.push_back({use, access.begin, access.end});
+    std::vector<RangedUse>& more = more_uses(allocation);
+    const auto found = std::find_if(more.begin(), more.end(), [&](const RangedUse& each) { return same(each.use); });
+    if (found == more.end()) more.push_back({use, access.begin, access.end});
+    else *found = {use, access.begin, access.end};
 }
 
-void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Access& access, Epoch epoch,
-                             const Clock& clock) {
+void Allocations::keep_ranged_use(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
     // Parts of host buffers are filled and read while other parts are in flight: each part counts for itself.
     const Operation& use = access.operation;
     const auto reach = [&](std::uint64_t end) { return end == 0 ? allocation.end() : end; };
-    std::vector<RangedUse>& uses = process.allocations.more_uses(allocation);
-    if (!requirements_) {
+    std::vector<RangedUse>& uses = more_uses(allocation);
+    if (!keeps_all_) {
         std::erase_if(uses, [&](const RangedUse& each) {
             const Operation& old = each.use.operation;
             // Of a host function nobody knows what it touches, and whether it writes: it stands for nothing that is
@@ -118,7 +98,7 @@ void Engine::keep_ranged_use(Process& process, Allocation& allocation, const Acc
             if (!covered) return false;
             const bool stands = stands_for(access, {old, each.begin, each.end});
             if (access.strided() && !stands) return false;
-            if (!stands && may_conflict_surely(old)) remember_use(process, allocation, access, epoch, each);
+            if (!stands && may_conflict_surely(old)) remember(allocation, access, epoch, each);
             return true;
         });
     }

@@ -99,14 +99,15 @@ void Engine::handle_use(const Slot& slot, Thread& thread, Process& process, Oper
         case HandleKind::CONTEXT:
             if (slot.object != 0) dead_context(*contexts_[context_by_handle(process, slot.object)], operation);
             return;
-        default: handles_.admit(slot, process, operation); return;
+        default: handles_.admit(process, static_cast<HandleKind>(slot.detail), slot.object, operation); return;
     }
 }
 
 void Engine::handle_destroy(const Slot& slot, Process& process, const Operation& operation) {
-    if (!handles_.admit(slot, process, operation)) return;
-    if (slot.detail == static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC)) exec_destroyed(slot, process, operation);
-    handles_.destroy(slot, process, operation);
+    const auto kind = static_cast<HandleKind>(slot.detail);
+    if (!handles_.admit(process, kind, slot.object, operation)) return;
+    if (kind == HandleKind::GRAPH_EXEC) exec_destroyed(slot, process, operation);
+    handles_.destroy(process, kind, slot.object, operation);
 }
 
 void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
@@ -122,11 +123,14 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
             break;
         case STREAM_WAIT_EVENT:
         case EVENT_SYNCHRONIZE:
-            if (process.events.find(slot.object) != none && event_of(slot.object, process, thread, operation) == none) {
+            if (process.events.find(slot.object) != none &&
+                event_of(slot.object, process, thread, operation) == nullptr) {
                 wait_as_meant(slot, thread, process, operation);
             }
             break;
-        case HANDLE_DESTROY: handles_.admit(slot, process, operation); return;
+        case HANDLE_DESTROY:
+            handles_.admit(process, static_cast<HandleKind>(slot.detail), slot.object, operation);
+            return;
         case STREAM_DESTROY:
             if (slot.object > per_thread_handle && process.streams.find(slot.object) != none)
                 stream_of(slot.object, thread, process, operation);
@@ -166,7 +170,7 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
         if (known.knows(pending.epoch, all)) return;
         fact.with(role, pending.operation);
         fact.assumed = fact.assumed && (names_[pending.operation.stream_name].assumed || pending.operation.assumed() ||
-                                        maybe_awaited(*processes_[thread.process], pending.operation));
+                                        may_be_behind(*processes_[thread.process], nullptr, pending.operation));
     };
     for (const std::uint32_t index : context.streams) {
         const Stream& stream = *streams_[index];
@@ -230,11 +234,10 @@ void Engine::report_leak(Allocation& allocation, FactVariant variant, const Oper
     allocation.marks.lost = true;
     // The main operation is the allocation: that is what has no free.
     const bool iteration = variant == FactVariant::LOST_ITERATION;
-    Fact fact(iteration ? RuleCode::UNBALANCED_ALLOCATION : RuleCode::LEAK, variant, allocation.made);
+    Fact fact(iteration ? RuleCode::UNBALANCED_ALLOCATION : RuleCode::LEAK, variant, allocation.made, allocation);
     const bool lost = iteration || variant == FactVariant::LOST_SCOPE;
-    fact.with(RelatedRole::ALLOC, allocation.made).with(lost ? RelatedRole::OTHER : RelatedRole::RESET, operation);
-    fact.allocation = describe(allocation);
-    fact.assumed = operation.assumed() || allocation.made.assumed();
+    fact.with(lost ? RelatedRole::OTHER : RelatedRole::RESET, operation);
+    fact.assumed |= operation.assumed();
     report(fact);
 }
 

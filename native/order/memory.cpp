@@ -16,11 +16,6 @@ FactVariant family_fault(FreeClass family, MemoryKind kind) {
     return kind == MemoryKind::IPC ? FactVariant::IMPORTED : FactVariant::WRONG_FAMILY;
 }
 
-/// Whether a free makes its caller wait for work. The end of a mapping of another process's memory does on the H200
-/// (E-07), but SS104 is about the promise: a program that closes under pending work is wrong, not one that relies on a
-/// wait.
-bool may_wait(FreeClass family, MemoryKind kind) { return family != FreeClass::IPC_CLOSE && waits(family, kind); }
-
 }  // namespace
 
 void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
@@ -50,10 +45,9 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
     Epoch made_at;
     std::uint32_t context = pageable(kind) || assumed ? none : context_of(thread, process);
     if (kind == MemoryKind::STREAM_ORDERED && !assumed && !restated) {
-        const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
-        if (index == none) return;
-        Stream& stream = *streams_[index];
-        operation.stream_name = stream.name;
+        Stream* const named = place(slot, thread, process, operation);
+        if (named == nullptr) return;
+        Stream& stream = *named;
         note_unknown(process, stream, operation);
         enter(stream, thread, slot.thread);
         made_at = timeline(stream).advance();
@@ -79,7 +73,7 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         return;
     }
     const auto family = static_cast<FreeClass>(slot.detail);
-    const bool failed = slot.status != 0 && slot.status != status_unknown;
+    const bool failed = operation.failed();
     if (slot.address == 0 || family == FreeClass::POOL_BLOCK) {
         if (failed) judge_stale(slot, thread, process, operation);
         return;  // a free of NULL does nothing and waits for nothing (F-02)
@@ -120,10 +114,9 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
     Allocation& allocation = process.allocations[index];
     Timeline& host = timeline(thread);
     if (family == FreeClass::ASYNC) {
-        const std::uint32_t stream_index = stream_of(slot.stream, thread, process, operation);
-        if (stream_index == none) return;
-        Stream& stream = *streams_[stream_index];
-        operation.stream_name = stream.name;
+        Stream* const named = place(slot, thread, process, operation);
+        if (named == nullptr) return;
+        Stream& stream = *named;
         note_unknown(process, stream, operation);
         const Placed by_host{operation, host.advance()};
         enter(stream, thread, slot.thread);
@@ -138,7 +131,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         return;
     }
     const bool stream_ordered = allocation.kind == MemoryKind::STREAM_ORDERED;
-    const bool waits = may_wait(family, allocation.kind);
+    const bool waits = relied_on(family) && streamsan::waits(family, allocation.kind);
     if (waits) {
         // The wait covers the memory's own context, whichever is current (F-01, F-10, F-11, F-12, F-15). That of memory
         // from an unknown caller may be any.
@@ -148,18 +141,14 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
             observe_context(thread, slot.thread, own);
         } else {
             for (std::uint32_t each = 0; each < contexts_.size(); ++each) {
-                if (processes_[contexts_[each]->process].get() == &process) observe_context(thread, slot.thread, each);
+                if (contexts_[each]->process == process.number) observe_context(thread, slot.thread, each);
             }
         }
     }
     if (waits) note_round(process, allocation, operation, nanoseconds(slot.duration));
     const bool ordered = judge_order(process, allocation, family, host.clock, nullptr, operation);
     if (ordered && stream_ordered && family == FreeClass::DEVICE && !allocation.marks.assumed) {
-        Fact fact(RuleCode::ORDER_DROPPING_FREE, FactVariant::NONE, operation);
-        fact.with(RelatedRole::ALLOC, allocation.made);
-        fact.allocation = describe(allocation);
-        fact.assumed = operation.assumed();
-        report(fact);
+        report(Fact(RuleCode::ORDER_DROPPING_FREE, FactVariant::NONE, operation, allocation));
     }
     end_use(process, index, operation);
     process.allocations.retire(index, slot.detail, {operation, host.advance()}, {});
@@ -177,14 +166,11 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
     const bool host_memory_only = family == FreeClass::HOST_HEAP || family == FreeClass::HOST_SCOPE;
     // What the driver took is memory, and may be freed so: it came from a call that was not recorded.
     const bool taken = recording_ && slot.status == 0;
-    if (recording_ && slot.status != 0 && slot.status != status_unknown &&
-        (process.broken || !status::of_pointers(slot.status)))
-        return false;
+    if (recording_ && operation.failed() && (process.broken || !status::of_pointers(slot.status))) return false;
     if (index == none) {
         const bool known_families =
             family == FreeClass::DEVICE || family == FreeClass::ASYNC || family == FreeClass::PINNED;
-        const bool sure =
-            recording_ ? slot.status != 0 && slot.status != status_unknown : process.whole && !process.blind;
+        const bool sure = recording_ ? operation.failed() : process.whole && !process.blind;
         if (known_families && sure && !operation.assumed()) {
             report(Fact(RuleCode::INVALID_FREE, FactVariant::UNKNOWN_ADDRESS, operation));
         }
@@ -194,8 +180,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
     // A registration lies over host memory and has a generation of its own.
     const bool overlaid = family == FreeClass::UNREGISTER && allocation.kind != MemoryKind::REGISTERED;
     const auto generation = overlaid ? 0U : static_cast<std::uint32_t>(slot.object);
-    if (generation != 0 && allocation.generation != 0 && generation != allocation.generation &&
-        slot.address == allocation.base) {
+    if (allocation.is_not_of(generation) && slot.address == allocation.base) {
         // The pointer was made for an earlier owner of the address: the call frees the memory of the present one
         // (W-03).
         if (!allocation.marks.free_reported) {
@@ -204,7 +189,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
                 fact.with(RelatedRole::ALLOC, previous->made).with(RelatedRole::FREE, previous->freed);
             }
             fact.with(RelatedRole::OWNER, allocation.made);
-            fact.allocation = describe(allocation);
+            fact.allocation = described(allocation);
             fact.assumed = operation.assumed();
             report(fact);
         }
@@ -223,10 +208,8 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
     if (slot.address != allocation.base && family != FreeClass::UNMAP && !host_memory_only &&
         !(family == FreeClass::UNREGISTER && allocation.marks.registered)) {
         if (!allocation.marks.free_reported && !taken) {
-            Fact fact(RuleCode::INVALID_FREE, FactVariant::INTERIOR, operation);
-            fact.with(RelatedRole::ALLOC, allocation.made);
-            fact.allocation = describe(allocation);
-            fact.assumed = operation.assumed() || allocation.marks.assumed;
+            Fact fact(RuleCode::INVALID_FREE, FactVariant::INTERIOR, operation, allocation);
+            fact.assumed |= allocation.marks.assumed;
             allocation.marks.free_reported = true;
             report(fact);
         }
@@ -241,11 +224,9 @@ void Engine::judge_second_free(Thread& thread, Allocation& allocation, const Ope
     const bool reset = allocation.freed_by == ended_by_reset;
     // Of a pointer whose context is gone: it is the pointer that is stale, nobody freed it before.
     Fact fact(reset ? RuleCode::USE_AFTER_FREE : RuleCode::DOUBLE_FREE,
-              reset ? FactVariant::AFTER_FREE : FactVariant::SAME_POINTER, operation);
-    fact.with(RelatedRole::ALLOC, allocation.made)
-        .with(reset ? RelatedRole::RESET : RelatedRole::FREE, allocation.uses[0].operation);
-    fact.allocation = describe(allocation);
-    fact.assumed = operation.assumed() || allocation.marks.assumed || allocation.uses[0].operation.assumed();
+              reset ? FactVariant::AFTER_FREE : FactVariant::SAME_POINTER, operation, allocation);
+    fact.with(reset ? RelatedRole::RESET : RelatedRole::FREE, allocation.uses[0].operation);
+    fact.assumed |= allocation.marks.assumed || allocation.uses[0].operation.assumed();
     if (verdict(timeline(thread).clock, allocation.uses[0].epoch) != Verdict::contract) fact.rests_on = EdgeClass::RUN;
     allocation.marks.free_reported = true;
     allocation.marks.use_reported = true;
@@ -260,11 +241,9 @@ bool Engine::judge_family(Allocation& allocation, FreeClass family, const Operat
     }
     if (fault == FactVariant::NONE) return true;
     if (!allocation.marks.free_reported) {
-        Fact fact(fault == FactVariant::SAME_POINTER ? RuleCode::DOUBLE_FREE : RuleCode::INVALID_FREE, fault,
-                  operation);
-        fact.with(RelatedRole::ALLOC, allocation.made);
-        fact.allocation = describe(allocation);
-        fact.assumed = operation.assumed() || allocation.marks.assumed;
+        Fact fact(fault == FactVariant::SAME_POINTER ? RuleCode::DOUBLE_FREE : RuleCode::INVALID_FREE, fault, operation,
+                  allocation);
+        fact.assumed |= allocation.marks.assumed;
         allocation.marks.free_reported = true;
         report(fact);
     }
@@ -283,10 +262,8 @@ void Engine::judge_owner(Thread& thread, Process& process, const Allocation& all
     const Context& here = *contexts_[current];
     const bool created = owner.kind == ContextKind::CREATED || here.kind == ContextKind::CREATED;
     Fact fact(RuleCode::FOREIGN_CONTEXT_FREE, created ? FactVariant::FOREIGN_CREATED : FactVariant::FOREIGN_PRIMARY,
-              operation);
-    fact.with(RelatedRole::ALLOC, allocation.made);
-    fact.allocation = describe(allocation);
-    fact.assumed = owner.assumed || here.assumed || allocation.marks.assumed || operation.assumed();
+              operation, allocation);
+    fact.assumed |= owner.assumed || here.assumed || allocation.marks.assumed;
     report(fact);
 }
 
@@ -308,10 +285,9 @@ void Engine::judge_blocking(const Slot& slot, Thread& thread, const Allocation& 
     }
     if (pending == nullptr) return;
     const auto family = static_cast<FreeClass>(slot.detail);
-    Fact fact(RuleCode::BLOCKING_FREE, free_variant(family), operation);
-    fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, pending->operation);
-    fact.allocation = describe(allocation);
-    fact.assumed = operation.assumed() || allocation.marks.assumed || pending->operation.assumed();
+    Fact fact(RuleCode::BLOCKING_FREE, free_variant(family), operation, allocation);
+    fact.with(RelatedRole::USE, pending->operation);
+    fact.assumed |= allocation.marks.assumed || pending->operation.assumed();
     fact.cost = nanoseconds(slot.duration);
     report(fact);
 }

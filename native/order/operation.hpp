@@ -1,6 +1,8 @@
 // An operation as findings need it, small enough to keep one for each use of each allocation.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 
 #include "clock.hpp"
 #include "trace/slot.hpp"
@@ -8,6 +10,32 @@
 #include "generated/vocabulary.hpp"
 
 namespace streamsan::order {
+
+constexpr std::uint8_t bit(SlotFlag flag) { return static_cast<std::uint8_t>(flag); }
+
+/// Whether a call is known to have failed.
+constexpr bool failed(std::int16_t status) { return status != 0 && status != status_unknown; }
+
+/// A set of kinds of operations.
+class Kinds {
+public:
+    constexpr Kinds(std::initializer_list<OperationKind> kinds) {
+        for (const OperationKind kind : kinds)
+            words_[word(kind)] |= std::uint64_t{1} << static_cast<unsigned>(kind) % 64;
+    }
+    [[nodiscard]] constexpr bool has(OperationKind kind) const {
+        return (words_[word(kind)] >> static_cast<unsigned>(kind) % 64 & 1U) != 0;
+    }
+
+private:
+    static constexpr unsigned word(OperationKind kind) { return static_cast<unsigned>(kind) / 64; }
+    std::array<std::uint64_t, 4> words_{};
+};
+
+/// Waits, and questions whether there is something to wait for.
+constexpr Kinds waits_of_host = {OperationKind::STREAM_SYNCHRONIZE, OperationKind::STREAM_QUERY,
+                                 OperationKind::EVENT_SYNCHRONIZE,  OperationKind::EVENT_QUERY,
+                                 OperationKind::EVENT_ELAPSED,      OperationKind::CONTEXT_SYNCHRONIZE};
 
 /// One memory reference of an operation.
 struct Reference {
@@ -22,8 +50,7 @@ struct Reference {
 
 constexpr std::uint8_t mode_bits = 3;
 /// The flags of a slot or operation that are about its reference.
-constexpr auto reference_bits = static_cast<std::uint8_t>(static_cast<std::uint8_t>(SlotFlag::TOUCHES) |
-                                                          static_cast<std::uint8_t>(SlotFlag::ATOMIC));
+constexpr std::uint8_t reference_bits = bit(SlotFlag::TOUCHES) | bit(SlotFlag::ATOMIC);
 static_assert(SlotFlag::ATOMIC == SlotFlag::STRIDED,
               "one bit: of a kernel's reference the one, of a copy's or a fill's the other");
 
@@ -39,7 +66,17 @@ struct Operation {
 
     [[nodiscard]] AccessMode mode() const { return static_cast<AccessMode>(flags & mode_bits); }
     [[nodiscard]] bool reads_only() const { return mode() == AccessMode::READ; }
-    [[nodiscard]] bool assumed() const { return (flags & static_cast<std::uint8_t>(SlotFlag::ASSUMED)) != 0; }
+    [[nodiscard]] bool writes() const { return mode() == AccessMode::WRITE || mode() == AccessMode::READ_WRITE; }
+    [[nodiscard]] bool has(SlotFlag flag) const { return (flags & bit(flag)) != 0; }
+    [[nodiscard]] bool assumed() const { return has(SlotFlag::ASSUMED); }
+    [[nodiscard]] bool failed() const { return order::failed(status); }
+    /// The same as a use by one reference; `bits`: what is known of that, of reference_bits.
+    [[nodiscard]] Operation as_use(AccessMode use, std::uint8_t bits = 0) const {
+        Operation result = *this;
+        result.flags = static_cast<std::uint8_t>((flags & ~(mode_bits | reference_bits)) |
+                                                 static_cast<std::uint8_t>(use) | (bits & reference_bits));
+        return result;
+    }
 };
 static_assert(sizeof(Operation) == 24);
 

@@ -2,12 +2,6 @@
 #include "engine.hpp"
 
 namespace streamsan::order {
-namespace {
-
-constexpr auto outside = static_cast<std::uint8_t>(SlotFlag::OUTSIDE);
-
-}  // namespace
-
 bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (process.forked && !process.fork_reported && shows_fork(slot, process)) {
         process.fork_reported = true;
@@ -22,7 +16,7 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
         thread.last_call = operation;
         return false;
     }
-    if (!process.main_begun || process.main_ended || (operation.flags & outside) != 0) note_main(process, operation);
+    if (!process.main_begun || process.main_ended || operation.has(SlotFlag::OUTSIDE)) note_main(process, operation);
     if (slot.status == 0 || slot.status == status_unknown) process.initialised = true;
     // The thread's own clock is not advanced for every call: only what hands the thread's history on needs to see it.
     const Timeline& own = timeline(thread);
@@ -43,7 +37,7 @@ bool Engine::shows_fork(const Slot& slot, const Process& process) const {
 }
 
 void Engine::note_main(Process& process, const Operation& operation) {
-    if ((operation.flags & outside) != 0 || process.main_ended) {
+    if (operation.has(SlotFlag::OUTSIDE) || process.main_ended) {
         const bool after = process.main_ended || process.main_begun;
         report(
             Fact(RuleCode::CALL_OUTSIDE_MAIN, after ? FactVariant::AFTER_MAIN : FactVariant::BEFORE_MAIN, operation));
@@ -95,7 +89,7 @@ void Engine::exit(const Slot& slot, Thread& thread, Process& process, const Oper
 void Engine::judge_exit(Thread& thread, Process& process, const Operation& operation) {
     if (process.broken) return;
     for (std::uint32_t index = 0; index < contexts_.size(); ++index) {
-        if (&*processes_[contexts_[index]->process] == &process) judge_teardown(thread, index, operation, true);
+        if (contexts_[index]->process == process.number) judge_teardown(thread, index, operation, true);
     }
     process.allocations.each(
         [&](std::uint32_t, Allocation& allocation) { report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation); });

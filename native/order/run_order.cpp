@@ -56,7 +56,7 @@ void Engine::tell_unseen(Thread& thread, const Timeline& teller) {
 bool Engine::arrive(const Slot& slot, Thread& thread) {
     if (slot.thread != running_) switch_thread(slot.thread);
     if (thread.inside.sequence != 0) thread.inside = {};
-    if ((slot.flags & static_cast<std::uint8_t>(SlotFlag::ENTER)) == 0) return true;
+    if ((slot.flags & bit(SlotFlag::ENTER)) == 0) return true;
     enter_only(slot, thread);
     return false;
 }
@@ -64,43 +64,25 @@ bool Engine::arrive(const Slot& slot, Thread& thread) {
 void Engine::enter_only(const Slot& slot, Thread& thread) {
     using enum OperationKind;
     Slot entered = slot;
-    entered.flags = static_cast<std::uint8_t>(entered.flags & ~static_cast<unsigned>(SlotFlag::ENTER));
+    entered.flags = static_cast<std::uint8_t>(entered.flags & ~bit(SlotFlag::ENTER));
     entered.status = status_unknown;
     entered.duration = 0;
     Process& process = *processes_[thread.process];
     Operation operation{
         slot.sequence, slot.site, 0, slot.api, slot.thread, status_unknown, static_cast<OperationKind>(slot.kind),
         entered.flags};
-    const auto kind = static_cast<OperationKind>(slot.kind);
-    switch (kind) {
-        case STREAM_SYNCHRONIZE:
-        case STREAM_QUERY:
-        case EVENT_SYNCHRONIZE:
-        case EVENT_QUERY:
-        case EVENT_ELAPSED:
-        case CONTEXT_SYNCHRONIZE:
-            // What did not return has ordered nothing.
-            if (admit_call(entered, thread, process, operation)) judge_stale(entered, thread, process, operation);
-            break;
-        case ALLOC:
-        case STREAM_CREATE:
-        case EVENT_CREATE:
-        case HANDLE_CREATE:
-        case CONTEXT_CREATE:
-        case CAPTURE_BEGIN:
-        case CAPTURE_END:
-        case GRAPH_INSTANTIATE:
-        case GRAPH_UPDATE:
-        case GRAPH_CLONE:
-            admit_call(entered, thread, process, operation);  // what it would have made has no name yet
-            break;
-        case COPY:
-        case MEMSET:
-        case PREFETCH:
-            entered.detail = static_cast<std::uint8_t>(WaitClass::NONE);
-            perform(entered, thread);
-            break;
-        default: perform(entered, thread);
+    // What it would have made has no name yet.
+    static constexpr Kinds makes = {ALLOC,         STREAM_CREATE, EVENT_CREATE,      HANDLE_CREATE, CONTEXT_CREATE,
+                                    CAPTURE_BEGIN, CAPTURE_END,   GRAPH_INSTANTIATE, GRAPH_UPDATE,  GRAPH_CLONE};
+    if (waits_of_host.has(operation.kind)) {
+        // What did not return has ordered nothing.
+        if (admit_call(entered, thread, process, operation)) judge_stale(entered, thread, process, operation);
+    } else if (makes.has(operation.kind)) {
+        admit_call(entered, thread, process, operation);
+    } else {
+        const bool transfers = operation.kind == COPY || operation.kind == MEMSET || operation.kind == PREFETCH;
+        if (transfers) entered.detail = static_cast<std::uint8_t>(WaitClass::NONE);
+        perform(entered, thread);
     }
     thread.inside = operation;
 }

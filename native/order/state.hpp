@@ -78,11 +78,6 @@ enum class LastKernel : std::uint8_t {
     at_once,   ///< it need not have waited itself: see Engine::begin_at_once
 };
 
-/// A host function whose body may still publish what it did.
-struct Body {
-    std::uint64_t key;
-};
-
 struct Stream {
     std::uint32_t index = none;  ///< of itself
     std::uint64_t handle = 0;
@@ -113,7 +108,7 @@ struct Stream {
     Placed free;  ///< last stream-ordered free
     Operation made;
     Operation destroyed;
-    std::vector<Body> bodies;
+    std::vector<std::uint64_t> bodies;  ///< sync keys of host functions whose bodies may still publish what they did
 };
 
 /// A capture that has begun.

@@ -20,7 +20,24 @@ struct StreamName {
 /// The names, each once, however many streams bore it. Operations keep an index; 0 is the host.
 class StreamNames {
 public:
-    std::uint32_t intern(const StreamName& name);
+    std::uint32_t intern(const StreamName& name) {
+        std::uint64_t key =
+            spread(name.handle) ^ (std::uint64_t{name.site} << 16 |
+                                   std::uint64_t{static_cast<std::uint8_t>(name.kind)} << 8 | (name.assumed ? 1U : 0U));
+        for (;; ++key) {
+            const std::uint32_t index = index_.number(key, names_.size());
+            if (index == names_.size()) {
+                names_.push_back(name);
+                if (name.handle > handle::per_thread_default_stream) names_.back().number = ++numbers_;
+                return index;
+            }
+            const StreamName& known = names_[index];
+            if (known.handle == name.handle && known.site == name.site && known.kind == name.kind &&
+                known.assumed == name.assumed) {
+                return index;
+            }
+        }
+    }
     [[nodiscard]] const StreamName& operator[](std::uint32_t index) const { return names_[index]; }
 
 private:

@@ -13,9 +13,7 @@ std::uint32_t Engine::new_context(Process& process, std::uint64_t handle, Contex
     context.kind = kind;
     context.assumed = assumed;
     context.made = made;
-    for (std::uint32_t i = 0; i < processes_.size(); ++i) {
-        if (processes_[i].get() == &process) context.process = i;
-    }
+    context.process = process.number;
     process.contexts.set(handle, index);
     if (process.default_context == none) process.default_context = index;
     return index;
@@ -82,8 +80,7 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     return index;
 }
 
-std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& process,
-                                      const Operation& operation) {
+Stream* Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
     if (handle == legacy_handle || handle == per_thread_handle || handle == 0) {
         const std::uint32_t context = context_of(thread, process);
         if (handle == per_thread_handle) {
@@ -94,22 +91,17 @@ std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Proc
                 index = new_stream(process, context, handle, StreamKind::PER_THREAD, false, thread, Operation{});
                 process.per_thread_streams.set(key, index);
             }
-            return index;
+            return streams_[index].get();
         }
         // A reset does not end default streams: the context comes back with the same ones.
-        if (contexts_[context]->legacy == none) {
-            const std::uint32_t index =
-                new_stream(process, context, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
-            contexts_[context]->legacy = index;
-        }
-        return contexts_[context]->legacy;
+        return &legacy_stream(process, context, thread);
     }
     const std::uint32_t index = process.streams.find(handle);
     if (index == none) {
         const std::uint32_t introduced =
             new_stream(process, context_of(thread, process), handle, StreamKind::UNKNOWN, true, thread, Operation{});
         process.streams.set(handle, introduced);
-        return introduced;
+        return streams_[introduced].get();
     }
     const Stream& stream = *streams_[index];
     Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_STREAM, operation);
@@ -117,7 +109,14 @@ std::uint32_t Engine::other_stream_of(std::uint64_t handle, Thread& thread, Proc
     fact.with(RelatedRole::CREATE, stream.made).with(RelatedRole::DESTROY, stream.destroyed);
     fact.assumed = stream.assumed || operation.assumed();
     report(fact);
-    return none;
+    return nullptr;
+}
+
+Stream& Engine::legacy_stream(Process& process, std::uint32_t context, const Thread& thread) {
+    std::uint32_t& index = contexts_[context]->legacy;
+    if (index == none)
+        index = new_stream(process, context, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
+    return *streams_[index];
 }
 
 void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
@@ -146,9 +145,9 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
 
 void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (slot.object == legacy_handle || slot.object == per_thread_handle) return;
-    const std::uint32_t index = stream_of(slot.object, thread, process, operation);
-    if (index == none || slot.object == 0) return;
-    const Stream& stream = *streams_[index];
+    const Stream* const named = stream_of(slot.object, thread, process, operation);
+    if (named == nullptr || slot.object == 0) return;
+    const Stream& stream = *named;
     if (requirements_) {
         // Its work goes on, but whoever waits for it before destroying the stream waits for a reason.
         const Clock& known = timeline(thread).clock;
@@ -159,7 +158,7 @@ void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, 
         if (stream.has_work) look(stream.work);
         if (stream.has_free) look(stream.free);
     }
-    end_stream(index, operation);
+    end_stream(stream.index, operation);
 }
 
 void Engine::end_stream(std::uint32_t index, const Operation& operation) {
@@ -251,11 +250,21 @@ Change Engine::learn_all(Stream& stream, Timeline& waiter, EdgeKind kind, Lanes 
 
 Change Engine::learn_bodies(const Stream& stream, Timeline& waiter, Lanes relations) {
     Change change;
-    for (const Body& body : stream.bodies) {
-        const SyncKey* key = keys_.find(body.key);
+    for (const std::uint64_t body : stream.bodies) {
+        const SyncKey* key = keys_.find(body);
         if (key != nullptr) change += waiter.learn(key->clock, edges_.in(EdgeKind::body_to_stream, relations));
     }
     return change;
+}
+
+void Engine::add_body(Stream& stream, std::uint64_t key) {
+    constexpr std::size_t most_bodies = 16;
+    if (std::find(stream.bodies.begin(), stream.bodies.end(), key) != stream.bodies.end()) return;
+    if (stream.bodies.size() >= most_bodies) {
+        learn_bodies(stream, timeline(stream));
+        stream.bodies.clear();
+    }
+    stream.bodies.push_back(key);
 }
 
 void Engine::leave(Stream& stream) {

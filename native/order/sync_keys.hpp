@@ -18,7 +18,17 @@ struct SyncKey {
 class SyncKeys {
 public:
     /// The key, made when it is new.
-    SyncKey& at(std::uint64_t key);
+    SyncKey& at(std::uint64_t key) {
+        constexpr std::size_t most_keys = 16384;
+        if (keys_.size() >= most_keys && index_.find(key) == none) {
+            for (const SyncKey& old : keys_) forgotten_.join(old.clock, run_edge);
+            keys_.clear();
+            index_.clear();
+        }
+        const std::uint32_t index = index_.number(key, keys_.size());
+        if (index == keys_.size()) keys_.emplace_back();
+        return keys_[index];
+    }
     [[nodiscard]] const SyncKey* find(std::uint64_t key) const {
         const std::uint32_t index = index_.find(key);
         return index == none ? nullptr : &keys_[index];

@@ -98,7 +98,7 @@ bool Engine::follows_from_teardown(const Slot& slot, Thread& thread, Process& pr
         judge_late_call(thread, process, operation);
         return false;
     }
-    const bool failed = slot.status != 0 && slot.status != status_unknown;
+    const bool failed = operation.failed();
     for (Teardown& each : process.teardowns) {
         if (each.operation.thread == slot.thread || !in_context(thread, each.context)) continue;
         const bool overlaps = uses_device(operation.kind) && slot.time != 0 && each.begins != 0 &&

@@ -16,22 +16,31 @@ Lanes mask_of(std::uint8_t detail) {
 
 }  // namespace
 
-std::uint32_t Engine::event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation) {
+Event* Engine::event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation) {
     const std::uint32_t index = process.events.find(handle);
     if (index == none) {
         const std::uint32_t context = context_of(thread, process);
-        events_.make(process, handle, context, contexts_[context]->epoch);
-        return process.events.find(handle);
+        return &events_.make(process, handle, context, contexts_[context]->epoch);
     }
-    const Event& event = events_[index];
+    Event& event = events_[index];
     const Context& context = *contexts_[event.context];
-    if (event.alive && event.context_epoch == context.epoch && !context.dead) return index;
+    if (event.alive && event.context_epoch == context.epoch && !context.dead) return &event;
     Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_EVENT, operation);
     fact.with(RelatedRole::CREATE, event.made)
         .with(RelatedRole::DESTROY, event.alive ? context.ended : event.destroyed);
     fact.assumed = !event.created || operation.assumed();
     report(fact);
-    return none;
+    return nullptr;
+}
+
+bool Engine::learn_event(const Event& event, Timeline& waiter, EdgeKind kind) {
+    if (!event.recorded) {
+        if (!event.created) learn_anything(waiter);  // whoever gave us the event may have recorded anything in it
+        return !event.created;
+    }
+    const Change change = waiter.learn(event.clock, edges_.in(kind, contract_edge));
+    waiter.learn(event.at, edges_.in(kind, event.inside_launch ? run_edge : contract_edge));
+    return change.contract;
 }
 
 void Engine::event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
@@ -47,52 +56,46 @@ void Engine::event_create(const Slot& slot, Thread& thread, Process& process, co
 }
 
 void Engine::event_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    const std::uint32_t index = event_of(slot.object, process, thread, operation);
-    if (index != none) events_.destroy(index, operation);
+    if (event_of(slot.object, process, thread, operation) != nullptr)
+        events_.destroy(process.events.find(slot.object), operation);
 }
 
 void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
-    const std::uint32_t index = event_of(slot.object, process, thread, operation);
-    const std::uint32_t source = stream_of(slot.stream, thread, process, operation);
-    if (index == none || source == none) return;
-    Stream& stream = *streams_[source];
-    Event& event = events_[index];
-    operation.stream_name = stream.name;
+    Event* const named = event_of(slot.object, process, thread, operation);
+    Stream* const source = place(slot, thread, process, operation);
+    if (named == nullptr || source == nullptr) return;
+    Stream& stream = *source;
+    Event& event = *named;
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
     own.released = true;
     event.clock.assign(own.clock);
     // The record is work too for a host that reads the event's time; for a stream that waits it adds nothing.
-    event.note_record(own.advance(), false, source, process.opaque_version, operation);
+    event.note_record(own.advance(), false, stream.index, process.opaque_version, operation);
     own.released = true;
     leave(stream);
     note_ambiguous(process, stream, operation);
 }
 
 void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
-    const std::uint32_t index = event_of(slot.object, process, thread, operation);
-    const std::uint32_t waiter = stream_of(slot.stream, thread, process, operation);
-    if (index == none && waiter != none) wait_as_meant(slot, thread, process, operation);
-    if (index == none || waiter == none) return;
-    Stream& stream = *streams_[waiter];
-    Event& event = events_[index];
-    operation.stream_name = stream.name;
+    const Event* const named = event_of(slot.object, process, thread, operation);
+    Stream* const waiter = place(slot, thread, process, operation);
+    if (named == nullptr && waiter != nullptr) wait_as_meant(slot, thread, process, operation);
+    if (named == nullptr || waiter == nullptr) return;
+    Stream& stream = *waiter;
+    const Event& event = *named;
     enter(stream, thread, slot.thread);
-    Timeline& own = timeline(stream);
-    bool needed = true;
+    bool needed = learn_event(event, timeline(stream), EdgeKind::event_to_stream);
     if (event.recorded) {
         const Stream& source = *streams_[event.source];
-        const bool same = event.source == waiter && event.record.sequence > stream.made.sequence;
+        const bool same = event.source == stream.index && event.record.sequence > stream.made.sequence;
         const bool other_name = source.blocking && process.unknown_work != 0;
         const bool certain = same || (event.created && !source.assumed && !stream.assumed && !other_name &&
                                       event.opaque_version == process.opaque_version);
-        needed = events_.inform(event, own, EdgeKind::event_to_stream) || event.inside_launch || !certain;
-    } else if (event.created) {
-        needed =
-            event.opaque_version != process.opaque_version;  // never recorded: no wait, unless unknown code did
+        needed |= event.inside_launch || !certain;
     } else {
-        own.learn(everything(), edges_.in(EdgeKind::unknown_event,
-                                          run_edge));  // whoever gave us the event may have recorded anything in it
+        // Never recorded: no wait, unless unknown code did.
+        needed |= event.opaque_version != process.opaque_version;
     }
     note_wait(operation, needed, event.recorded ? &event.record : nullptr);
     leave(stream);
@@ -106,49 +109,39 @@ void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, c
         timeline(thread).learn(event.clock, edges_.in(EdgeKind::destroyed_event, run_edge));
         return;
     }
-    const bool made = slot.stream > per_thread_handle;
-    const std::uint32_t index =
-        made ? process.streams.find(slot.stream) : stream_of(slot.stream, thread, process, operation);
-    if (index == none || stale(*streams_[index])) return;
+    const std::uint32_t known = process.streams.find(slot.stream);
+    if (slot.stream > per_thread_handle && (known == none || stale(*streams_[known]))) return;
+    Stream& stream = *stream_of(slot.stream, thread, process, operation);
+    if (stale(stream)) return;
     // Nothing is put on the stream: whoever waits for it is not after this call.
-    Stream& stream = *streams_[index];
     timeline(stream).learn(event.clock, edges_.in(EdgeKind::destroyed_event, run_edge));
     if (stream.kind == StreamKind::LEGACY) ++stream.legacy_version;
     leave(stream);
 }
 
 void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation, bool query) {
-    const std::uint32_t index = event_of(slot.object, process, thread, operation);
-    if (index == none && !query) wait_as_meant(slot, thread, process, operation);
-    if (index == none || (query && slot.status != 0)) return;
-    Event& event = events_[index];
+    const Event* const named = event_of(slot.object, process, thread, operation);
+    if (named == nullptr && !query) wait_as_meant(slot, thread, process, operation);
+    if (named == nullptr || (query && slot.status != 0)) return;
+    const Event& event = *named;
     Timeline& host = timeline(thread);
     process.unknown_awaited = process.unknown_work;
-    bool needed = true;
+    const bool pending = event.recorded && !host.clock.knows(event.at, contract);
+    bool needed = learn_event(event, host, EdgeKind::event_to_host) || pending;
     if (event.recorded) {
         const Stream& source = *streams_[event.source];
-        const bool other_name = source.blocking && process.unknown_work != 0;
-        const bool certain =
-            event.created && !source.assumed && !other_name && event.opaque_version == process.opaque_version;
-        const bool pending = !host.clock.knows(event.at, contract);
-        needed = events_.inform(event, host, EdgeKind::event_to_host) || pending || !certain;
-        note_ambiguous(process, *streams_[event.source], operation);
-    } else if (event.created) {
-        needed = event.opaque_version != process.opaque_version;
-    } else {
-        host.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge));
+        needed |= !event.created || source.assumed || (source.blocking && process.unknown_work != 0);
+        note_ambiguous(process, source, operation);
     }
+    needed |= event.opaque_version != process.opaque_version;
     if (!query) note_wait(operation, needed, event.recorded ? &event.record : nullptr);
 }
 
 void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     for (const std::uint64_t handle : {slot.object, slot.address}) {
-        const std::uint32_t index = event_of(handle, process, thread, operation);
-        if (index == none || !requirements_) continue;
-        const Event& event = events_[index];
-        if (event.recorded && !timeline(thread).clock.knows(event.at, contract)) {
-            require(Unmet::Sort::elapsed, event.record.sequence, operation.sequence);
-        }
+        const Event* const event = event_of(handle, process, thread, operation);
+        if (event != nullptr && event->recorded && !timeline(thread).clock.knows(event->at, contract))
+            require(Unmet::Sort::elapsed, event->record.sequence, operation.sequence);
     }
 }
 
@@ -172,10 +165,9 @@ Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& pr
 }
 
 void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Operation& operation, bool query) {
-    const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
-    if (index == none || (query && slot.status != 0)) return;
-    Stream& stream = *streams_[index];
-    operation.stream_name = stream.name;
+    Stream* const named = place(slot, thread, process, operation);
+    if (named == nullptr || (query && slot.status != 0)) return;
+    Stream& stream = *named;
     const Change change = wait_for_stream(timeline(thread), stream, process);
     note_ambiguous(process, stream, operation);
     process.unknown_awaited = process.unknown_work;
@@ -236,10 +228,7 @@ void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, co
         slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
     Context& context = *contexts_[index];
     if (dead_context(context, operation)) return;
-    if (context.legacy == none) {
-        // The default stream is where an unknown caller's work would be; see new_stream.
-        context.legacy = new_stream(process, index, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
-    }
+    legacy_stream(process, index, thread);  // is where an unknown caller's work would be; see new_stream
     const Change change = wait_for_context(thread, slot.thread, index);
     process.unknown_awaited = process.unknown_work;
     const bool unseen = context.awaited_opaque != process.opaque_version;  // it may have left work anywhere

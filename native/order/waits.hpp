@@ -23,9 +23,8 @@ public:
     void add(const Operation& wait, bool needed, const Operation* record) {
         const std::uint64_t key =
             std::uint64_t{wait.site} << 32 | std::uint64_t{wait.api} << 8 | static_cast<std::uint8_t>(wait.kind);
-        const std::uint32_t index = by_site_.find(key);
-        if (index == none) {
-            by_site_.set(key, static_cast<std::uint32_t>(sites_.size()));
+        const std::uint32_t index = by_site_.number(key, sites_.size());
+        if (index == sites_.size()) {
             sites_.push_back({wait, 1, needed, record != nullptr, record == nullptr ? Operation{} : *record});
             return;
         }

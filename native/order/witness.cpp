@@ -14,19 +14,9 @@ constexpr std::size_t most_points = std::size_t{1} << 20;
 /// Whether the operation is done by the stream that its slot names, not by the host.
 bool runs_on_stream(OperationKind kind) {
     using enum OperationKind;
-    switch (kind) {
-        case LAUNCH:
-        case COPY:
-        case MEMSET:
-        case HOST_FUNCTION:
-        case PREFETCH:
-        case STREAM_MEMORY_OP:
-        case GRAPH_LAUNCH:
-        case ALLOC:
-        case FREE:
-        case EVENT_RECORD: return true;
-        default: return false;
-    }
+    static constexpr Kinds on_stream = {LAUNCH,           COPY,         MEMSET, HOST_FUNCTION, PREFETCH,
+                                        STREAM_MEMORY_OP, GRAPH_LAUNCH, ALLOC,  FREE,          EVENT_RECORD};
+    return on_stream.has(kind);
 }
 
 }  // namespace
@@ -35,22 +25,17 @@ void Watch::ask(const std::vector<std::uint64_t>& sequences, const std::vector<s
     active_ = !sequences.empty();
     early_.clear();
     for (const std::uint64_t sequence : early) early_.set(sequence, 0);
-    is_cut_ = false;
     asked_.clear();
     answers_.clear();
     points_.clear();
     for (const std::uint64_t sequence : sequences) {
-        if (asked_.find(sequence) != none) continue;
-        asked_.set(sequence, static_cast<std::uint32_t>(answers_.size()));
-        answers_.emplace_back();
+        if (asked_.number(sequence, answers_.size()) == answers_.size()) answers_.emplace_back();
     }
 }
 
 void Watch::note(const WatchPoint& point) {
-    if (points_.size() >= most_points) {
+    if (points_.size() >= most_points)
         points_.erase(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(most_points / 2));
-        is_cut_ = true;
-    }
     points_.push_back(point);
 }
 
@@ -124,8 +109,7 @@ void Engine::note_watched(const Slot& slot, const Thread& thread) {
     const bool after = host.released && kind != HOST_RELEASE && host.tick < last_tick;
     const bool call = thread.last_call.sequence == slot.sequence;
     point.call = {host.slot, call ? thread.call_tick : after ? host.tick + 1 : host.tick};
-    const bool failed = slot.status != 0 && slot.status != status_unknown;
-    const std::uint32_t index = failed || !runs_on_stream(kind) ? none : stream_at(slot, thread, process);
+    const std::uint32_t index = failed(slot.status) || !runs_on_stream(kind) ? none : stream_at(slot, thread, process);
     const Timeline& own = index == none ? host : timelines_[streams_[index]->timeline];
     if (index != none) point.work = {own.slot, own.tick};
     const Clock* known = &own.clock;

@@ -48,8 +48,6 @@ public:
     }
     /// Whether the work of `earlier` is complete before the asked operation.
     [[nodiscard]] bool is_before(std::uint64_t earlier, std::uint64_t asked) const;
-    /// Whether operations were too many to keep: the oldest are missing from every answer.
-    [[nodiscard]] bool is_cut() const { return is_cut_; }
 
 private:
     struct Asked {
@@ -64,7 +62,6 @@ private:
     }
 
     bool active_ = false;
-    bool is_cut_ = false;
     FlatMap asked_;
     FlatMap early_;
     std::vector<Asked> answers_;

@@ -14,17 +14,14 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
             const std::uint32_t at = process.allocations.containing(reference.address);
             if (at == none || !process.allocations[at].live()) continue;
             const Allocation& allocation = process.allocations[at];
-            const bool stale_pointer = reference.generation != 0 && allocation.generation != 0 &&
-                                       reference.generation != allocation.generation;
-            if (!stale_pointer && allocation.kind != MemoryKind::GRAPH)
+            if (!allocation.is_not_of(reference.generation) && allocation.kind != MemoryKind::GRAPH)
                 judge_host_access(process, allocation, reference, host.clock, operation);
         }
         return;
     }
-    const std::uint32_t index = stream_of(slot.stream, thread, process, operation);
-    if (index == none) return;
-    Stream& stream = *streams_[index];
-    operation.stream_name = stream.name;
+    Stream* const named = place(slot, thread, process, operation);
+    if (named == nullptr) return;
+    Stream& stream = *named;
     if (wait == WaitClass::BEFORE) wait_for_stream(host, stream, process);
     note_unknown(process, stream, operation);
     const LastKernel before = enter(stream, thread, slot.thread);
@@ -59,7 +56,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     }
     stream.work = placed;
     stream.has_work = true;
-    process.worker = index;
+    process.worker = stream.index;
     launched_ |= operation.kind == OperationKind::LAUNCH;
     // Of a recorded body it is seen whom it tells.
     const bool body_seen = recording_ && slot.object != 0;
@@ -73,14 +70,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         tell_unseen(thread, own);
     }
     // In a recording a body's thread says what it knows by the order of its calls.
-    if (has_body && !recording_) {
-        constexpr std::size_t most_bodies = 16;
-        if (stream.bodies.size() >= most_bodies) {
-            learn_bodies(stream, own);
-            stream.bodies.clear();
-        }
-        stream.bodies.push_back({slot.object});
-    }
+    if (has_body && !recording_) add_body(stream, slot.object);
     leave(stream);
     if (wait == WaitClass::COMPLETE) wait_for_stream(host, stream, process);
     if (wait == WaitClass::COMPLETE || wait == WaitClass::BEFORE) process.unknown_awaited = process.unknown_work;
@@ -106,10 +96,9 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
     const std::uint32_t index = process.allocations.containing(reference.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
-    placed.operation.flags = static_cast<std::uint8_t>((placed.operation.flags & ~(mode_bits | reference_bits)) |
-                                                       static_cast<std::uint8_t>(reference.mode) | reference.flags);
-    if (reference.assumed) placed.operation.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
-    if (reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation) {
+    placed.operation = placed.operation.as_use(reference.mode, reference.flags);
+    if (reference.assumed) placed.operation.flags |= bit(SlotFlag::ASSUMED);
+    if (allocation.is_not_of(reference.generation)) {
         use_stale(index, placed);
         return;
     }
@@ -148,14 +137,11 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
     if (host_side(allocation.kind)) {
         if (settled) access.operation.flags = static_cast<std::uint8_t>(access.operation.flags & ~touches_bit);
         if (bounded_extent(placed.operation.kind)) access.end = end_of(reference, allocation);
-        keep_ranged_use(process, allocation, access, placed.epoch, own.clock);
-        return;
-    }
-    if (settled) {  // no later use conflicts with it for sure
+    } else if (settled) {  // no later use conflicts with it for sure
         access.end = 0;
         access.operation.flags = static_cast<std::uint8_t>(access.operation.flags & ~(touches_bit | atomic_or_strided));
     }
-    keep_use(process, allocation, access, placed.epoch, own.clock);
+    process.allocations.keep_use(allocation, access, placed.epoch, own.clock);
 }
 
 void Engine::use_stale(std::uint32_t index, const Placed& use) {
@@ -193,23 +179,20 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
     allocation.marks.use_reported = !(recording_ && use.operation.assumed());
     if (order == Verdict::unordered) {
         const auto family = static_cast<FreeClass>(allocation.freed_by);
-        Fact fact(free_code(family), free_variant(family), by_host.operation);
-        fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
-        fact.allocation = describe(allocation);
+        Fact fact(free_code(family), free_variant(family), by_host.operation, allocation);
+        fact.with(RelatedRole::USE, use.operation);
         fact.assumed = assumed;
         fact.may_be_equal = equal_streams(stream, by_host.operation.stream_name);
         report(fact);
         return;
     }
     Fact fact(RuleCode::USE_AFTER_FREE, asynchronous ? FactVariant::AFTER_ASYNC_FREE : FactVariant::AFTER_FREE,
-              use.operation);
-    fact.with(RelatedRole::ALLOC, allocation.made)
-        .with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
-    fact.allocation = describe(allocation);
+              use.operation, allocation);
+    fact.with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
     // The host's allocator may have the pages of freed pinned memory again, for memory of its own: a recording does not
     // tell.
     const bool pageable_now = recording_ && allocation.kind == MemoryKind::PINNED;
-    fact.assumed = use.operation.assumed() || by_host.operation.assumed() || allocation.marks.assumed || pageable_now;
+    fact.assumed |= by_host.operation.assumed() || allocation.marks.assumed || pageable_now;
     fact.rests_on = order == Verdict::contract   ? EdgeClass::CONTRACT
                     : order == Verdict::observed ? EdgeClass::OBSERVED
                                                  : EdgeClass::RUN;
@@ -218,24 +201,20 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
 
 void Engine::judge_refused_use(Process& process, Thread& thread, const Operation& operation) {
     using enum OperationKind;
-    const bool names_operands =
-        operation.kind == COPY || operation.kind == MEMSET || operation.kind == PREFETCH || operation.kind == LAUNCH;
-    if (operation.status != status::invalid_value || !names_operands) return;
+    static constexpr Kinds with_operands = {COPY, MEMSET, PREFETCH, LAUNCH};
+    if (operation.status != status::invalid_value || !with_operands.has(operation.kind)) return;
     const Clock& clock = timeline(thread).clock;
     for (const Reference& reference : references_) {
         const std::uint32_t index = process.allocations.containing(reference.address);
         if (index == none) continue;
         Allocation& allocation = process.allocations[index];
-        const bool newer =
-            reference.generation != 0 && allocation.generation != 0 && reference.generation != allocation.generation;
-        if (newer || allocation.live() || allocation.kind == MemoryKind::GRAPH || pageable(allocation.kind)) continue;
+        if (allocation.is_not_of(reference.generation) || allocation.live() || allocation.kind == MemoryKind::GRAPH ||
+            pageable(allocation.kind))
+            continue;
         if (verdict(clock, allocation.uses[0].epoch) == Verdict::unordered) continue;
-        Operation attempt = operation;
-        attempt.flags =
-            static_cast<std::uint8_t>((attempt.flags & ~mode_bits) | static_cast<std::uint8_t>(reference.mode));
+        Operation attempt = operation.as_use(reference.mode, reference.flags);
         // The driver does not look at what a kernel is given: the launch failed for another reason.
-        if (reference.assumed || operation.kind == LAUNCH)
-            attempt.flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+        if (reference.assumed || operation.kind == LAUNCH) attempt.flags |= bit(SlotFlag::ASSUMED);
         use_freed(process, thread, nullptr, index, {attempt, {}});
     }
 }
@@ -246,15 +225,8 @@ bool Engine::check_after_alloc(const Process& process, const Allocation& allocat
     const Verdict order = verdict(clock, allocation.made_at);
     if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return true;
     Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::USE_BEFORE_ALLOC,
-              FactVariant::NONE, use.operation);
-    fact.with(RelatedRole::ALLOC, allocation.made);
-    fact.allocation = describe(allocation);
-    fact.unseen = order == Verdict::unseen;
-    fact.assumed =
-        fact.unseen || use.operation.assumed() || stream.assumed || names_[allocation.made.stream_name].assumed;
-    fact.may_be_equal =
-        equal_streams(&stream, allocation.made.stream_name) || maybe_awaited(process, allocation.made, &stream);
-    if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
+              FactVariant::NONE, use.operation, allocation);
+    add_doubts(fact, process, order, &stream, allocation.made);
     report(fact);
     return false;
 }
@@ -283,7 +255,7 @@ void Engine::host_clock(Thread& thread, Process& process, const Operation& opera
     // What is timed is the work itself: it is meant to be complete, though nobody reads what it wrote.
     const Clock& known = timeline(thread).clock;
     for (const std::unique_ptr<Context>& context : contexts_) {
-        if (processes_[context->process].get() != &process) continue;
+        if (context->process != process.number) continue;
         for (const std::uint32_t index : context->streams) {
             const Stream& stream = *streams_[index];
             if (stream.has_work && !known.knows(stream.work.epoch, contract)) {
@@ -314,20 +286,17 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::HOST_BUFFER_IN_FLIGHT,
-                  reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation);
-        fact.with(RelatedRole::ALLOC, allocation.made).with(RelatedRole::USE, use.operation);
-        fact.allocation = describe(allocation);
+                  reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation, allocation);
+        fact.with(RelatedRole::USE, use.operation);
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
         // An access of unknown extent surely touches its first byte, and perhaps what lies behind it.
         const bool may_not_reach = reference.size == 0 && use_end != 0 && reference.address < use_begin;
         const Access used{use.operation, use_begin, use_end};
         const bool between_rows =
             (used.strided() || own.strided()) && !own.touches(use_begin) && !used.touches(own.begin);
-        fact.unseen = order == Verdict::unseen;
-        fact.assumed = fact.unseen || may_not_reach || between_rows || operation.assumed() || use.operation.assumed() ||
-                       allocation.marks.assumed || unknown_mode || names_[use.operation.stream_name].assumed;
-        fact.may_be_equal = maybe_awaited(process, use.operation);
-        if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
+        add_doubts(fact, process, order, nullptr, use.operation);
+        fact.assumed |=
+            may_not_reach || between_rows || use.operation.assumed() || allocation.marks.assumed || unknown_mode;
         report(fact);
     };
     process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {

@@ -66,7 +66,7 @@ class HandMade:
     def memory(
         self, name: str, line: int, kind: MemoryKind = MemoryKind.STREAM_ORDERED, assumed: bool = False
     ) -> AllocationFact:
-        return AllocationFact(0x7000, 4096, 1, kind, assumed, 1, self.at(line, name))
+        return AllocationFact(0x7000, 4096, 1, kind, assumed, self.at(line, name))
 
 
 def use_races_free(names: HandMade, **changes: object) -> Fact:

@@ -20,7 +20,7 @@ def recorded() -> HandMade:
 
 def memory(names: HandMade, line: int, size: int = 4 << 20, kind: MemoryKind = MemoryKind.PLAIN) -> AllocationFact:
     site = names.at(line, file="/src/pipeline.cu") if line else 0
-    return AllocationFact(0x7000, size, 1, kind, False, 1, site)
+    return AllocationFact(0x7000, size, 1, kind, False, site)
 
 
 def on_stream(

@@ -22,6 +22,10 @@ _OF_MEMORY = {
     "pageable": "The host's own memory: the device does not know it.",
     "host_side": "Surely the host's memory, pageable, pinned or registered. Managed memory is nobody's.",
 }
+_OF_FREE = {
+    "waits": "Such a free waits for the context that owns the memory, unless that is pooled. Observed, not promised.",
+    "relied_on": "What only such a wait orders is a program's reliance on it; of others it is unordered to the rules.",
+}
 _OF_STATUS = {
     "answers": "A program calls to see them: no failures.",
     "of_capture": "A capture forbids the call, or is broken.",
@@ -55,14 +59,9 @@ def facts_header_text(platform: Platform) -> str:
             out += [f"                case MemoryKind::{kind}:" for kind in kinds]
             out += ["                    return true;", "                default: return false;", "            }"]
     out += ["        default: return true;", "    }", "}", ""]
-    waiting = [family.name for family in FreeClass if platform.frees[family].waits]
-    out += _predicate(
-        "Such a free waits for the context that owns the memory, unless that is pooled. Observed, not promised.",
-        "waits(FreeClass family)",
-        "family",
-        "FreeClass",
-        waiting,
-    )
+    for name, doc in _OF_FREE.items():
+        families = [family.name for family in FreeClass if getattr(platform.frees[family], name)]
+        out += _predicate(doc, f"{name}(FreeClass family)", "family", "FreeClass", families)
     out += [
         "/// Such a free of such memory waits for all work of the context that owns it. Observed, not promised.",
         "constexpr bool waits(FreeClass family, MemoryKind kind) { return waits(family) && !pooled(kind); }",

@@ -21,6 +21,7 @@ from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, askin
 from streamsan.order.facts import Fact, Operation, operation_kind
 from streamsan.order.places import PlaceKey, Sited, place_of
 from streamsan.order.rearrangement import operation_starts, without
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, RuleCode, SlotFlag, StreamKind
 
 MOST_SLOTS = 20_000
@@ -33,8 +34,8 @@ HOST_WAITS = (
     OperationKind.CONTEXT_SYNCHRONIZE,
 )
 DOMINATED_WAITS = (*HOST_WAITS, OperationKind.STREAM_WAIT_EVENT)
-LAST_DEFAULT_STREAM = 2
-"""Handles 1 and 2 are the default streams, which any code can use."""
+LAST_DEFAULT_STREAM = CUDA.per_thread_stream
+"""The greatest handle of a default stream, which any code can use."""
 
 
 class SourceTrace(TraceLike, Sited, Protocol):

@@ -116,8 +116,8 @@ def _operation(values: _Operation) -> Operation:
 def _allocation(values: _Allocation | None) -> AllocationFact | None:
     if values is None:
         return None
-    address, size, generation, kind, assumed, context, site = values
-    return AllocationFact(address, size, generation, MemoryKind(kind), assumed, context, site)
+    address, size, generation, kind, assumed, site = values
+    return AllocationFact(address, size, generation, MemoryKind(kind), assumed, site)
 
 
 def _fact(values: _Fact) -> Fact:

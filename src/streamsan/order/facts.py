@@ -78,7 +78,6 @@ class AllocationFact:
     kind: MemoryKind
     assumed: bool
     """came from an unknown caller"""
-    context: int
     site: int
     """where it was made; the site's label is its name"""
 

@@ -33,6 +33,8 @@ class FreeFacts:
     """kinds that it releases; None: it is no call that could refuse"""
     waits: bool = False
     """for all work of the context that owns the memory, unless that is pooled; observed, not promised"""
+    relied_on: bool = True
+    """what only this wait orders is a program's reliance on it; False: to the rules it is unordered"""
     of_host: bool = False
     """nothing of the device's is taken back (yet)"""
     facts: tuple[str, ...] = ()

@@ -102,8 +102,6 @@ class Order:
     """for each operation that was asked for and met"""
     syncs: Slots | None = None
     """slots of the latest records and waits"""
-    is_cut: bool = False
-    """the trace is so long that its oldest operations are missing from the answers"""
 
     def syncs_of(self, stream: int) -> list[Sync]:
         """Return the latest records and waits of a stream, and its creations, in the order of the trace."""
@@ -156,7 +154,7 @@ def order_before(trace: Trace, sequences: Collection[int], early: Collection[int
             kept -= len(syncs.pop(0))
     engine.finish()
     found = {sequence: EngineBefore(engine, sequence) for sequence in sequences if engine.has_met(sequence)}
-    return Order(found, np.concatenate(syncs) if syncs else None, engine.watch_is_cut)
+    return Order(found, np.concatenate(syncs) if syncs else None)
 
 
 def prefix(trace: Trace, last: int) -> Iterator[Slots]:
