@@ -129,22 +129,19 @@ def sim(
     if not module and not command:
         raise click.UsageError("give a script, or -m MODULE")
     target, arguments = (module, list(command)) if module else (command[0], list(command[1:]))
-    checks = witness and not module and _is_checked(target)
-    if not module and not (checks and os.path.isdir(target)):
-        _require_script(target)
-    if kernels:
-        _require_script(kernels)
     for path in filter(None, (output, report_file)):
         require_place(path)
     # A patch takes the place of the report, and standard output is free for it.
     stream = sys.stderr if not diff else sys.stdout if reporting.form == "json" else None
     reporter = Reporter(reporting, report_file, witness, stream)
-    if checks:
+    if witness and not module and _is_checked(target):
         if arguments or output:
             raise click.UsageError(f"{printable(target)} is not run: it takes no arguments, and leaves no trace")
         if diff or fix:
             raise click.UsageError(f"{printable(target)} is not run: `streamsan check` has its own --diff and --fix")
         return _check_files(target, reporter, error_exitcode)
+    for script in filter(None, ("" if module else target, kernels)):
+        _require_script(script)
     options = SimulationOptions(schedule_of(schedule), Driver(driver), devices)
     kind = "module" if module else "script"
     program = SimulatedProgram(kind, [target, *arguments], options, os.path.abspath(kernels) if kernels else "")
@@ -155,20 +152,26 @@ def sim(
     if fix:
         ran, unfixed = _fixed(program, ran, reporting)
         wrong += unfixed
-    patch = diff and reporting.form == "text"
-    results, limits = checked_run(ran.trace, target, proven=not patch or bool(report_file))
+    found, failed = _reported(program, ran, reporter, diff, wrong)
+    if failed:
+        return 2
+    return error_exitcode if found and error_exitcode is not None else end_as(ran.status)
+
+
+def _reported(
+    program: SimulatedProgram, ran: Ran, reporter: Reporter, diff: bool, wrong: list[Problem]
+) -> tuple[bool, bool]:
+    """Report what a run did, with `diff` what would mend it; returns whether that is anything, and what failed."""
+    patch = diff and reporter.options.form == "text"
+    results, limits = checked_run(ran.trace, program.name, proven=not patch or bool(reporter.file))
     if patch:
-        wrong += _patch(program, ran, reporting)
+        wrong += _patch(program, ran, reporter.options)
     elif diff and results:
-        results[0], unedited = _with_edits(results[0], program, ran, reporting)
+        results[0], unedited = _with_edits(results[0], program, ran, reporter.options)
         wrong += unedited
     say_each(wrong)
     found, unwritten = reporter.deliver(results, limits)
-    if wrong or unwritten:
-        return 2
-    if found and error_exitcode is not None:
-        return error_exitcode
-    return end_as(ran.status)
+    return found, bool(wrong) or unwritten
 
 
 def _saved(trace: Trace, output: str) -> list[Problem]:
@@ -238,6 +241,8 @@ def _require_script(path: str) -> None:
 
 def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> int:
     """Check a source, a trace or a folder of them, and replay the witnesses; return the exit status."""
+    if not os.path.isdir(path):
+        _require_script(path)
     inputs, unreadable = expand([path])
     results, failed, problems = check_all(inputs, SourceOptions())
     unreadable += failed

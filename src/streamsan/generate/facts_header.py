@@ -34,19 +34,57 @@ _OF_STATUS = {
 }
 
 
+_HANDLES = """/// Such a free of such memory waits for all work of the context that owns it. Observed, not promised.
+constexpr bool waits(FreeClass family, MemoryKind kind) {{ return waits(family) && !pooled(kind); }}
+
+/// Handles that need no creation. Those of streams that were made are greater.
+namespace handle {{
+inline constexpr std::uint64_t legacy_default_stream = {platform.legacy_stream};
+inline constexpr std::uint64_t per_thread_default_stream = {platform.per_thread_stream};
+}}  // namespace handle
+"""
+
+
 def facts_header_text(platform: Platform) -> str:
     """Return facts.hpp as text."""
-    out = [_BEGIN.format(name=platform.name)]
+    return "\n".join(
+        [
+            _BEGIN.format(name=platform.name),
+            *_memory_predicates(platform),
+            *_accepting_frees(platform),
+            *_free_predicates(platform),
+            _HANDLES.format(platform=platform),
+            *_statuses(platform),
+            "}  // namespace streamsan",
+            "",
+        ]
+    )
+
+
+def _memory_predicates(platform: Platform) -> list[str]:
     chosen = {
         "dies_with_context": platform.dies_with_context,
         "pooled": lambda kind: kind in platform.memory and platform.memory[kind].pooled,
         "pageable": platform.pageable,
         "host_side": platform.host_side,
     }
+    out = []
     for name, holds in chosen.items():
         kinds = [kind.name for kind in MemoryKind if holds(kind)]
         out += _predicate(_OF_MEMORY[name], f"{name}(MemoryKind kind)", "kind", "MemoryKind", kinds)
-    out += [
+    return out
+
+
+def _free_predicates(platform: Platform) -> list[str]:
+    out = []
+    for name, doc in _OF_FREE.items():
+        families = [family.name for family in FreeClass if getattr(platform.frees[family], name)]
+        out += _predicate(doc, f"{name}(FreeClass family)", "family", "FreeClass", families)
+    return out
+
+
+def _accepting_frees(platform: Platform) -> list[str]:
+    out = [
         "/// Such a free releases memory of the kind; a free of any other is a mistake. True of unknown kinds, of",
         "/// those of other platforms, and of families that are no calls and could not refuse.",
         "constexpr bool accepts(FreeClass family, MemoryKind kind) {",
@@ -58,30 +96,19 @@ def facts_header_text(platform: Platform) -> str:
             out += [f"        case FreeClass::{family.name}:", "            switch (kind) {"]
             out += [f"                case MemoryKind::{kind}:" for kind in kinds]
             out += ["                    return true;", "                default: return false;", "            }"]
-    out += ["        default: return true;", "    }", "}", ""]
-    for name, doc in _OF_FREE.items():
-        families = [family.name for family in FreeClass if getattr(platform.frees[family], name)]
-        out += _predicate(doc, f"{name}(FreeClass family)", "family", "FreeClass", families)
-    out += [
-        "/// Such a free of such memory waits for all work of the context that owns it. Observed, not promised.",
-        "constexpr bool waits(FreeClass family, MemoryKind kind) { return waits(family) && !pooled(kind); }",
-        "",
-        "/// Handles that need no creation. Those of streams that were made are greater.",
-        "namespace handle {",
-        f"inline constexpr std::uint64_t legacy_default_stream = {platform.legacy_stream};",
-        f"inline constexpr std::uint64_t per_thread_default_stream = {platform.per_thread_stream};",
-        "}  // namespace handle",
-        "",
-        "namespace status {",
-    ]
+    return [*out, "        default: return true;", "    }", "}", ""]
+
+
+def _statuses(platform: Platform) -> list[str]:
     numbers = {field.name: getattr(platform.status, field.name) for field in fields(platform.status)}
+    out = ["namespace status {"]
     out += [
         f"inline constexpr std::int16_t {name} = {value};" for name, value in numbers.items() if isinstance(value, int)
     ]
     for name, doc in _OF_STATUS.items():
         members = " || ".join(f"status == {number}" for number in sorted(numbers[name]))
         out += ["", f"/// {doc}", f"constexpr bool {name}(std::int16_t status) {{", f"    return {members};", "}"]
-    return "\n".join([*out, "}  // namespace status", "", "}  // namespace streamsan", ""])
+    return [*out, "}  // namespace status", ""]
 
 
 def _predicate(doc: str, head: str, subject: str, type: str, names: Iterable[str]) -> list[str]:

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE, SET_COLUMN = 1, 2, 3, 4, 5
+EXTENDED, COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE, SET_COLUMN = 0, 1, 2, 3, 4, 5
 CONST_ADD_PC, FIXED_ADVANCE_PC = 8, 9
 END_SEQUENCE, SET_ADDRESS = 1, 2
-"""opcodes, standard and extended"""
+"""opcodes: standard ones, and those behind EXTENDED"""
 
 
 class LineTable:
-    """The rows of one line program, by address."""
+    """The rows of one line program, by address: [start, end) -> file, line, column."""
 
     def __init__(self, program: Any) -> None:
         """`program` is a pyelftools LineProgram; its own interpreter would take 30 times as long."""
         start, end = program.program_start_offset, program.program_end_offset
         program.stream.seek(start)
-        rows = _Rows()
-        _run(program.stream.read(end - start), program.header, rows)
-        order = sorted(range(len(rows.starts)), key=rows.starts.__getitem__)
-        self._starts = array("Q", (rows.starts[index] for index in order))
-        self._rows = rows
-        self._order = order
+        columns = tuple(array("Q") for _ in range(5))
+        for sequence in _sequences(program.stream.read(end - start), program.header):
+            if sequence[0][0]:  # what begins at 0 was discarded by the linker
+                for column, values in zip(columns, zip(*sequence, strict=True), strict=True):
+                    column.extend(values)
+        starts, self._ends, self._files, self._lines, self._columns = columns
+        self._order = sorted(range(len(starts)), key=starts.__getitem__)
+        self._starts = array("Q", (starts[index] for index in self._order))
 
     def find(self, address: int) -> tuple[int, int, int] | None:
         """Return the file's number, the line and the column of the row that covers an address."""
@@ -32,36 +35,23 @@ class LineTable:
         if at < 0:
             return None
         index = self._order[at]
-        if address >= self._rows.ends[index]:
+        if address >= self._ends[index]:
             return None
-        return self._rows.files[index], self._rows.lines[index], self._rows.columns[index]
+        return self._files[index], self._lines[index], self._columns[index]
 
 
-class _Rows:
-    """Rows as columns: [start, end) -> file, line, column."""
+def _sequences(code: bytes, header: Any) -> Iterator[list[tuple[int, int, int, int, int]]]:
+    """Run a program; yield the rows of each sequence that has any and comes to its end.
 
-    def __init__(self) -> None:
-        self.starts, self.ends = array("Q"), array("Q")
-        self.files, self.lines, self.columns = array("Q"), array("Q"), array("Q")
-
-    def cut(self, count: int) -> None:
-        """Forget the rows from number `count` on."""
-        for column in (self.starts, self.ends, self.files, self.lines, self.columns):
-            del column[count:]
-
-
-def _run(code: bytes, header: Any, rows: _Rows) -> None:
-    """Run a program. A row ends where the next one of its sequence begins."""
-    unit, base, opcode_base = header["minimum_instruction_length"], header["line_base"], header["opcode_base"]
-    span, lengths = header["line_range"], header["standard_opcode_lengths"]
+    A row is the state when it was made, and ends at the address of the next one.
+    """
+    unit, opcode_base = header["minimum_instruction_length"], header["opcode_base"]
+    base, span, lengths = header["line_base"], header["line_range"], header["standard_opcode_lengths"]
     add_pc = (255 - opcode_base) // span * unit
-    starts, ends = rows.starts.append, rows.ends.append
-    files, lines, columns = rows.files.append, rows.lines.append, rows.columns.append
     at, size = 0, len(code)
     address, file, line, column = 0, 1, 1, 0
-    begin = -1  # of the row that is open
-    open_file = open_line = open_column = 0
-    first = 0  # row of the sequence
+    begin, place = -1, (1, 0, 0)  # of the row that is open
+    rows: list[tuple[int, int, int, int, int]] = []
     while at < size:
         opcode = code[at]
         at += 1
@@ -69,54 +59,47 @@ def _run(code: bytes, header: Any, rows: _Rows) -> None:
             adjusted = opcode - opcode_base
             address += adjusted // span * unit
             line += base + adjusted % span
-        elif opcode == COPY:
-            pass
-        elif opcode == 0:
+        elif opcode == EXTENDED:
             length, at = _unsigned(code, at)
             extended, operand = code[at], at + 1
             at += length
             if extended == SET_ADDRESS:
                 address = int.from_bytes(code[operand:at], "little")
-                continue
             if extended != END_SEQUENCE:
                 continue
-        elif opcode == CONST_ADD_PC:
-            address += add_pc
-            continue
-        elif opcode == FIXED_ADVANCE_PC:
-            address += int.from_bytes(code[at : at + 2], "little")
-            at += 2
-            continue
-        else:
+        elif opcode != COPY:
+            value, at = _operand(opcode, code, at, lengths)
             if opcode == ADVANCE_LINE:
-                change, at = _signed(code, at)
-                line += change
-                continue
-            count = lengths[opcode - 1] if opcode > SET_COLUMN else 1
-            value = 0
-            for _ in range(count):
-                value, at = _unsigned(code, at)
-            if opcode == ADVANCE_PC:
-                address += value * unit
-            elif opcode == SET_FILE:
-                file = value
+                line += value
             elif opcode == SET_COLUMN:
                 column = value
+            elif opcode == SET_FILE:
+                file = value
+            elif opcode == CONST_ADD_PC:
+                address += add_pc
+            elif opcode in (ADVANCE_PC, FIXED_ADVANCE_PC):
+                address += value * (unit if opcode == ADVANCE_PC else 1)
             continue
-        # A row: it ends the one before it where it lies behind it.
         if address > begin >= 0:
-            starts(begin)
-            ends(address)
-            files(open_file)
-            lines(open_line)
-            columns(open_column)
-        begin, open_file, open_line, open_column = address, file, max(0, line), column
-        if opcode == 0:
-            if first < len(rows.starts) and rows.starts[first] == 0:
-                rows.cut(first)  # what begins at 0 was discarded by the linker
-            first = len(rows.starts)
-            address, file, line, column, begin = 0, 1, 1, 0, -1
-    rows.cut(first)  # a sequence without an end
+            rows.append((begin, address, *place))
+        begin, place = address, (file, max(0, line), column)
+        if opcode == EXTENDED:
+            if rows:
+                yield rows
+            rows, begin = [], -1
+            address, file, line, column = 0, 1, 1, 0
+
+
+def _operand(opcode: int, code: bytes, at: int, lengths: Sequence[int]) -> tuple[int, int]:
+    """Return what stands behind a standard opcode (the last value, of several), and the place behind it."""
+    if opcode == ADVANCE_LINE:
+        return _signed(code, at)
+    if opcode == FIXED_ADVANCE_PC:
+        return int.from_bytes(code[at : at + 2], "little"), at + 2
+    value = 0
+    for _ in range(lengths[opcode - 1]):
+        value, at = _unsigned(code, at) if code[at] > 127 else (code[at], at + 1)
+    return value, at
 
 
 def _unsigned(code: bytes, at: int) -> tuple[int, int]:
