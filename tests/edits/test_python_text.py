@@ -100,8 +100,6 @@ def test_edits_that_overlap_are_refused() -> None:
     [
         ("if a:\n    free(p)\n", "free(p)", "if a:\n    x()\n    y()\n    free(p)\n"),
         ("\tcheck(free(p))\n".replace("\t", ""), "free(p)", "x()\ny()\ncheck(free(p))\n"),
-        ("use(p); free(p)\n", "free(p)", "use(p); x(); y(); free(p)\n"),
-        ("if a: free(p)\n", "free(p)", "if a: x(); y(); free(p)\n"),
         ("for p in get(1):\n    pass\n", "get(1)", "x()\ny()\nfor p in get(1):\n    pass\n"),
         ("@made(1)\ndef f():\n    pass\n", "made(1)", "x()\ny()\n@made(1)\ndef f():\n    pass\n"),
         ("a = [free(p) for p in q]\n", "free(p)", "x()\ny()\na = [free(p) for p in q]\n"),
@@ -117,7 +115,6 @@ def test_code_goes_before_a_statement(text: str, part: str, after: str) -> None:
     [
         ("if a:\n    use(p)  # now\n", "use(p)", "if a:\n    use(p)  # now\n    x()\n    y()\n"),
         ("use(p)", "use(p)", "use(p)\nx()\ny()"),
-        ("use(p); free(p)\n", "use(p)", "use(p); x(); y(); free(p)\n"),
         ("use(\n    p,\n)\nfree(p)\n", "use(\n    p,\n)", "use(\n    p,\n)\nx()\ny()\nfree(p)\n"),
         ("with use(p) as q:\n    go(q)\n", "use(p)", "with use(p) as q:\n    x()\n    y()\n    go(q)\n"),
     ],
@@ -131,8 +128,10 @@ def test_code_goes_behind_a_statement(text: str, part: str, after: str) -> None:
     [
         ("if a:\n    pass\nelif use(p):\n    pass\n", "use(p)"),
         ("def f():\n    return\nf(lambda: use(p))\n", "use(p)"),
+        ("a(); use(p)\n", "use(p)"),
+        ("if a: use(p)\n", "use(p)"),
     ],
-    ids=["elif", "lambda"],
+    ids=["elif", "lambda", "one-line", "body-in-line"],
 )
 def test_no_code_goes_where_it_would_not_run(text: str, part: str) -> None:
     with pytest.raises(NoPlaceError):
@@ -153,18 +152,11 @@ def test_the_end_of_a_with_block_is_its_last_line() -> None:
     assert edited == "with buffer(n) as b:\n    use(b)\n    x()\n    # done\nafter()\n"
 
 
-def test_compound_code_does_not_go_into_one_line() -> None:
-    with pytest.raises(NoPlaceError):
-        put("use(p); free(p)\n", "free(p)", ("err, = x()", "if err:", "    raise E"))
-
-
 @pytest.mark.parametrize(
     ("text", "part", "after"),
     [
         ("a()\nwait(s)  # why\nb()\n", "wait(s)", "a()\nb()\n"),
         ("for s in t:\n    wait(s)\nb()\n", "wait(s)", "for s in t:\n    pass\nb()\n"),
-        ("a(); wait(s); b()\n", "wait(s)", "a(); b()\n"),
-        ("a(); wait(s)\n", "wait(s)", "a()\n"),
         ("a()\nwait(s)", "wait(s)", "a()"),
     ],
 )

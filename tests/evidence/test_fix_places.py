@@ -84,17 +84,6 @@ def test_a_pointer_is_set_to_null_behind_the_free_that_moves() -> None:
     assert "(view, w);\n    cudaFreeAsync(v, s);\n    v = nullptr;\n" in after
 
 
-def test_the_scope_of_what_frees_ends_behind_the_last_use() -> None:
-    before = (
-        "struct Buffer {\n    float* p;\n    Buffer() { cudaMalloc(&p, 1024); }\n    ~Buffer() { cudaFree(p); }\n};\n"
-    )
-    body = "    float* view;\n    {\n        Buffer b;\n        view = b.p;\n    }\n    write<<<1, 32, 0, s>>>(view);\n"
-    body += "    cudaStreamSynchronize(s);\n"
-    changes(body, before, "    cudaStream_t s;\n    cudaStreamCreate(&s);\n")
-    after = Path("a.cu").read_text(encoding="utf-8")
-    assert "        write<<<1, 32, 0, s>>>(view);\n        cudaStreamSynchronize(s);\n    }\n" in after
-
-
 def test_an_owner_that_is_assigned_to_says_why_nothing_is_moved(capsys: pytest.CaptureFixture[str]) -> None:
     before = "struct Buffer {\n    float* p;\n    ~Buffer() { cudaFree(p); }\n};\n"
     before += "static float* made() {\n    Buffer b;\n    cudaMalloc(&b.p, 1024);\n    return b.p;\n}\n"

@@ -158,13 +158,9 @@ class Language(ABC, Generic[P]):
         """Return a name of what is moved that is not visible behind a place's statement, "" where all are."""
         return ""
 
-    def ends_scope(self, place: P) -> bool:
-        """Tell whether a place is the end of a block, where destructors run."""
-        return False
-
-    def longer_scope(self, place: P, lasts: Sequence[P]) -> Iterator[tuple[str, Sequence[Edit]]]:
-        """Yield the end of a scope that runs code, moved behind a later statement; with what to say of it."""
-        yield from ()
+    def scope_end(self, place: P) -> str:
+        """Return what ends at a place with a block, where destructors run, as a reason not to move it; else ""."""
+        return ""
 
     @abstractmethod
     def keeps(self, place: P, is_called: bool) -> str:

@@ -57,11 +57,10 @@ class Moves:
         known = len(reasons)
         places = language.places(what.site)
         for place in places:
-            if language.ends_scope(place):
-                for summary, edits in language.longer_scope(place, lasts):
-                    yield Variant(summary, tuple(edits))
-                continue
-            if place.statement is None:
+            ending = language.scope_end(place)
+            if ending:
+                reasons.append(ending)
+            if ending or place.statement is None:
                 continue
             groups = list(language.groups(place, what, kinds))
             if not groups and any(_comes_later(place, other) for other in lasts):

@@ -21,7 +21,6 @@ from streamsan.cuda_syntax.tree import (
     RangeFor,
     Statement,
     Try,
-    Unary,
     Variable,
     While,
 )
@@ -65,16 +64,6 @@ def groups_at(place: CppPlace) -> Iterator[Group]:
         while end < len(parent.body) and _sets_to_null(parent.body[end], own):
             end += 1
         yield Group(tuple(parent.body[number:end]), blocks)
-        begin_of_waits = number
-        while begin_of_waits and is_wait(parent.body[begin_of_waits - 1]):
-            begin_of_waits -= 1
-        if begin_of_waits < number:
-            yield Group(tuple(parent.body[begin_of_waits:end]), blocks)
-        further = end
-        while further < len(parent.body) and _makes_anew(parent.body[further], own):
-            further += 1
-        if further > end:
-            yield Group(tuple(parent.body[number:further]), blocks)
 
 
 def _enclosing(path: tuple[object, ...], index: int) -> Iterator[Block]:
@@ -187,19 +176,3 @@ def _null_assigned(statement: Statement) -> str | None:
 def _sets_to_null(statement: Statement, names: set[str]) -> bool:
     name = _null_assigned(statement)
     return name is not None and name in names
-
-
-def _makes_anew(statement: Statement, names: set[str]) -> bool:
-    """Tell whether a statement allocates into a variable whose memory was freed: it goes with the free."""
-    if not isinstance(statement, ExpressionStatement):
-        return False
-    for node in nodes(statement.expression):
-        name = api_name(node) if isinstance(node, Call) else None
-        api = CUDA.effects.find(name) if name is not None else None
-        if api is not None and api.effect is Effect.ALLOC and isinstance(node, Call):
-            return any(
-                isinstance(each, Unary) and each.operator == "&" and names & set(names_in(each))
-                for argument in node.arguments
-                for each in nodes(argument)
-            )
-    return False

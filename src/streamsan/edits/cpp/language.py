@@ -182,39 +182,13 @@ class Cpp(Language[CppPlace]):
         names = (name for statement in group.statements for name in names_in_statement(statement))
         return next((name for name in names if not scope.has(name)), "")
 
-    def ends_scope(self, place: CppPlace) -> bool:
-        return place.block is not None and place.span[3:5] == place.block.span[3:5]
-
-    def longer_scope(self, place: CppPlace, lasts: Sequence[CppPlace]) -> Iterator[tuple[str, list[Edit]]]:
-        """Yield the end of a scope, where destructors run, moved behind a use in the block around it."""
-        inner = place.block
-        assert inner is not None
-        index = next(number for number, node in enumerate(place.path) if node is inner)
-        outer = place.path[index - 1] if index else None
-        if not isinstance(outer, Block) or place.statement is not None:
-            name = place.body.name if isinstance(place.body, Function) else "the lambda"
-            what = f"`{name}` ends" if place.body.body is inner else f"the block of line {inner.span.line} ends"
-            self.reasons.append(f"the memory lives until {what}, and what owns it would have to outlive that")
-            return
-        for last in lasts:
-            target = last.child_in(outer)
-            if target is None or target.span[1:3] <= inner.span[1:3]:
-                continue
-            begin, end = (next(number for number, each in enumerate(outer.body) if each is wanted)
-                          for wanted in (inner, target))  # fmt: skip
-            moved, rest = outer.body[begin + 1 : end + 1], outer.body[end + 1 :]
-            declared = {each.name for each in moved if isinstance(each, Variable)}
-            hidden = {each.name for each in inner.body if isinstance(each, Variable)}
-            needed = next((name for each in rest for name in names_in_statement(each) if name in declared), None)
-            if needed is not None or any(name in hidden for each in moved for name in names_in_statement(each)):
-                self.reasons.append(f"the scope that ends in line {inner.span.end_line} cannot be longer: `{needed}`")
-                continue
-            try:
-                edits = self.layout.extended(inner, target)
-            except NoPlaceError as error:
-                self.reasons.append(str(error))
-                continue
-            yield f"the scope that ends in line {inner.span.end_line} ends behind line {target.span.end_line}", edits
+    def scope_end(self, place: CppPlace) -> str:
+        block = place.block
+        if block is None or place.span[3:5] != block.span[3:5]:
+            return ""
+        name = place.body.name if isinstance(place.body, Function) else "the lambda"
+        what = f"`{name}`" if place.body.body is block else f"the block of line {block.span.line}"
+        return f"the memory lives until {what} ends, and what owns it would have to outlive that"
 
     def keeps(self, place: CppPlace, is_called: bool) -> str:
         """Return why a wait stays although nothing in this program needs it: others may use what it is part of."""

@@ -14,8 +14,6 @@ from streamsan.findings.finding import Edit
 _COMMENTS = re.compile(r"\s*(/\*([^*]|\*(?!/))*\*/\s*)*\Z")
 _DIRECTIVE = re.compile(r"\s*(#|%:)")
 DEFAULT_UNIT = "    "
-LONGEST_LINE = 110
-"""Several statements that would make a line longer get lines of their own."""
 
 
 class CppLayout(Layout[CppPlace]):
@@ -65,14 +63,8 @@ class CppLayout(Layout[CppPlace]):
         span = self.span(place.statement)
         if place.block is None:
             return self._in_braces(place, span, code, [])
-        begin, _ = self.around(span)
-        if _COMMENTS.match(begin):
+        if _COMMENTS.match(self.around(span)[0]):
             return [inserted(span.file, span.line, 1, laid_out(code, self.indentation(span)))]
-        if len(code) > 1 and len(self.lines(span.file)[span.line - 1]) + len(self.inline(code)) >= LONGEST_LINE:
-            inner = self.indentation(span)
-            inner += self.unit(span.file) if begin.rstrip().endswith("{") else ""
-            line = span._replace(column=len(begin.rstrip()) + 1, end_line=span.line, end_column=span.column)
-            return [self.replaced(line, f"\n{laid_out(code, inner)}{inner}")]
         return super().before(place, code)
 
     def behind(self, place: CppPlace, code: Sequence[str]) -> list[Edit]:
@@ -103,22 +95,6 @@ class CppLayout(Layout[CppPlace]):
         if any(isinstance(statement, Variable) for statement in statements):
             raise NoPlaceError("a declaration stays where it is")
         return super()._joined(statements)
-
-    def extended(self, block: Block, target: Statement) -> list[Edit]:
-        """Return the edits that let a block end behind a later statement: its closing brace goes there."""
-        lines = self.lines(block.span.file)
-        end, behind = block.span.end_line, self.span(target)
-        brace = lines[end - 1]
-        indent = brace[: len(brace) - len(brace.lstrip())]
-        if brace.strip() != "}" or not self.REST.match(lines[behind.end_line - 1][behind.end_column - 1 :]):
-            raise NoPlaceError(f"the brace of line {end} is not alone in its line")
-        between = lines[end : behind.end_line]
-        if behind.end_line >= len(lines) or any(line.lstrip().startswith("#") or 'R"' in line for line in between):
-            raise NoPlaceError(f"the lines behind line {end} cannot be moved into its block")
-        unit = self.unit(block.span.file)
-        edits = [Edit(block.span.file, end, 1, end + 1, 1, "")]
-        edits += [inserted(behind.file, end + 1 + n, 1, unit) for n, line in enumerate(between) if line.strip()]
-        return [*edits, inserted(behind.file, behind.end_line + 1, 1, f"{indent}}}\n")]
 
     def has_word(self, file: str, word: str) -> bool:
         """Tell whether a word stands anywhere in a file."""
@@ -170,14 +146,6 @@ class CppLayout(Layout[CppPlace]):
             unit = self.unit(span.file)
             before, behind = ([line.removeprefix(unit) for line in code[1:-1]] for code in (before, behind))
         inline = indent.strip() or not self.REST.match(rest) or span.end_line == len(lines)
-        length = len(lines[span.line - 1]) + len(self.inline([*before, *behind]))
-        if inline and length >= LONGEST_LINE and span.line == span.end_line:
-            inner = outer + self.unit(span.file)
-            opening = f" {{\n{laid_out(before, inner)}{inner}"
-            return [
-                Edit(span.file, span.line, len(indent.rstrip()) + 1, span.line, span.column, opening),
-                inserted(span.file, span.end_line, span.end_column, f"\n{laid_out(behind, inner)}{outer}}}"),
-            ]
         if inline:
             opening = "{ " + (self.inline(before) + " " if before else "")
             closing = (" " + self.inline(behind) if behind else "") + " }"

@@ -18,6 +18,7 @@ from streamsan.cuda_syntax.tree import (
     Name,
     Unary,
 )
+from streamsan.cuda_syntax.walk import parts
 from streamsan.edits.cpp.calls import Chains, Written
 from streamsan.edits.cpp.layout import CppLayout
 from streamsan.edits.cpp.members import class_of
@@ -142,23 +143,13 @@ class HandleNames:
 
 def _may_be_repeated(expression: Expression) -> bool:
     """Tell whether an expression does nothing but name something: no assignment, no increment."""
-    if isinstance(expression, Name | Literal_):
-        return True
-    if isinstance(expression, Member):
-        return _may_be_repeated(expression.object)
-    if isinstance(expression, Unary):
-        return expression.operator in ("*", "&", "-") and _may_be_repeated(expression.operand)
     if isinstance(expression, Call):
         # `stream.get()`, `queue.handle()`
-        return (
-            isinstance(expression.callee, Member) and not expression.arguments and _may_be_repeated(expression.callee)
-        )
-    return _is_element(expression)
-
-
-def _is_element(expression: Expression) -> bool:
-    if isinstance(expression, Index):
-        return _may_be_repeated(expression.base) and _may_be_repeated(expression.index)
-    if isinstance(expression, Cast):
-        return _may_be_repeated(expression.operand)
-    return isinstance(expression, Binary) and _may_be_repeated(expression.left) and _may_be_repeated(expression.right)
+        if expression.arguments or not isinstance(expression.callee, Member):
+            return False
+    elif isinstance(expression, Unary):
+        if expression.operator not in ("*", "&", "-"):
+            return False
+    elif not isinstance(expression, Name | Literal_ | Member | Index | Cast | Binary):
+        return False
+    return all(_may_be_repeated(part) for part in parts(expression) if isinstance(part, Expression))

@@ -193,19 +193,12 @@ def _argument(call: ast.Call, position: int, name: str) -> Value:
 
 def may_be_repeated(node: ast.expr) -> bool:
     """Tell whether an expression does nothing but name something."""
-    if isinstance(node, ast.Name | ast.Constant):
-        return True
-    if isinstance(node, ast.Attribute):
-        return may_be_repeated(node.value)
-    if isinstance(node, ast.Subscript):
-        return may_be_repeated(node.value) and may_be_repeated(node.slice)
-    if isinstance(node, ast.BinOp):
-        return may_be_repeated(node.left) and may_be_repeated(node.right)
-    if isinstance(node, ast.UnaryOp):
-        return may_be_repeated(node.operand)
     if isinstance(node, ast.Call):
         # `self.stream.handle()`, `int(stream)`
         plain = not node.args and not node.keywords and isinstance(node.func, ast.Attribute)
         number = isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1
-        return (plain and may_be_repeated(node.func)) or (number and may_be_repeated(node.args[0]))
-    return False
+        if not plain and not number:
+            return False
+    elif not isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Subscript | ast.BinOp | ast.UnaryOp):
+        return False
+    return all(may_be_repeated(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))

@@ -12,8 +12,6 @@ from streamsan.edits.python.places import PythonPlace, With, leaves
 from streamsan.edits.python.text import PythonText
 from streamsan.findings.finding import Edit
 
-_COMPOUND = re.compile(r"(if|for|while|with|try|match)\b")
-
 
 class PythonLayout(Layout[PythonPlace]):
     """Makes edits in modules of one program."""
@@ -35,9 +33,7 @@ class PythonLayout(Layout[PythonPlace]):
         return span
 
     def inline(self, code: Sequence[str]) -> str:
-        if any(_COMPOUND.match(line) or line.startswith((" ", "\t")) for line in code):
-            raise NoPlaceError
-        return "; ".join(code)
+        raise NoPlaceError("several statements stand in one line")
 
     def before(self, place: PythonPlace, code: Sequence[str]) -> list[Edit]:
         statement = _statement(place)
@@ -75,12 +71,7 @@ class PythonLayout(Layout[PythonPlace]):
         return super()._behind(statement, code)
 
     def _cut_from_line(self, span: Span) -> Edit:
-        first, rest = self.around(span)
-        following = rest.lstrip()
-        if following.startswith(";"):
-            end = span.end_column + len(rest) - len(following[1:].lstrip())
-            return self.replaced(span._replace(end_column=end), "")
-        return self.replaced(span._replace(column=len(first.rstrip().removesuffix(";").rstrip()) + 1), "")
+        raise NoPlaceError("several statements stand in one line")
 
 
 def _statement(place: PythonPlace) -> ast.stmt:

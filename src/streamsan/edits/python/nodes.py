@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from streamsan.edits.layout import inserted
 from streamsan.edits.places import Argument
-from streamsan.edits.python.calls import entry_of, parameter_of, written
-from streamsan.edits.python.places import Function, PythonPlace
+from streamsan.edits.python.calls import parameter_of, written
+from streamsan.edits.python.places import PythonPlace
 from streamsan.findings.finding import Edit
 
 NODE = "streamsan_node"
@@ -51,12 +51,6 @@ def _added(
         longer = _longer(found, name)
         if longer is not None:
             yield [longer, *counted]
-    elif place.level == 1 and place.call is not None:
-        parameter = _left_out(places, api, position)
-        if parameter:
-            file, _, _, end, stop = place.text.span(place.call)
-            comma = ", " if place.call.args or place.call.keywords else ""
-            yield [inserted(file, end, stop - 1, f"{comma}{parameter}=[{name}]")]
 
 
 def _longer(found: Argument, name: str) -> Edit | None:
@@ -81,20 +75,6 @@ def _counted(places: Sequence[PythonPlace | None], api: str) -> list[Edit] | Non
         return [_replaced(found, str(node.value + 1))]
     is_length = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
     return [] if is_length else None
-
-
-def _left_out(places: Sequence[PythonPlace | None], api: str, position: int) -> str:
-    """Return the parameter of a helper that its caller leaves out, and that gives the dependencies."""
-    entry, innermost = entry_of(api), places[0]
-    if entry is None or innermost is None or not isinstance(innermost.body, Function):
-        return ""
-    found = next(written(places, api, position), None)
-    if found is None or found.node is None:
-        return ""
-    arguments = innermost.body.args
-    names = {each.arg for each in (*arguments.args, *arguments.kwonlyargs)}
-    used = [node.id for node in ast.walk(found.node) if isinstance(node, ast.Name) and node.id in names]
-    return used[0] if len(used) == 1 else ""
 
 
 def _replaced(found: Argument, text: str) -> Edit:
