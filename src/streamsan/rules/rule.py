@@ -147,7 +147,7 @@ class Rule(ABC):
         wording = self._worded(case)
         doubt = self._doubt(case)
         says = case.driver_says()
-        said = (case.related(RelatedRole.OTHER, case.operation, f"the driver says: {says}"),) if says else ()
+        answer = (case.related(RelatedRole.OTHER, case.operation, f"the driver says: {says}"),) if says else ()
         location = self.location(case)
         return Finding(
             code=self.id,
@@ -156,11 +156,11 @@ class Rule(ABC):
             confidence=confidence,
             message=f"{wording.message} ({doubt})" if doubt else wording.message,
             location=location,
-            related=unique((*wording.related, *said, *callers(case))),
+            related=unique((*wording.related, *answer, *callers(case))),
             contract=wording.contract,
             observed=wording.observed,
             # Without a line there is no place for what is said of the call.
-            witness=wording.witness if not said or said[0].line else (*wording.witness, said[0].message),
+            witness=wording.witness if not answer or answer[0].line else (*wording.witness, answer[0].message),
             fix=Fix(wording.fix) if wording.fix else None,
             properties=self.properties(case),
             basis=CaseBasis(

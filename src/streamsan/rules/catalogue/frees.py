@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Contract, Observed, Related, Severity
+from streamsan.findings.finding import Related, Severity
 from streamsan.rules.case import ANONYMOUS, Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
-
-CONTEXT_CONTRACT = Contract(
-    "the documentation does not say what a free does while another context is current",
-    "CUDA Driver API, cuMemFree",
-)
-POOL_FREE = Contract(
-    "cudaFree of stream-ordered memory is allowed, and performs no implicit synchronization",
-    "CUDA Runtime API, cudaFree",
-)
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 
 class DoubleFree(Rule):
@@ -159,8 +150,8 @@ class ForeignContextFree(Rule):
         return Wording(
             message=f"{case.memory()} is freed while another context than its own is current",
             related=tuple(related),
-            contract=CONTEXT_CONTRACT,
-            observed=Observed("the free succeeds: the owner is found by address, its context alone waits", "W-04"),
+            contract=case.contract("context"),
+            observed=case.observed("context"),
             witness=(
                 f"{case.memory()} belongs to one context",
                 f"{case.call(free)} runs with another one current",
@@ -174,7 +165,9 @@ class OrderDroppingFree(Rule):
     """SS206."""
 
     code = RuleCode.ORDER_DROPPING_FREE
-    definition = "cudaFree of stream-ordered memory: legal once its uses are complete, but the pool loses its order."
+    definition = (
+        "A plain free of stream-ordered memory: legal once its uses are complete, but the pool loses its order."
+    )
     severity = Severity.NOTE
     without_witness = "nothing goes wrong: the memory is freed, and only the pool loses its order"
 
@@ -187,16 +180,17 @@ class OrderDroppingFree(Rule):
     def wording(self, case: Case) -> Wording:
         """Return what to say: the free that could be stream-ordered."""
         free, made = case.operation, case.first(RelatedRole.ALLOC)
+        plain_free = case.platform.release(MemoryKind.PLAIN)
         stream = case.stream_argument(made)
         at = f"line {case.line(free)}: " if case.line(free) else ""
         return Wording(
-            message=f"{case.memory()} is stream-ordered memory, and cudaFree drops its order",
+            message=f"{case.memory()} is stream-ordered memory, and {plain_free} drops its order",
             related=(
                 *case.allocated(),
                 *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),
                 case.related(RelatedRole.FREE, free, "freed here, outside the order of any stream"),
             ),
-            contract=POOL_FREE,
-            observed=Observed("cudaFree of pool memory returns at once, without any wait", "F-03"),
+            contract=case.contract("pool"),
+            observed=case.observed("pool"),
             fix=at + case.phrase("free_async", memory=case.bare_memory(), stream=stream),
         )

@@ -72,8 +72,8 @@ class UnbalancedAllocation(Rule):
         related: list[Related] = [*case.allocated()]
         for operation in case.all_of(RelatedRole.CREATE, RelatedRole.USE, RelatedRole.OTHER):
             launched = operation.kind is OperationKind.GRAPH_LAUNCH
-            said = "(launched here)" if launched else f"({case.call(operation)})"
-            related.append(case.related(RelatedRole.OTHER, operation, said))
+            text = "(launched here)" if launched else f"({case.call(operation)})"
+            related.append(case.related(RelatedRole.OTHER, operation, text))
         name = case.bare_memory()
         return Wording(
             message=f"the graph allocates {memory}, and nothing frees it, in the graph or after it",
