@@ -246,5 +246,5 @@ def test_the_end_of_the_process(record: Record) -> None:
 def test_what_is_said_is_said_once_in_one_line(program: Path, tmp_path: Path) -> None:
     said = tmp_path / "a\\b\nsaid"
     escaped = str(said).replace("\\", "\\\\").replace("\n", "\\n")
-    run(program, "core", "spoken", tmp_path / "F.sst", f"said={escaped}\nunknown=1\nnonsense\nmax_bytes=x\n")
+    run(program, "core", "spoken", tmp_path / "F.sst", f"omissions={escaped}\nunknown=1\nnonsense\nmax_bytes=x\n")
     assert said.read_text() == "first\nsecond line\n"

@@ -109,14 +109,14 @@ def _finish(
     run_: Recording, name: str, output: str, reporting: ReportOptions, report_file: str, no_check: bool
 ) -> tuple[bool, bool]:
     """Complete the trace, check it, report. Returns whether there are findings, and whether all was written."""
-    said = run_.said()
-    for line in said:
+    omissions = run_.omissions()
+    for line in omissions:
         _say(line)
     with progress() as show:
         files = run_.files()
         _add_symbols(files, run_.started, show)
         if no_check or not files:
-            if not files and not said and has_driver():
+            if not files and not omissions and has_driver():
                 _say(f"nothing recorded: {printable(name)} did not use CUDA")
             return False, True
         results, problems = _check(files[0], output or os.path.basename(name), show)

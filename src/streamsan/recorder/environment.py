@@ -23,7 +23,7 @@ class Settings:
     """file that holds the sequence counter of all processes"""
     run: str
     """random id that the files of a run share"""
-    said: str
+    omissions: str
     """file to which processes append why they cannot record, a line each"""
     cupti: str = ""
     """folders to look for libcupti in before the usual ones, `:` between them"""
@@ -40,7 +40,7 @@ class Settings:
             "max_bytes": str(self.max_bytes),
             "sites": str(int(self.sites)),
             "root_pid": str(root_pid),
-            "said": self.said,
+            "omissions": self.omissions,
         }
         return "".join(f"{key}={_escaped(value)}\n" for key, value in values.items())
 

@@ -16,7 +16,7 @@ from streamsan.recorder.run_files import settle
 from streamsan.trace import family
 
 COUNTER_BYTES = 4096
-MOST_SAID = 1 << 16
+MOST_OMISSIONS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Recording:
         first = settle(self.settings.output, self.settings.run)
         return [first, *(path for path in family.members(first) if path != first)] if first else []
 
-    def said(self) -> list[str]:
+    def omissions(self) -> list[str]:
         """Return what processes said that they could not record, each line once."""
         try:
-            with open(self.settings.said, encoding="utf-8", errors="replace") as file:
-                lines = file.read(MOST_SAID).splitlines()
+            with open(self.settings.omissions, encoding="utf-8", errors="replace") as file:
+                lines = file.read(MOST_OMISSIONS).splitlines()
         except OSError:
             return []
         return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
@@ -56,14 +56,14 @@ def recording(
         counter = os.path.join(folder, "counter")
         with open(counter, "wb") as file:
             file.truncate(COUNTER_BYTES)
-        said = os.path.join(folder, "said")
-        with open(said, "wb"):
+        omissions = os.path.join(folder, "omissions")
+        with open(omissions, "wb"):
             pass
         settings = Settings(
             output=os.path.abspath(output) if output else os.path.join(folder, "trace.sst"),
             counter=counter,
             run=secrets.token_hex(8),
-            said=said,
+            omissions=omissions,
             cupti=":".join(cupti_places(program, environment)),
             max_bytes=max_bytes,
             sites=sites,

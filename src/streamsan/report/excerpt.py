@@ -29,7 +29,7 @@ class Row:
 
     line: int
     source: str
-    said: str
+    message: str
     primary: bool
 
 
@@ -53,13 +53,13 @@ class SourceLines:
 
 def rows_by_file(finding: Finding, lines: SourceLines) -> list[tuple[str, list[Row]]]:
     """Return the excerpt's rows, the finding's own file first; a file without text gives no rows."""
-    said: dict[str, dict[int, list[str]]] = {finding.location.file: {finding.location.line: []}}
+    messages_in: dict[str, dict[int, list[str]]] = {finding.location.file: {finding.location.line: []}}
     for related in finding.related:
-        messages = said.setdefault(related.file, {}).setdefault(related.line, [])
+        messages = messages_in.setdefault(related.file, {}).setdefault(related.line, [])
         if related.message not in messages:
             messages.append(related.message)
     result = []
-    for file, by_line in said.items():
+    for file, by_line in messages_in.items():
         rows = []
         for line in sorted(by_line):
             source = lines.get(file, line)
@@ -74,7 +74,7 @@ def rows_by_file(finding: Finding, lines: SourceLines) -> list[tuple[str, list[R
 def _dedented(rows: list[Row]) -> list[Row]:
     indents = [len(row.source) - len(row.source.lstrip(" ")) for row in rows if row.source.strip()]
     surplus = max(0, min(indents, default=0) - 2)
-    return [Row(row.line, row.source[surplus:], row.said, row.primary) for row in rows]
+    return [Row(row.line, row.source[surplus:], row.message, row.primary) for row in rows]
 
 
 def layout(rows: Sequence[Row], gutter: int, width: int | None) -> list[Text]:
@@ -84,13 +84,13 @@ def layout(rows: Sequence[Row], gutter: int, width: int | None) -> list[Text]:
     """
     room = None if width is None else width - gutter - 3
     cap = LONGEST_SOURCE
-    longest_said = max((cell_len(row.said) for row in rows), default=0)
+    longest_message = max((cell_len(row.message) for row in rows), default=0)
     below = False
     if room is not None:
-        below = room - longest_said - GAP < SHORTEST_SOURCE
-        cap = max(SHORTEST_SOURCE, room if below else room - longest_said - GAP)
+        below = room - longest_message - GAP < SHORTEST_SOURCE
+        cap = max(SHORTEST_SOURCE, room if below else room - longest_message - GAP)
     sources = [_cut(row.source, cap) for row in rows]
-    column = max((cell_len(source) for source, row in zip(sources, rows, strict=True) if row.said), default=0) + GAP
+    column = max((cell_len(source) for source, row in zip(sources, rows, strict=True) if row.message), default=0) + GAP
     result: list[Text] = []
     previous = rows[0].line if rows else 0
     for row, source in zip(rows, sources, strict=True):
@@ -98,12 +98,12 @@ def layout(rows: Sequence[Row], gutter: int, width: int | None) -> list[Text]:
             result.append(Text("." * 3, style="dim"))
         previous = row.line
         text = Text.assemble((f"{row.line:>{gutter}} |", "blue"), " ", (source, "bold" if row.primary else ""))
-        if row.said and not below:
+        if row.message and not below:
             text.append(" " * (column - cell_len(source)))
-            text.append(row.said, style="bold red" if row.primary else "cyan")
+            text.append(row.message, style="bold red" if row.primary else "cyan")
         result.append(text)
-        if row.said and below and room is not None:
-            for part in textwrap.wrap(row.said, max(SHORTEST_SOURCE, room - 6)):
+        if row.message and below and room is not None:
+            for part in textwrap.wrap(row.message, max(SHORTEST_SOURCE, room - 6)):
                 style = "bold red" if row.primary else "cyan"
                 result.append(Text.assemble((" " * gutter + " |", "blue"), "     ", (part, style)))
     return result

@@ -56,8 +56,8 @@ def costs_then(notes: Iterable[tuple[str, int]]) -> str:
     # Waits that nothing needs come first: of these it is known best what to do.
     order = sorted(lines, key=lambda code: (not RULES[code].finds_needless, code))
     words = [RULES[code].after_edits.format(lines=" and ".join(map(str, lines[code]))) for code in order]
-    others = [code for code, said in zip(order, words, strict=True) if not said]
-    words = [said for said in words if said]
+    others = [code for code, phrase in zip(order, words, strict=True) if not phrase]
+    words = [phrase for phrase in words if phrase]
     if others:
         words.append(f"this brings up a note on cost: {', '.join(others)}")
     return f" ({'; '.join(words)})" if words else ""

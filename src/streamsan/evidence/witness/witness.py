@@ -43,8 +43,8 @@ def with_witnesses(findings: Iterable[Finding]) -> list[Finding]:
 def _with(finding: Finding, answer: Witness | str) -> Finding:
     if isinstance(answer, Witness):
         # What the driver itself said of the call stays with the steps.
-        said = tuple(step for step in finding.witness if step.startswith("the driver says: "))
-        return replace(finding, witness=(*answer.steps, *said), no_witness="")
+        answers = tuple(step for step in finding.witness if step.startswith("the driver says: "))
+        return replace(finding, witness=(*answer.steps, *answers), no_witness="")
     if finding.witness:
         return replace(finding, no_witness="")
     return replace(finding, no_witness=answer)
