@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from forked import forked_programs  # noqa: F401
+
 
 @pytest.fixture(params=["lazy", pytest.param("1", marks=pytest.mark.deep)])
 def schedule(request: pytest.FixtureRequest) -> str:

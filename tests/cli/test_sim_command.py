@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import streamsan.sim
+from forked import streamsan
 from streamsan.cli import main
 from streamsan.trace import reader
 
@@ -79,20 +78,9 @@ FREE_TWICE = (
 )
 
 
-def sim(folder: Path, *arguments: str, status: int | None = None) -> subprocess.CompletedProcess[str]:
-    source = str(Path(streamsan.sim.__file__).parents[2])
-    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
-        [sys.executable, "-m", "streamsan", "sim", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    if status is not None:
-        assert done.returncode == status, done.stderr
-    assert "streamsan/cli" not in done.stderr
+def sim(folder: Path, *arguments: str, status: int, text: str = "") -> subprocess.CompletedProcess[str]:
+    done = streamsan(folder, "sim", *arguments, text=text)
+    assert done.returncode == status, done.stderr
     assert "sim/program_process.py" not in done.stderr
     return done
 
@@ -122,26 +110,29 @@ def test_the_right_twin_is_right_under_every_schedule(tmp_path: Path, schedule: 
     assert done.stderr.count("\n") == 1
 
 
-def test_the_program_is_run_as_python_runs_it(tmp_path: Path) -> None:
-    text = (
+def command(folder: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Run what a user types, in processes of their own: all other tests here run in forks."""
+    line = [sys.executable, "-m", "streamsan", "sim", *arguments]
+    return subprocess.run(line, cwd=folder, input=text, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("target", [["show.py"], ["-m", "show"]])
+def test_the_program_is_run_as_python_runs_it(tmp_path: Path, target: list[str]) -> None:
+    (tmp_path / "show.py").write_text(
         "import sys, os\nprint(sys.argv, __name__, os.path.basename(__file__), sys.path[0] == os.getcwd())\n"
         "print(input())\nsys.exit(int(sys.argv[-1]))\n"
     )
-    (tmp_path / "show.py").write_text(text)
-    for command in (["show.py"], ["-m", "show"]):
-        source = str(Path(streamsan.sim.__file__).parents[2])
-        done = subprocess.run(
-            [sys.executable, "-m", "streamsan", "sim", *command, "--schedule", "-m", "5"],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": source},
-            input="typed\n",
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 5
-        name = "show.py" if command[0] == "show.py" else str(tmp_path / "show.py")
-        assert done.stdout == f"{[name, '--schedule', '-m', '5']} __main__ show.py True\ntyped\n"
+    done = command(tmp_path, *target, "--schedule", "-m", "5", text="typed\n")
+    assert done.returncode == 5
+    name = "show.py" if target == ["show.py"] else str(tmp_path / "show.py")
+    assert done.stdout == f"{[name, '--schedule', '-m', '5']} __main__ show.py True\ntyped\n"
+
+
+def test_a_patch_is_tried_in_processes_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+    done = command(tmp_path, "--diff", "wrong.py")
+    assert done.returncode == 0
+    assert "+ok(runtime.cudaFreeAsync(d_x, s1))\n" in done.stdout
 
 
 @pytest.mark.parametrize(

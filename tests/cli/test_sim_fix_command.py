@@ -16,6 +16,8 @@ from streamsan.python_program.visible_names import read, seen_from
 from streamsan.sim import overlay
 from streamsan.sim.options import Driver, SimulationOptions
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 HELPER = """\
 from cuda.bindings import runtime as cudart
 

@@ -11,6 +11,8 @@ import pytest
 from streamsan.analysis.inputs import analyse_path
 from streamsan.cli import main
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 ROOT = Path(__file__).resolve().parents[2]
 LITMUS = ROOT / "tests" / "litmus"
 SOURCE = LITMUS / "ss102_two_streams_raii.wrong.cu"

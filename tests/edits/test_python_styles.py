@@ -9,6 +9,8 @@ import pytest
 
 from streamsan.cli import main
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 HELPER = """
 from cuda.bindings import runtime as cudart
 

@@ -9,6 +9,8 @@ import pytest
 
 from streamsan.cli import main
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 LITMUS = Path(__file__).parents[1] / "litmus"
 ORDERING = ("ss101", "ss102", "ss103", "ss104", "ss107", "ss108", "ss109", "ss303", "ss304")
 WRONG = [path for path in sorted(LITMUS.glob("*.wrong.py")) if path.name.startswith(ORDERING)]

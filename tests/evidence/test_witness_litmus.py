@@ -27,6 +27,8 @@ from streamsan.sim.executor.scheduler import Policy
 from streamsan.sim.executor.schedules import Eager, Random
 from streamsan.trace import Trace, reader
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 LITMUS = Path(__file__).resolve().parents[1] / "litmus"
 WRONG, RIGHT = sorted(LITMUS.glob("*.wrong.cu")), sorted(LITMUS.glob("*.right.cu"))
 CODES = tuple(rule.id.lower() for rule in RULES.values() if rule.is_about_order)

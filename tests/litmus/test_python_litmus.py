@@ -11,6 +11,8 @@ import pytest
 
 from expectations import Expectations, differences, simulate
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 FOLDER = Path(__file__).parent
 WRONG = sorted(FOLDER.glob("*.wrong.py"))
 RIGHT = sorted(FOLDER.glob("*.right.py"))

@@ -16,6 +16,8 @@ from expectations import Expectations, check_text, differences, simulate
 from streamsan.cli import main
 from streamsan.rules.catalogue import RULES
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "rules"
 HEADINGS = ["What it reports", "Why it matters", "Contract", "Observed", "Wrong", "Right", "Notes"]
 BLOCK = re.compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -14,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels_source import ok
 
-import streamsan.sim
+from forked import streamsan
 from streamsan.sim import turns
 from streamsan.sim.session import NeverReturnsError
 from streamsan.testing import device
@@ -46,15 +45,7 @@ print("never")
 
 def sim(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(text)
-    source = str(Path(streamsan.sim.__file__).parents[2])
-    return subprocess.run(
-        [sys.executable, "-m", "streamsan", "sim", "--notes", *arguments, "program.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": source},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return streamsan(folder, "sim", "--notes", *arguments, "program.py")
 
 
 def waiting() -> tuple[Any, Any]:
