@@ -24,6 +24,7 @@ TYPE_NODES = frozenset(
     "class_specifier union_specifier enum_specifier placeholder_type_specifier decltype dependent_type "
     "splice_type_specifier type_descriptor".split()
 )
+_INDIRECTIONS = ("pointer_declarator", "pointer_type_declarator", "reference_declarator")
 
 
 @dataclass(slots=True)
@@ -186,69 +187,63 @@ def has_const(ctx: Context, node: Node) -> bool:
 def declare(ctx: Context, node: Node | None, base: Type) -> Declarator:
     """Reads a declarator from outside in."""
     found = Declarator(type=copy_type(base))
-    read = found.type
-    while node is not None:
-        kind = node.type
-        following = node.child_by_field_name("declarator")
-        if kind in ("pointer_declarator", "abstract_pointer_declarator", "pointer_type_declarator"):
-            read.pointers += 1
-            read.array = []  # a pointer to an array: the dimensions say nothing about the pointer itself
-        elif kind in ("reference_declarator", "abstract_reference_declarator"):
-            read.reference = "&&" if node.children[0].type == "&&" else "&"
-            if following is None:
-                following = last_named(node)
-        elif kind in ("array_declarator", "abstract_array_declarator"):
-            size = node.child_by_field_name("size")
-            read.array.insert(0, None if size is None else expression(ctx, size))
-        elif kind in ("function_declarator", "abstract_function_declarator"):
-            if following is not None and _is_function_pointer(following):
-                read.function = True
-                read.pointers = 0
-                read.reference = ""
-                node = _inside_parentheses(following)
-                read.array = []
-                while node is not None and node.type.endswith(
-                    ("pointer_declarator", "pointer_type_declarator", "reference_declarator")
-                ):
-                    node = node.child_by_field_name("declarator") or last_named(node)
-                if node is not None and node.type == "function_declarator":  # a function returning a function pointer
-                    continue
-                continue
-            found.parameters = node.child_by_field_name("parameters")
-            found.function_node = node
-            if kind == "abstract_function_declarator":
-                read.function = True
-            trailing = next((c for c in node.children if c.type == "trailing_return_type"), None)
-            if trailing is not None:
-                found.trailing = trailing
-        elif kind in ("parenthesized_declarator", "abstract_parenthesized_declarator", "attributed_declarator"):
-            following = following or first_declarator(node)
-        elif kind == "variadic_declarator":
-            found.pack = True
-            following = following or last_named(node)
-        elif kind == "init_declarator":
-            pass
-        elif kind == "structured_binding_declarator":
+    while node is not None and found.name_node is None:
+        if node.type == "structured_binding_declarator":
             found.bindings = [ctx.text(c) for c in node.named_children if c.type == "identifier"]
             found.name_node = node
-            break
-        elif kind in NAME_NODES or kind == "operator_cast":
-            found.name_node = node
-            found.name, found.template_arguments = name_of(ctx, node)
-            found.destructor = "~" in found.name
-            if kind == "operator_cast":
-                found.parameters = _cast_parameters(node)
-                found.function_node = node
-                read.name = squeeze(ctx.text(node.child_by_field_name("type") or node))
-            elif kind == "qualified_identifier" and (cast := _nested_cast(node)) is not None:
-                found.parameters = _cast_parameters(cast)
-                read.name = squeeze(ctx.text(cast.child_by_field_name("type") or cast))
-                found.function_node = cast
-            break
+        elif node.type in NAME_NODES or node.type == "operator_cast":
+            _declare_name(ctx, node, found)
         else:
-            following = following or first_declarator(node)
-        node = following
+            node = _declare_level(ctx, node, found)
     return found
+
+
+def _declare_level(ctx: Context, node: Node, found: Declarator) -> Node | None:
+    """Reads what stands around the name at one level; returns the level inside."""
+    read = found.type
+    following = node.child_by_field_name("declarator")
+    match node.type.removeprefix("abstract_"):
+        case "pointer_declarator" | "pointer_type_declarator":
+            read.pointers += 1
+            read.array = []  # a pointer to an array: the dimensions say nothing about the pointer itself
+            return following
+        case "reference_declarator":
+            read.reference = "&&" if node.children[0].type == "&&" else "&"
+            return following or last_named(node)
+        case "array_declarator":
+            size = node.child_by_field_name("size")
+            read.array.insert(0, None if size is None else expression(ctx, size))
+            return following
+        case "function_declarator" if following is not None and _is_function_pointer(following):
+            read.function, read.pointers, read.reference, read.array = True, 0, "", []
+            inside = _inside_parentheses(following)
+            while inside is not None and inside.type.endswith(_INDIRECTIONS):
+                inside = inside.child_by_field_name("declarator") or last_named(inside)
+            return inside
+        case "function_declarator":
+            found.parameters = node.child_by_field_name("parameters")
+            found.function_node = node
+            read.function = read.function or node.type.startswith("abstract_")
+            trailing = (c for c in node.children if c.type == "trailing_return_type")
+            found.trailing = next(trailing, found.trailing)
+            return following
+        case "variadic_declarator":
+            found.pack = True
+            return following or last_named(node)
+        case "init_declarator":
+            return following
+    return following or first_declarator(node)
+
+
+def _declare_name(ctx: Context, node: Node, found: Declarator) -> None:
+    found.name_node = node
+    found.name, found.template_arguments = name_of(ctx, node)
+    found.destructor = "~" in found.name
+    cast = _nested_cast(node)
+    if cast is not None:
+        found.parameters = _cast_parameters(cast)
+        found.function_node = cast
+        found.type.name = squeeze(ctx.text(cast.child_by_field_name("type") or cast))
 
 
 def _nested_cast(node: Node) -> Node | None:
@@ -267,9 +262,7 @@ def _cast_parameters(node: Node) -> Node | None:
 
 def _is_function_pointer(node: Node) -> bool:
     inner = _inside_parentheses(node)
-    return inner is not None and inner.type.endswith(
-        ("pointer_declarator", "pointer_type_declarator", "reference_declarator")
-    )
+    return inner is not None and inner.type.endswith(_INDIRECTIONS)
 
 
 def _inside_parentheses(node: Node) -> Node | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 STRING: Final = r'"(?:[^"\\\n]|\\[\s\S])*+"?|(?<![0-9a-fA-F])\'(?:[^\'\\\n]|\\[\s\S])*+\'?'
@@ -84,101 +84,128 @@ def items(text: str, start: int, end: int) -> Iterator[Item]:
     A `}` without `{` is an item of its own; a `)` or `]` that closes nothing is passed over; a `{` that nothing
     closes takes the rest.
     """
-    begin = -1
-    stack: list[tuple[str, int]] = []
-    groups: list[Group] = []
-    braces = 0
-    class_like = False
-    plain_words = True
-    starts_do = False
-    previous = ""
-    block = False
-    lambda_like = for_like = False
-    for match in _TOKEN.finditer(text, start, end):
-        kind = match.lastgroup
-        at = match.start()
-        token = match[0]
-        if begin < 0:
-            if kind == "end":
-                continue
-            if kind == "bracket" and token in ")]":
-                continue
-            if kind == "bracket" and token == "}":
-                yield Item(at, match.end(), [], stray=True)
-                continue
-            begin, groups, class_like, plain_words, previous, block = at, [], False, True, "", False
-            lambda_like = False
-            starts_do = token == "do"
-            if kind == "hole":
-                yield Item(at, match.end(), [], hole=True)
-                begin = -1
-                continue
-        if kind == "word" and not stack:
-            if token in _CLASS_WORDS and plain_words:
-                class_like = True
-        elif kind == "bracket":
-            if token in _CLOSER:
-                if not stack:
-                    for_like = "for" in previous.lower()
-                if token == "(" and not stack and previous not in _ATTRIBUTES:
-                    plain_words = False
-                    class_like = False
-                if not stack and token in "({" and previous == "]":
-                    lambda_like = True
-                if token == "{":
-                    if not stack:
-                        block = not class_like and opens_block(previous)
-                    braces += 1
-                stack.append((token, at))
-            elif token == "}":
-                if not braces:
-                    if begin < at:
-                        yield Item(begin, at, groups)
-                    yield Item(at, match.end(), [], stray=True)
-                    begin, stack = -1, []
+    return _Splitter(text, start, end).split()
+
+
+@dataclass(slots=True)
+class _Splitter:
+    """What is known of the item under way while a text is split."""
+
+    text: str
+    start: int
+    end: int
+    begin: int = -1
+    """where the item begins; -1 between items"""
+    groups: list[Group] = field(default_factory=list)
+    stack: list[tuple[str, int]] = field(default_factory=list)
+    """the open brackets, and where each stands"""
+    braces: int = 0
+    """how many of them are braces"""
+    previous: str = ""
+    plain_words: bool = True
+    """no parenthesis yet, so that `struct` would begin a class"""
+    class_like: bool = False
+    block: bool = False
+    """the outermost `{` opens statements, or members"""
+    lambda_like: bool = False
+    for_like: bool = False
+    """the outermost open bracket may be a loop's head: `;` in it ends nothing"""
+    starts_do: bool = False
+
+    def split(self) -> Iterator[Item]:
+        for match in _TOKEN.finditer(self.text, self.start, self.end):
+            kind, token = match.lastgroup, match[0]
+            if self.begin < 0:
+                if kind == "end" or token in (")", "]"):
                     continue
-                while stack[-1][0] != "{":  # a bracket inside that nothing closed
-                    stack.pop()
-                opened = stack.pop()[1]
-                braces -= 1
-                if not braces:
-                    groups.append(Group(opened, match.end(), True))
-                if stack and not braces and _ends_definition(text, at, match.end()):
-                    stack, block = [], True  # `void f( {`: the parenthesis was never closed
-                if not stack and block:
-                    following = _WORD.match(text, match.end(), end)
-                    word = following[1] if following is not None else ""
-                    if word in ("else", "catch") or (word == "while" and starts_do):
-                        previous = token
-                        continue
-                    after = text[match.end() : match.end() + 40].lstrip()[:1]
-                    if after in _GOES_ON or (after == "(" and lambda_like):
-                        previous = token
-                        continue
-                    yield Item(begin, match.end(), groups)
-                    begin = -1
-            elif stack and _CLOSER[stack[-1][0]] == token:
-                stack.pop()
-        elif kind == "end" and stack and not braces and not for_like:
-            stack = []  # `f(a; g();`: the parenthesis was never closed
-            yield Item(begin, match.end(), groups)
-            begin = -1
-        elif kind == "end" and not stack:
-            following = _WORD.match(text, match.end(), end)
-            if following is not None and following[1] == "else":
-                previous = token
-                continue
-            if starts_do and not groups:
-                starts_do = False
-                continue
-            yield Item(begin, match.end(), groups)
-            begin = -1
-        previous = token
-    if begin >= 0:
-        if braces:
-            first = next(at for bracket, at in stack if bracket == "{")
-            groups.append(Group(first, end, False))
-        yield Item(begin, end, groups)
+                if kind == "hole" or token == "}":
+                    yield Item(match.start(), match.end(), [], stray=token == "}", hole=kind == "hole")
+                    continue
+                self._start(token, match.start())
+            if kind == "word":
+                if token in _CLASS_WORDS and self.plain_words and not self.stack:
+                    self.class_like = True
+            elif kind == "bracket":
+                if token in _CLOSER:
+                    self._open(token, match.start())
+                elif token != "}":
+                    if self.stack and _CLOSER[self.stack[-1][0]] == token:
+                        self.stack.pop()
+                elif not self.braces:
+                    self.stack = []
+                    yield self._item(match.start())
+                    yield Item(match.start(), match.end(), [], stray=True)
+                elif self._close_brace(match.start(), match.end()):
+                    yield self._item(match.end())
+            elif kind == "end" and self._ends(match.end()):
+                yield self._item(match.end())
+            self.previous = token
+        if self.begin >= 0:
+            if self.braces:
+                first = next(at for bracket, at in self.stack if bracket == "{")
+                self.groups.append(Group(first, self.end, False))
+            yield self._item(self.end)
+
+    def _start(self, token: str, at: int) -> None:
+        self.begin = at
+        self.groups = []
+        self.previous = ""
+        self.plain_words = True
+        self.class_like = self.block = self.lambda_like = False
+        self.starts_do = token == "do"
+
+    def _item(self, end: int) -> Item:
+        found = Item(self.begin, end, self.groups)
+        self.begin = -1
+        return found
+
+    def _open(self, bracket: str, at: int) -> None:
+        if not self.stack:
+            self.for_like = "for" in self.previous.lower()
+            if bracket == "(" and self.previous not in _ATTRIBUTES:
+                self.plain_words = self.class_like = False
+            if bracket != "[" and self.previous == "]":
+                self.lambda_like = True
+            if bracket == "{":
+                self.block = not self.class_like and opens_block(self.previous)
+        self.braces += bracket == "{"
+        self.stack.append((bracket, at))
+
+    def _close_brace(self, at: int, end: int) -> bool:
+        """Closes the innermost `{`; tells whether the item ends with that."""
+        while self.stack[-1][0] != "{":  # a bracket inside that nothing closed
+            self.stack.pop()
+        opened = self.stack.pop()[1]
+        self.braces -= 1
+        if not self.braces:
+            self.groups.append(Group(opened, end, True))
+            if self.stack and _ends_definition(self.text, at, end):
+                self.stack, self.block = [], True  # `void f( {`: the parenthesis was never closed
+        if self.stack or not self.block:
+            return False
+        word = self._word_after(end)
+        if word in ("else", "catch") or (word == "while" and self.starts_do):
+            return False
+        after = self.text[end : end + 40].lstrip()[:1]
+        return not (after in _GOES_ON or (after == "(" and self.lambda_like))
+
+    def _ends(self, end: int) -> bool:
+        """Tells whether a `;` ends the item."""
+        if self.stack:
+            if self.braces or self.for_like:
+                return False
+            self.stack = []  # `f(a; g();`: the parenthesis was never closed
+            return True
+        if self._word_after(end) == "else":
+            return False
+        if self.starts_do and not self.groups:
+            self.starts_do = False
+            return False
+        return True
+
+    def _word_after(self, at: int) -> str:
+        following = _WORD.match(self.text, at, self.end)
+        return following[1] if following is not None else ""
 
 
 def _ends_definition(text: str, at: int, end: int) -> bool:
