@@ -49,9 +49,11 @@ def memory_node(kind: NodeKind, address: int) -> Node:
 
 
 class Program:
-    """Builds a trace; every method returns the line of its operation."""
+    """Builds a trace, with these non-blocking streams; every method returns the line of its operation."""
 
-    def __init__(self, whole: bool = True, processes: tuple[int, ...] = (0,), origin: str = "source") -> None:
+    def __init__(
+        self, *streams: int, whole: bool = True, processes: tuple[int, ...] = (0,), origin: str = "source"
+    ) -> None:
         self.builder = TraceBuilder("program", origin=origin)
         for process in processes:
             self.builder.thread(process, "thread")
@@ -59,6 +61,8 @@ class Program:
         if whole:
             self.op(Kind.MAIN_BEGIN, api="")
         self.context(PRIMARY)
+        for stream in streams:
+            self.stream(stream)
 
     def op(
         self,

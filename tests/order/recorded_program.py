@@ -15,11 +15,15 @@ from streamsan.vocabulary import OperationKind as Kind
 class Recording(Program):
     """A recording of a process with some host threads, all with the primary context current."""
 
-    def __init__(self, threads: int = 2, processes: tuple[int, ...] | None = None, whole: bool = True) -> None:
-        super().__init__(whole, processes or (0,) * threads, origin="recording")
+    def __init__(
+        self, *streams: int, threads: int = 2, processes: tuple[int, ...] | None = None, whole: bool = True
+    ) -> None:
+        super().__init__(whole=whole, processes=processes or (0,) * threads, origin="recording")
         self.words: dict[int, str] = {}
         for thread in range(1, threads if processes is None else 1):
             self.current(PRIMARY, thread=thread)
+        for stream in streams:
+            self.stream(stream)
 
     def entered(self, kind: Kind, **fields: object) -> int:
         """A call that was entered and did not return."""

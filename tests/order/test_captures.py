@@ -13,9 +13,7 @@ P = 0x10000
 
 
 def capturing() -> Program:
-    p = Program()
-    p.stream(S)
-    p.stream(T)
+    p = Program(S, T)
     p.op(Kind.CAPTURE_BEGIN, stream=S, object=1, detail=CaptureMode.GLOBAL)
     return p
 

@@ -15,9 +15,7 @@ TOUCHES, ATOMIC = SlotFlag.TOUCHES, SlotFlag.ATOMIC
 
 
 def program(kind: MemoryKind = MemoryKind.PLAIN) -> Program:
-    p = Program()
-    p.stream(S)
-    p.stream(T)
+    p = Program(S, T)
     p.alloc(P, kind, S if kind is MemoryKind.STREAM_ORDERED else 0, bytes=4096)
     return p
 

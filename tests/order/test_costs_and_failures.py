@@ -14,8 +14,7 @@ P = 0x10000
 
 
 def program(origin: str = "source") -> Program:
-    p = Program(origin=origin)
-    p.stream(S)
+    p = Program(S, origin=origin)
     return p
 
 

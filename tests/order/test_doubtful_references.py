@@ -22,9 +22,7 @@ SORTS = [STRAY, STRAY | SlotFlag.ASSUMED]
 
 
 def program_with_streams(kind: MemoryKind = MemoryKind.STREAM_ORDERED) -> Recording:
-    program = Recording(threads=1)
-    program.stream(S)
-    program.stream(T)
+    program = Recording(S, T, threads=1)
     program.alloc(BUFFER, kind, S if kind is MemoryKind.STREAM_ORDERED else 0)
     program.alloc(OTHER)
     return program

@@ -18,9 +18,7 @@ FREE_NODE = memory_node(NodeKind.FREE, P)
 
 
 def program() -> Program:
-    result = Program()
-    result.stream(S)
-    result.stream(T)
+    result = Program(S, T)
     return result
 
 

@@ -16,9 +16,7 @@ ORDERED = MemoryKind.STREAM_ORDERED
 
 
 def program() -> Program:
-    result = Program()
-    result.stream(S)
-    result.stream(T)
+    result = Program(S, T)
     return result
 
 

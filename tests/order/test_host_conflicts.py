@@ -18,9 +18,7 @@ HOST_KINDS = [MemoryKind.PINNED, MemoryKind.REGISTERED, MemoryKind.MANAGED]
 
 
 def program(kind: MemoryKind = MemoryKind.PINNED) -> Program:
-    p = Program()
-    p.stream(S)
-    p.stream(T)
+    p = Program(S, T)
     p.op(Kind.EVENT_CREATE, object=E)
     p.alloc(P, kind, bytes=4096)
     return p

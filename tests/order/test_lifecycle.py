@@ -32,8 +32,7 @@ def test_double_free_once() -> None:
 
 
 def test_a_stale_pointer_frees_the_new_owner() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, generation=1)
     program.free(P, generation=1)
     program.alloc(P, generation=2)
@@ -81,8 +80,7 @@ def test_an_address_nobody_allocated(whole: bool, opaque: bool, found: bool) -> 
 
 
 def test_free_of_null_does_nothing() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.launch(S)
     program.free(0)
     assert program.found() == []
@@ -100,8 +98,7 @@ def test_free_with_another_context_current(kind: ContextKind, variant: str) -> N
 
 
 def test_cuda_after_fork_is_said_once() -> None:
-    program = Program(processes=(0, 1))
-    program.stream(S)
+    program = Program(S, processes=(0, 1))
     program.op(Kind.FORK, object=1, api="")
     first = program.op(Kind.CALL, thread=1)
     program.free(P, thread=1, status=3)
@@ -119,8 +116,7 @@ def test_fork_before_cuda() -> None:
 
 
 def test_host_work_in_a_child_is_fine() -> None:
-    program = Program(processes=(0, 1))
-    program.stream(S)
+    program = Program(S, processes=(0, 1))
     program.op(Kind.FORK, object=1, api="")
     program.alloc(P, MemoryKind.HOST_HEAP, thread=1, api="")
     program.free(P, FreeClass.HOST_HEAP, thread=1, api="")
@@ -128,13 +124,11 @@ def test_host_work_in_a_child_is_fine() -> None:
 
 
 def test_stale_stream_after_destroy_and_recycled_handle() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.op(Kind.STREAM_DESTROY, object=S)
     stale = program.launch(S, status=400)
     assert program.found() == [(205, "STALE_STREAM", stale)]
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.op(Kind.STREAM_DESTROY, object=S)
     program.stream(S)
     program.launch(S)
@@ -142,8 +136,7 @@ def test_stale_stream_after_destroy_and_recycled_handle() -> None:
 
 
 def test_handles_die_with_the_reset() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.op(Kind.EVENT_CREATE, object=30)
     program.op(Kind.DEVICE_RESET, object=PRIMARY)
     stream = program.op(Kind.STREAM_DESTROY, object=S, status=400)
@@ -188,8 +181,7 @@ def test_pool_that_the_trace_never_saw_made_dies_as_well() -> None:
 @pytest.mark.parametrize("recorded", [True, False])
 def test_wait_for_a_dead_event_is_one_mistake(status: int, by_host: bool, recorded: bool) -> None:
     """What the programmer meant to order by it is not said to be unordered as well; what was never recorded, is."""
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.stream(S + 1)
     program.op(Kind.EVENT_CREATE, object=50)
     program.alloc(P, MemoryKind.STREAM_ORDERED, stream=S)
@@ -253,16 +245,14 @@ def test_plain_memory_dies_with_the_reset_and_pool_memory_does_not() -> None:
 
 
 def test_work_pending_at_reset() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.launch(S)
     reset = program.op(Kind.DEVICE_RESET, object=PRIMARY)
     assert program.found() == [(106, "PENDING_WORK", reset)]
 
 
 def test_only_a_free_pending_at_reset() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, MemoryKind.STREAM_ORDERED, S)
     program.launch(S, P)
     program.sync(S)
@@ -272,8 +262,7 @@ def test_only_a_free_pending_at_reset() -> None:
 
 
 def test_work_of_a_destroyed_stream_is_still_pending() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.launch(S)
     program.op(Kind.STREAM_DESTROY, object=S)  # A-04
     reset = program.op(Kind.DEVICE_RESET, object=PRIMARY)
@@ -354,8 +343,7 @@ def test_what_the_source_could_not_say_passes_through() -> None:
 
 
 def test_a_failed_free_or_query_names_the_stale_stream() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, MemoryKind.STREAM_ORDERED, S)
     program.launch(S, P)
     program.op(Kind.STREAM_DESTROY, object=S)
@@ -377,8 +365,7 @@ def test_a_failed_call_with_a_handle_nobody_knows_says_nothing() -> None:
 
 
 def test_the_access_of_a_use_is_told() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P)
     program.copy(S, P, READ)
     program.free(P)

@@ -79,8 +79,7 @@ def test_a_helper_whose_waits_nothing_needs_is_one_fact() -> None:
 
 
 def test_of_two_waits_for_the_same_work_one_stays() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P)
     program.launch(S, P)
     first = program.sync(S)
@@ -89,8 +88,7 @@ def test_of_two_waits_for_the_same_work_one_stays() -> None:
     program.free(P)
     program.exit()
     assert [line for line, _, _ in redundant(program.trace())] == [first]
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P)
     program.launch(S, P)
     program.sync(S)

@@ -16,9 +16,7 @@ BUFFER, OTHER = 0x10000, 0x20000
 
 
 def streams() -> Recording:
-    program = Recording(threads=1)
-    program.stream(S)
-    program.stream(T)
+    program = Recording(S, T, threads=1)
     program.alloc(BUFFER)
     return program
 

@@ -37,8 +37,7 @@ def test_a_wait_that_never_returned_orders_nothing(kind: Kind) -> None:
 
 
 def test_work_that_was_entered_counts_as_issued_and_orders_nothing() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER, MemoryKind.STREAM_ORDERED, S)
     program.entered(Kind.COPY, stream=S, memory=BUFFER, detail=WaitClass.COMPLETE)
     free = program.free(BUFFER, thread=1)
@@ -46,8 +45,7 @@ def test_work_that_was_entered_counts_as_issued_and_orders_nothing() -> None:
 
 
 def test_a_free_that_was_entered_counts_as_free() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER)
     program.entered(Kind.FREE, memory=BUFFER, detail=FreeClass.DEVICE)
     use = program.launch(S, BUFFER, thread=1)
@@ -167,8 +165,7 @@ def test_memory_that_a_static_destructor_frees_is_no_leak() -> None:
 
 
 def test_a_wait_of_another_thread_behind_the_end_of_main_counts() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER)
     program.launch(S, BUFFER)
     program.exit()
@@ -190,8 +187,7 @@ def test_a_graph_that_could_be_launched_again_had_its_memory_back() -> None:
 
     from streamsan.vocabulary import NodeKind
 
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.alloc(BUFFER, MemoryKind.GRAPH)
     program.graph(50, [memory_node(NodeKind.ALLOC, BUFFER)])
     program.graph_launch(50, S)
@@ -205,8 +201,7 @@ def test_a_graph_that_could_be_launched_again_had_its_memory_back() -> None:
 
 
 def failing(status: int, kind: Kind = Kind.ALLOC, **fields: object) -> Recording:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.op(kind, status=status, api="cudaCall", **fields)  # type: ignore[arg-type]
     return program
 
@@ -231,16 +226,14 @@ def test_a_failure_that_the_program_goes_on_after_is_said() -> None:
     ],
 )
 def test_probing_is_no_failure(kind: Kind, status: int, detail: int) -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.op(kind, status=status, api="cuFuncGetAttribute", detail=detail)
     program.launch(S)
     assert program.facts(601) == []
 
 
 def test_libraries_that_try_whether_code_loads_are_no_failure() -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.op(Kind.CALL, status=209, api="cuLibraryLoadData")
     program.launch(S)
     assert program.facts(601) == []
@@ -248,8 +241,7 @@ def test_libraries_that_try_whether_code_loads_are_no_failure() -> None:
 
 @pytest.mark.parametrize("gives_back", [True, False])
 def test_a_pool_that_makes_room_and_tries_again_has_noticed(gives_back: bool) -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.alloc(BUFFER)
     program.alloc(0x50000, status=2)
     program.free(BUFFER) if gives_back else program.alloc(0x60000)
@@ -258,8 +250,7 @@ def test_a_pool_that_makes_room_and_tries_again_has_noticed(gives_back: bool) ->
 
 
 def test_failures_at_two_places_are_two_when_something_succeeded_between() -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     lines = []
     for _ in range(2):
         lines.append(program.launch(S, status=9))
@@ -272,8 +263,7 @@ def test_failures_at_two_places_are_two_when_something_succeeded_between() -> No
 
 
 def test_the_driver_s_words_belong_to_the_failed_call_before_them() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.launch(S, status=9, api="cuLaunchKernel")
     program.op(Kind.CALL, thread=1)
     words = "Block of 4096 threads is larger than the 1024 that the device allows, in a launch of scale<float>"
@@ -284,8 +274,7 @@ def test_the_driver_s_words_belong_to_the_failed_call_before_them() -> None:
 
 
 def test_words_on_no_failed_call_are_nobody_s() -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.launch(S, api="cuLaunchKernel")
     program.explained("a remark")
     program.launch(S, status=9, api="cuLaunchKernel")
@@ -411,8 +400,7 @@ def test_calls_from_static_constructors_carry_their_flag() -> None:
 
 
 def test_stacks_that_lead_to_one_line_of_own_code_are_one_finding_with_a_count() -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     installed = "/usr/lib/python3/dist-packages/torch/"
 
     def site(line: int, inner: int) -> int:

@@ -24,8 +24,7 @@ def unconsumed(program: Program) -> list[int]:
 
 
 def test_second_wait_for_the_same_work() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.launch(S)
     program.sync(S)
     second = program.sync(S)
@@ -44,8 +43,7 @@ def test_an_event_in_its_own_stream() -> None:
 
 
 def test_one_needed_instance_keeps_the_site() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     for launched in (False, True, False):
         if launched:
             program.launch(S)
@@ -54,8 +52,7 @@ def test_one_needed_instance_keeps_the_site() -> None:
 
 
 def test_work_of_unknown_code_may_be_on_any_stream() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.launch(S)
     program.sync_all()
     program.op(Kind.OPAQUE_CALL)
@@ -69,8 +66,7 @@ def test_work_of_unknown_code_may_be_on_any_stream() -> None:
 
 
 def test_work_of_unknown_code_may_be_waited_for() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.op(Kind.OPAQUE_CALL)
     program.sync(S)
     assert dominated(program) == []
@@ -93,9 +89,7 @@ def test_waits_on_unknown_streams_and_events_are_left_alone() -> None:
 
 
 def test_an_event_that_the_host_already_waited_for() -> None:
-    program = Program()
-    program.stream(S)
-    program.stream(T)
+    program = Program(S, T)
     program.op(Kind.EVENT_CREATE, object=30)
     program.launch(S)
     program.record(30, S)
@@ -117,8 +111,7 @@ def test_blocking_streams_meet_in_the_legacy_stream() -> None:
 
 
 def test_a_wait_between_allocation_and_kernel_of_one_stream_has_no_consumer() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, MemoryKind.STREAM_ORDERED, S)
     waited = program.sync(S)
     program.launch(S, P)
@@ -139,8 +132,7 @@ def test_a_free_needs_the_wait() -> None:
 
 
 def test_a_host_read_needs_the_wait() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, MemoryKind.PINNED)
     program.copy(S, P, WRITE)
     program.sync(S)
@@ -151,9 +143,7 @@ def test_a_host_read_needs_the_wait() -> None:
 
 
 def test_another_stream_needs_the_wait() -> None:
-    program = Program()
-    program.stream(S)
-    program.stream(T)
+    program = Program(S, T)
     program.alloc(P)
     program.launch(S, P)
     program.sync(S)
@@ -179,8 +169,7 @@ def test_elapsed_time_needs_the_wait() -> None:
 
 
 def test_nothing_is_said_where_later_code_is_not_visible() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, MemoryKind.STREAM_ORDERED, S)
     program.sync(S)
     program.launch(S, P)
@@ -241,8 +230,7 @@ def test_a_wait_for_a_free_before_the_stream_is_destroyed_has_a_consumer() -> No
 
 
 def test_the_free_of_a_destroyed_stream_is_pending_at_the_reset() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, MemoryKind.STREAM_ORDERED, S)
     program.launch(S, P)
     program.sync(S)
@@ -255,8 +243,7 @@ def test_the_free_of_a_destroyed_stream_is_pending_at_the_reset() -> None:
 
 def test_a_wait_to_see_whether_the_work_failed() -> None:
     for asks in (True, False):
-        program = Program()
-        program.stream(S)
+        program = Program(S)
         program.alloc(P)
         program.launch(S, P)
         waited = program.sync(S)
@@ -270,8 +257,7 @@ def test_a_wait_to_see_whether_the_work_failed() -> None:
 
 
 def test_a_wait_between_launches_of_one_graph() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P)
     program.graph(70, [kernel(P, WRITE)])
     program.graph_launch(70, S)

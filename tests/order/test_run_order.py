@@ -38,9 +38,7 @@ def test_a_join_that_nobody_recorded_orders_in_a_recording_only() -> None:
 
 
 def test_the_order_of_calls_is_no_order_of_the_device_work() -> None:
-    program = Recording()
-    program.stream(S)
-    program.stream(T)
+    program = Recording(S, T)
     program.alloc(BUFFER, MemoryKind.STREAM_ORDERED, S)
     use = program.launch(T, BUFFER, thread=1)
     program.sync(S)
@@ -49,8 +47,7 @@ def test_the_order_of_calls_is_no_order_of_the_device_work() -> None:
 
 
 def test_waits_go_from_thread_to_thread_to_thread() -> None:
-    program = Recording(threads=4)
-    program.stream(S)
+    program = Recording(S, threads=4)
     program.alloc(BUFFER)
     program.launch(S, BUFFER, mode=WRITE)
     program.sync(S, thread=1)
@@ -60,8 +57,7 @@ def test_waits_go_from_thread_to_thread_to_thread() -> None:
 
 
 def test_what_was_done_after_the_other_thread_was_seen_last_is_not_known_to_it() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER, MemoryKind.STREAM_ORDERED, S)
     program.sync(S)
     program.op(Kind.CALL, thread=1)
@@ -71,8 +67,7 @@ def test_what_was_done_after_the_other_thread_was_seen_last_is_not_known_to_it()
 
 
 def test_a_use_of_freed_memory_by_another_thread_rests_on_the_run() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER)
     program.free(BUFFER)
     use = program.launch(S, BUFFER, thread=1)
@@ -81,8 +76,7 @@ def test_a_use_of_freed_memory_by_another_thread_rests_on_the_run() -> None:
 
 
 def test_a_wait_of_another_thread_makes_no_wait_redundant() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER)
     program.launch(S, BUFFER)
     program.sync(S)
@@ -92,8 +86,7 @@ def test_a_wait_of_another_thread_makes_no_wait_redundant() -> None:
 
 
 def test_a_wait_that_the_same_thread_repeats_is_redundant() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER)
     program.launch(S, BUFFER)
     program.sync(S)
@@ -170,8 +163,7 @@ def test_keys_of_bodies_are_each_process_s_own() -> None:
 
 
 def test_a_value_that_the_host_may_poll_does_not_accuse() -> None:
-    program = Recording()
-    program.stream(S)
+    program = Recording(S)
     program.alloc(BUFFER, MemoryKind.STREAM_ORDERED, S)
     program.launch(S, BUFFER)
     program.op(Kind.STREAM_MEMORY_OP, stream=S, memory=HOST)
@@ -181,8 +173,7 @@ def test_a_value_that_the_host_may_poll_does_not_accuse() -> None:
 
 
 def test_addresses_that_are_no_memory_mean_nothing_and_leave_nothing() -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.alloc(BUFFER, bytes=4096)
     for step in range(2000):
         program.launch(S, BUFFER + 8 * (step % 512), 0x7F0000000000 + 64 * step, at=50)
@@ -203,8 +194,7 @@ def test_addresses_that_are_no_memory_mean_nothing_and_leave_nothing() -> None:
 
 
 def test_an_address_inside_is_a_use_of_the_allocation() -> None:
-    program = Recording(threads=1)
-    program.stream(S)
+    program = Recording(S, threads=1)
     program.alloc(BUFFER, MemoryKind.STREAM_ORDERED, S, bytes=4096)
     program.launch(S, BUFFER + 1000, mode=READ)
     free = program.free(BUFFER)
@@ -232,9 +222,7 @@ def test_two_streams_that_were_there_before_are_two_streams() -> None:
 
 
 def restated(begins_at: int) -> Trace:
-    program = Recording(threads=1)
-    program.stream(S)
-    program.stream(T)
+    program = Recording(S, T, threads=1)
     program.op(Kind.EVENT_CREATE, object=30)
     program.alloc(BUFFER, MemoryKind.STREAM_ORDERED, S)
     program.wait(T, 30)
@@ -255,8 +243,7 @@ def test_what_was_there_before_the_recording_s_present_beginning_had_a_life() ->
 
 def test_a_thread_for_each_task_costs_no_timeline_for_each() -> None:
     threads = 3000
-    program = Recording(threads=threads)
-    program.stream(S)
+    program = Recording(S, threads=threads)
     for thread in range(threads):
         program.alloc(BUFFER, MemoryKind.STREAM_ORDERED, 2, thread=thread, at=90)
         program.launch(2, BUFFER, thread=thread, at=91)

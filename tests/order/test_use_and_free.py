@@ -294,9 +294,7 @@ def test_instances_of_one_place_are_one_fact() -> None:
 
 
 def test_order_that_only_unseen_code_could_give() -> None:
-    program = Program()
-    program.stream(S)
-    program.stream(T)
+    program = Program(S, T)
     program.alloc(P, MemoryKind.STREAM_ORDERED, S)
     program.op(Kind.OPAQUE_CALL, api="")
     used = program.launch(T, P)
@@ -310,8 +308,7 @@ def test_order_that_only_unseen_code_could_give() -> None:
 
 
 def test_unseen_code_that_had_the_memory_silences() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P)
     program.launch(S, P)
     program.op(Kind.OPAQUE_CALL, api="", memory=P)
@@ -320,8 +317,7 @@ def test_unseen_code_that_had_the_memory_silences() -> None:
 
 
 def test_order_that_was_seen_in_the_run_silences_beside_unseen_code() -> None:
-    program = Program(processes=(0, 0))
-    program.stream(S)
+    program = Program(S, processes=(0, 0))
     program.alloc(P)
     program.launch(S, P)
     program.sync(S)
@@ -332,8 +328,7 @@ def test_order_that_was_seen_in_the_run_silences_beside_unseen_code() -> None:
 
 
 def test_a_host_read_that_only_unseen_code_could_order() -> None:
-    program = Program()
-    program.stream(S)
+    program = Program(S)
     program.alloc(P, MemoryKind.PINNED)
     program.copy(S, P, WRITE)
     program.op(Kind.OPAQUE_CALL, api="")

@@ -23,9 +23,7 @@ def before(trace: Trace, sequence: int) -> Before:
 
 
 def two_streams(*, waits: bool) -> Trace:
-    program = Program()
-    program.stream(10)
-    program.stream(11)
+    program = Program(10, 11)
     program.alloc(0x1000, MemoryKind.STREAM_ORDERED, 10)
     program.op(Kind.EVENT_CREATE, object=30)
     program.launch(11, 0x1000)
@@ -56,8 +54,7 @@ def test_all_earlier_calls_of_the_thread_have_been_made() -> None:
 
 
 def test_calls_of_another_thread_are_known_by_what_was_handed_over() -> None:
-    program = Program(processes=(0, 0))
-    program.stream(10)
+    program = Program(10, processes=(0, 0))
     program.alloc(0x1000)
     program.launch(10, 0x1000)
     program.hand_over(0, 1)
@@ -74,8 +71,7 @@ def test_calls_of_another_thread_are_known_by_what_was_handed_over() -> None:
 
 
 def test_a_wait_of_the_host_completes_work() -> None:
-    program = Program()
-    program.stream(10)
+    program = Program(10)
     program.alloc(0x1000)
     program.launch(10, 0x1000)
     program.sync(10)

@@ -21,9 +21,7 @@ def wide(p: Program) -> list[Fact]:
 
 
 def two_streams() -> Program:
-    p = Program()
-    p.stream(S)
-    p.stream(T)
+    p = Program(S, T)
     p.alloc(P)
     p.alloc(Q)
     p.alloc(H, MemoryKind.PINNED)
@@ -127,8 +125,7 @@ def test_a_wait_of_one_stream_for_its_last_work() -> None:
 
 
 def test_recordings_are_not_asked() -> None:
-    p = Program(origin="recording")
-    p.stream(S)
+    p = Program(S, origin="recording")
     p.launch(S)
     p.sync_all()
     p.exit()

@@ -7,8 +7,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Role;
-
 constexpr auto array_kind = static_cast<std::uint8_t>(MemoryKind::ARRAY);
 
 abi::ArrayDescriptor description_of(const Call& call, const void* given) {
@@ -19,10 +17,10 @@ abi::ArrayDescriptor description_of(const Call& call, const void* given) {
 }
 
 void exit_array_create(ThreadState& state, Call& call) {
-    const auto* const given = reinterpret_cast<const void*>(call.value(call.find(Role::STRUCTURE)));
-    const abi::Word handle = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    const auto* const given = reinterpret_cast<const void*>(call.value(Role::STRUCTURE));
+    const abi::Word handle = call.status == abi::success ? call.output(Role::OUT_HANDLE) : 0;
     if (handle == 0 || given == nullptr) {
-        write_returned(state, call, OperationKind::ALLOC, array_kind, 0, 0, nullptr, 0);
+        write_returned(state, call, OperationKind::ALLOC, array_kind, 0, 0);
         return;
     }
     const CallbackParameter* const levels = call.find(Role::VALUE);
@@ -36,7 +34,7 @@ void exit_array_create(ThreadState& state, Call& call) {
 }
 
 void enter_array_destroy(ThreadState& state, Call& call) {
-    const abi::Word handle = call.value(call.find(Role::FREED));
+    const abi::Word handle = call.value(Role::FREED);
     if (handle == 0) return;
     const auto place = arrays().find(handle);
     const Reference freed{place ? place->base : handle, 0, 0};
@@ -47,14 +45,14 @@ void enter_array_destroy(ThreadState& state, Call& call) {
 
 void exit_array_destroy(ThreadState& state, Call& call) {
     complete(state, call, false);
-    if (call.status != abi::success) arrays().restore(call.value(call.find(Role::FREED)));
+    if (call.status != abi::success) arrays().restore(call.value(Role::FREED));
 }
 
 /// A level or a plane: it lies in its array, and has no life of its own.
 void exit_part(ThreadState&, Call& call) {
     if (call.status != abi::success) return;
-    const abi::Word part = call.output(call.find(Role::OUT_HANDLE));
-    if (part != 0) arrays().add_part(part, call.value(call.find_handle(effects::Handle::ARRAY)));
+    const abi::Word part = call.output(Role::OUT_HANDLE);
+    if (part != 0) arrays().add_part(part, call.value(call.find_handle(Handle::ARRAY)));
 }
 
 }  // namespace

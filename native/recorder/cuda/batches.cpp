@@ -8,7 +8,7 @@ STREAMSAN_LAUNCH_PATH void begin_batch(ThreadState& state, Call& call) {
     call.slot = nullptr;
 }
 
-STREAMSAN_LAUNCH_PATH Slot* write_batch_member(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+STREAMSAN_LAUNCH_PATH Slot* write_batch_member(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                                std::uint64_t stream, std::uint64_t object, const Reference* references,
                                                std::size_t count) {
     if (call.slot != nullptr) state.batch.push_back(call.slot);

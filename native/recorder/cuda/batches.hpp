@@ -10,7 +10,7 @@ namespace streamsan::recorder::cuda {
 
 /// As write_entered, for each operation of the call. The first of them begins anew: `begin_batch` before it.
 void begin_batch(ThreadState& state, Call& call);
-Slot* write_batch_member(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+Slot* write_batch_member(ThreadState& state, Call& call, OperationKind kind, Detail detail, std::uint64_t stream,
                          std::uint64_t object, const Reference* references, std::size_t count);
 /// Status and duration of the call, for all of them.
 void complete_batch(ThreadState& state, Call& call);

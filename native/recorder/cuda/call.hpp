@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "generated/effects.hpp"
@@ -18,12 +19,17 @@
 
 namespace streamsan::recorder::cuda {
 
+using effects::Direction;
+using effects::Effect;
+using effects::Handle;
+using effects::Role;
+
 /// One parameter of a callback's parameter structure.
 struct CallbackParameter {
     std::uint16_t offset;  ///< in the structure that `functionParams` points to
     std::uint16_t size;    ///< bytes of it there
-    effects::Role role;
-    effects::Handle handle;
+    Role role;
+    Handle handle;
 };
 
 /// One entry point of the driver or the runtime: a row of the generated table (generated/cuda_callbacks.hpp).
@@ -33,11 +39,11 @@ struct Callback {
     bool per_thread;        ///< a `_ptsz`/`_ptds` entry point: stream 0 is the per-thread default stream
     bool hot;               ///< runtime rows only: called so often that its callback is not enabled
     std::string_view name;  ///< as programs write it, without `_v2` or `_ptsz`
-    effects::Effect effect;
+    Effect effect;
     std::uint8_t memory;  ///< MemoryKind of what it allocates, 0 for none
     std::uint8_t free;    ///< FreeClass, 0 for none
     effects::Wait wait;
-    effects::Direction direction;
+    Direction direction;
     std::uint8_t count;
     std::array<CallbackParameter, 16> parameters;
 };
@@ -60,11 +66,16 @@ struct Call {
 
     [[nodiscard]] std::uint64_t word(
         std::size_t position) const;  ///< parameter by position, zero-extended; 0 if there is none
-    [[nodiscard]] const CallbackParameter* find(effects::Role role, std::size_t nth = 0) const;
-    [[nodiscard]] const CallbackParameter* find_handle(effects::Handle handle, std::size_t nth = 0) const;
+    [[nodiscard]] const CallbackParameter* find(Role role, std::size_t nth = 0) const;
+    [[nodiscard]] const CallbackParameter* find_handle(Handle handle, std::size_t nth = 0) const;
     [[nodiscard]] std::uint64_t value(const CallbackParameter* parameter) const;  ///< 0 for null
+    [[nodiscard]] std::uint64_t value(Role role) const { return value(find(role)); }
+    [[nodiscard]] std::uint64_t value(Handle handle, std::size_t nth = 0) const {
+        return value(find_handle(handle, nth));
+    }
     /// What an out parameter (a pointer to 8 bytes) points to, at exit; 0 if the pointer is null.
     [[nodiscard]] std::uint64_t output(const CallbackParameter* parameter) const;
+    [[nodiscard]] std::uint64_t output(Role role) const { return output(find(role)); }
     /// The stream argument as the trace names it: 1 legacy, 2 per-thread, else the handle; 1 or 2 when there is no
     /// argument.
     [[nodiscard]] std::uint64_t stream() const;
@@ -159,25 +170,34 @@ inline void put_further_references(Slot* slot, const Reference* references, std:
     }
 }
 
+/// The detail of an operation: of the enumeration that its kind has, or a number.
+struct Detail {
+    constexpr Detail(std::uint8_t number) : value(number) {}
+    template <class Enumeration>
+        requires std::is_enum_v<Enumeration>
+    constexpr Detail(Enumeration number) : value(static_cast<std::uint8_t>(number)) {}
+    std::uint8_t value;
+};
+
 /// Writes an operation at the entry of a call: site, api, time, stream, status unknown, flag ENTER; commits it. The
 /// first reference goes into the slot's `address`, `size` and `flags` (also where these mean something else for the
 /// kind), the others to continuation slots. `call.slot` is set; null when recording has stopped. A `call.site` that is
 /// 0 is looked up.
-Slot* write_entered(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream, std::uint64_t object,
-                    const Reference* references, std::size_t count);
+Slot* write_entered(ThreadState&, Call&, OperationKind, Detail detail, std::uint64_t stream, std::uint64_t object,
+                    const Reference* references = nullptr, std::size_t count = 0);
 /// Writes a whole operation at the exit of a call, numbered now, with the call's status and duration.
-Slot* write_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream,
-                     std::uint64_t object, const Reference* references, std::size_t count);
+Slot* write_returned(ThreadState&, Call&, OperationKind, Detail detail, std::uint64_t stream, std::uint64_t object,
+                     const Reference* references = nullptr, std::size_t count = 0);
 /// The usual exit of a call that was written at its entry: status and duration; `renumber` for waits.
 void complete(ThreadState&, Call&, bool renumber);
 
 /// As write_entered and write_returned, but left for `commit_prepared`: what rotation restates (live memory, live
 /// handles) is changed between the two, and fields of the slot may be. Null when recording has stopped; then there is
 /// nothing to commit.
-Slot* prepare_entered(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream,
-                      std::uint64_t object, const Reference* references, std::size_t count);
-Slot* prepare_returned(ThreadState&, Call&, OperationKind, std::uint8_t detail, std::uint64_t stream,
-                       std::uint64_t object, const Reference* references, std::size_t count);
+Slot* prepare_entered(ThreadState&, Call&, OperationKind, Detail detail, std::uint64_t stream, std::uint64_t object,
+                      const Reference* references = nullptr, std::size_t count = 0);
+Slot* prepare_returned(ThreadState&, Call&, OperationKind, Detail detail, std::uint64_t stream, std::uint64_t object,
+                       const Reference* references = nullptr, std::size_t count = 0);
 void commit_prepared(ThreadState&);
 
 }  // namespace streamsan::recorder::cuda

@@ -41,7 +41,7 @@ std::uint16_t duration_of(const Call& call) {
     return call.timed ? Writer::duration(recorder()->writer->now() - call.entered) : std::uint16_t{0};
 }
 
-STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                     std::uint64_t stream, std::uint64_t object, const Reference* references,
                                     std::size_t count) {
     Recorder& all = *recorder();
@@ -62,7 +62,7 @@ STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKin
     slot->site = call.site;
     slot->api = api;
     slot->kind = static_cast<std::uint8_t>(kind);
-    slot->detail = detail;
+    slot->detail = detail.value;
     slot->flags = outside_main(call.site);
     if (count != 0) {
         slot->address = references->address;
@@ -116,7 +116,7 @@ std::uint64_t Call::word(std::size_t position) const {
     return position < callback->count ? value(&callback->parameters[position]) : 0;
 }
 
-[[gnu::hot]] const CallbackParameter* Call::find(effects::Role role, std::size_t nth) const {
+[[gnu::hot]] const CallbackParameter* Call::find(Role role, std::size_t nth) const {
     for (std::size_t position = 0; position < callback->count; ++position) {
         const CallbackParameter& parameter = callback->parameters[position];
         if (parameter.role == role && nth-- == 0) return &parameter;
@@ -124,10 +124,10 @@ std::uint64_t Call::word(std::size_t position) const {
     return nullptr;
 }
 
-[[gnu::hot]] const CallbackParameter* Call::find_handle(effects::Handle handle, std::size_t nth) const {
+[[gnu::hot]] const CallbackParameter* Call::find_handle(Handle handle, std::size_t nth) const {
     for (std::size_t position = 0; position < callback->count; ++position) {
         const CallbackParameter& parameter = callback->parameters[position];
-        const bool is = parameter.handle == handle && parameter.role == effects::Role::HANDLE;
+        const bool is = parameter.handle == handle && parameter.role == Role::HANDLE;
         if (is && nth-- == 0) return &parameter;
     }
     return nullptr;
@@ -142,12 +142,12 @@ std::uint64_t Call::output(const CallbackParameter* parameter) const {
 }
 
 [[gnu::hot]] std::uint64_t Call::stream() const {
-    const std::uint64_t handle = value(find_handle(effects::Handle::STREAM));
+    const std::uint64_t handle = value(find_handle(Handle::STREAM));
     if (handle != 0) return handle;
     return callback->per_thread ? abi::per_thread_stream : abi::legacy_stream;
 }
 
-STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                             std::uint64_t stream, std::uint64_t object, const Reference* references,
                                             std::size_t count) {
     Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
@@ -159,7 +159,7 @@ STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, Oper
     return slot;
 }
 
-[[gnu::hot]] Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+[[gnu::hot]] Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                     std::uint64_t stream, std::uint64_t object, const Reference* references,
                                     std::size_t count) {
     Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
@@ -174,7 +174,7 @@ STREAMSAN_LAUNCH_PATH void commit_prepared(ThreadState&) {
     if (Lane* const lane = recorder()->writer->lane()) lane->commit();
 }
 
-STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                           std::uint64_t stream, std::uint64_t object, const Reference* references,
                                           std::size_t count) {
     Slot* const slot = prepare_entered(state, call, kind, detail, stream, object, references, count);
@@ -182,7 +182,7 @@ STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, Operat
     return slot;
 }
 
-[[gnu::hot]] Slot* write_returned(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail,
+[[gnu::hot]] Slot* write_returned(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                   std::uint64_t stream, std::uint64_t object, const Reference* references,
                                   std::size_t count) {
     Slot* const slot = prepare_returned(state, call, kind, detail, stream, object, references, count);

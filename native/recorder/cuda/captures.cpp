@@ -18,9 +18,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Role;
-
 /// Effects that a capture swallows, or forbids because of the stream that the call names.
 bool belongs_to_stream(Effect effect) {
     switch (effect) {
@@ -51,7 +48,7 @@ bool uses_default_stream(Effect effect) { return effect == Effect::COPY || effec
 abi::Word issues_to(const Call& call) {
     const Effect effect = call.callback->effect;
     if (!belongs_to_stream(effect)) return 0;
-    if (call.find_handle(effects::Handle::STREAM) != nullptr || uses_default_stream(effect)) return call.stream();
+    if (call.find_handle(Handle::STREAM) != nullptr || uses_default_stream(effect)) return call.stream();
     if (effect != Effect::LAUNCH) return 0;
     const CallbackParameter* const structure = call.find(Role::STRUCTURE);
     const auto* const configuration = reinterpret_cast<const abi::LaunchConfig*>(call.value(structure));
@@ -108,15 +105,15 @@ void exit_begin(ThreadState& state, Call& call) {
     const auto detail = static_cast<std::uint8_t>(mode_of(call));
     if (call.status != abi::success) {
         count_down(1);
-        write_returned(state, call, OperationKind::CAPTURE_BEGIN, detail, stream, 0, nullptr, 0);
+        write_returned(state, call, OperationKind::CAPTURE_BEGIN, detail, stream, 0);
         return;
     }
     std::uint64_t id = id_of(state, stream);
     if (id == 0) id = captures().fresh_id();
-    const bool into_graph = call.find_handle(effects::Handle::GRAPH) != nullptr;
+    const bool into_graph = call.find_handle(Handle::GRAPH) != nullptr;
     count_down(captures().end(stream));  // its end was not seen
     captures().begun({id, stream, call.context, into_graph});
-    write_returned(state, call, OperationKind::CAPTURE_BEGIN, detail, stream, id, nullptr, 0);
+    write_returned(state, call, OperationKind::CAPTURE_BEGIN, detail, stream, id);
 }
 
 struct EndScratch {
@@ -138,12 +135,11 @@ void enter_end(ThreadState& state, Call& call) {
 void exit_end(ThreadState& state, Call& call) {
     const abi::Word stream = call.scratch[EndScratch::origin];
     const bool ended = call.status == abi::success;
-    const abi::Word graph = ended ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    const abi::Word graph = ended ? call.output(Role::OUT_HANDLE) : 0;
     write_addressed(state, call, OperationKind::CAPTURE_END, 0, stream, call.scratch[EndScratch::capture_id], graph, 0);
     if (graph != 0 && call.scratch[EndScratch::graph_is_new] != 0) {
         // Handles come back: the graph is not one of that handle that was destroyed.
-        write_returned(state, call, OperationKind::HANDLE_CREATE, static_cast<std::uint8_t>(HandleKind::GRAPH), 0,
-                       graph, nullptr, 0);
+        write_returned(state, call, OperationKind::HANDLE_CREATE, HandleKind::GRAPH, 0, graph);
     }
     // A call that failed may have ended it (901, 904) or not (903, 908).
     if (call.scratch[EndScratch::capture_id] != 0 && (ended || !is_capturing(state, stream)))
@@ -216,7 +212,7 @@ bool is_captured(ThreadState& state, const Call& call) {
             count_down(captures().end(call.stream()));
             return false;
         case Effect::CONTEXT_DESTROY:
-            captures_lose_context(call.value(call.find_handle(effects::Handle::CONTEXT)));
+            captures_lose_context(call.value(call.find_handle(Handle::CONTEXT)));
             return false;
         case Effect::DEVICE_RESET:
         case Effect::PRIMARY_RESET: captures_lose_context(call.context); return false;
@@ -237,14 +233,13 @@ void captured_exit(ThreadState& state, Call& call) {
             const abi::Word stream = call.stream();
             if (is_capturing(state, stream)) return;
             write_returned(state, call, OperationKind::STREAM_WAIT_EVENT, 0, stream,
-                           call.value(call.find_handle(effects::Handle::EVENT)), nullptr, 0);
+                           call.value(call.find_handle(Handle::EVENT)));
             return;
         }
         case Effect::ALLOC:
-            write_graph_memory(state, call, call.output(call.find(Role::OUT_POINTER)),
-                               call.value(call.find(Role::SIZE)));
+            write_graph_memory(state, call, call.output(Role::OUT_POINTER), call.value(Role::SIZE));
             return;
-        case Effect::FREE: write_graph_free(state, call, call.value(call.find(Role::FREED))); return;
+        case Effect::FREE: write_graph_free(state, call, call.value(Role::FREED)); return;
         default: return;
     }
 }
@@ -254,7 +249,7 @@ bool captured_failure(ThreadState& state, Call& call) {
     // call's kind.
     const bool forbidden = call.status >= abi::first_capture_status && call.status <= abi::last_capture_status;
     if (call.callback->effect != Effect::FREE || forbidden) return false;
-    write_graph_free(state, call, call.value(call.find(Role::FREED)));
+    write_graph_free(state, call, call.value(Role::FREED));
     return true;
 }
 

@@ -14,10 +14,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 /// The call inside which a resource callback comes: the driver's, else the runtime's.
 Call& enclosing(ThreadState& state) { return state.call.callback != nullptr ? state.call : state.runtime_call; }
 
@@ -44,8 +40,7 @@ void forget(abi::Word context) {
 }
 
 /// A free-standing operation about a context, numbered now, in the name of the call around it.
-Slot* prepare_about(ThreadState& state, OperationKind kind, std::uint8_t detail, abi::Word context,
-                    std::uint64_t device) {
+Slot* prepare_about(ThreadState& state, OperationKind kind, Detail detail, abi::Word context, std::uint64_t device) {
     Call& around = enclosing(state);
     Call call = around;
     call.slot = nullptr;
@@ -60,7 +55,7 @@ Slot* prepare_about(ThreadState& state, OperationKind kind, std::uint8_t detail,
 void write_reset(ThreadState& state, Call& call, abi::Word context) {
     if (context == 0) return;
     state.resetting = true;
-    if (prepare_entered(state, call, OperationKind::DEVICE_RESET, 0, 0, context, nullptr, 0) == nullptr) return;
+    if (prepare_entered(state, call, OperationKind::DEVICE_RESET, 0, 0, context) == nullptr) return;
     // The context's handle stays known: another primary context, or the same, comes with the next call.
     forget(context);
     commit_prepared(state);
@@ -68,7 +63,7 @@ void write_reset(ThreadState& state, Call& call, abi::Word context) {
 
 void enter_primary_reset(ThreadState& state, Call& call) {
     if (state.resetting) return;
-    write_reset(state, call, primary_of(call.value(call.find(Role::DEVICE))));
+    write_reset(state, call, primary_of(call.value(Role::DEVICE)));
 }
 
 void exit_primary_reset(ThreadState& state, Call& call) {
@@ -79,25 +74,25 @@ void exit_primary_reset(ThreadState& state, Call& call) {
 void exit_context_destroy(ThreadState& state, Call& call) {
     // That it was destroyed the resource callback has told; the attempt on one that is gone is told here (SS205).
     if (call.status == abi::success) return;
-    const abi::Word context = call.value(call.find_handle(Handle::CONTEXT));
-    if (context != 0) write_returned(state, call, OperationKind::CONTEXT_DESTROY, 0, 0, context, nullptr, 0);
+    const abi::Word context = call.value(Handle::CONTEXT);
+    if (context != 0) write_returned(state, call, OperationKind::CONTEXT_DESTROY, 0, 0, context);
 }
 
 void exit_set_or_push(ThreadState& state, Call& call) {
-    const abi::Word context = call.value(call.find_handle(Handle::CONTEXT));
+    const abi::Word context = call.value(Handle::CONTEXT);
     if (call.status != abi::success && context != 0) {
-        write_returned(state, call, OperationKind::CONTEXT_CURRENT, 0, 0, context, nullptr, 0);
+        write_returned(state, call, OperationKind::CONTEXT_CURRENT, 0, 0, context);
     }
 }
 
 void enter_context_synchronize(ThreadState& state, Call& call) {
-    const abi::Word named = call.value(call.find_handle(Handle::CONTEXT));
-    write_entered(state, call, OperationKind::CONTEXT_SYNCHRONIZE, 0, 0, named != 0 ? named : call.context, nullptr, 0);
+    const abi::Word named = call.value(Handle::CONTEXT);
+    write_entered(state, call, OperationKind::CONTEXT_SYNCHRONIZE, 0, 0, named != 0 ? named : call.context);
 }
 
 void exit_peer_enable(ThreadState& state, Call& call) {
-    const abi::Word peer = call.value(call.find_handle(Handle::CONTEXT));
-    write_returned(state, call, OperationKind::PEER_ENABLE, 0, 0, peer, nullptr, 0);
+    const abi::Word peer = call.value(Handle::CONTEXT);
+    write_returned(state, call, OperationKind::PEER_ENABLE, 0, 0, peer);
 }
 
 /// They order, or use memory, in ways that nobody can see here: with other APIs and processes, or all streams of a
@@ -115,7 +110,7 @@ constexpr std::string_view opaque_calls[] = {
 
 void enter_opaque(ThreadState& state, Call& call) {
     const std::uint64_t stream = call.find_handle(Handle::STREAM) != nullptr ? call.stream() : 0;
-    write_entered(state, call, OperationKind::OPAQUE_CALL, 0, stream, 0, nullptr, 0);
+    write_entered(state, call, OperationKind::OPAQUE_CALL, 0, stream, 0);
 }
 
 void exit_opaque(ThreadState& state, Call& call) { complete(state, call, false); }

@@ -10,11 +10,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Direction;
-using effects::Effect;
-using effects::Endpoint;
-using effects::Role;
-
 struct CopyScratch {
     enum : std::size_t { waits, by_host };
 };
@@ -49,7 +44,7 @@ Transfer linear_transfer(const Call& call) {
     constexpr std::size_t destination_letter = 3;
     const Direction direction = call.callback->direction;
     Transfer transfer;
-    transfer.shape.width = call.value(call.find(Role::SIZE));
+    transfer.shape.width = call.value(Role::SIZE);
     transfer.source = linear_side(call, Role::READ, source_letter, direction == Direction::HOST_TO_DEVICE,
                                   direction == Direction::DEVICE_TO_HOST || direction == Direction::DEVICE_TO_DEVICE);
     transfer.destination =
@@ -93,8 +88,7 @@ void enter_copy(ThreadState& state, Call& call) {
     call.scratch[CopyScratch::waits] = waits_for_work(wait);
     call.scratch[CopyScratch::by_host] = is_access(wait, transfer.source.end, transfer.destination.end);
     if (call.scratch[CopyScratch::by_host] != 0) count = 0;
-    write_entered(state, call, OperationKind::COPY, static_cast<std::uint8_t>(wait), call.stream(), 0, references,
-                  count);
+    write_entered(state, call, OperationKind::COPY, wait, call.stream(), 0, references, count);
 }
 
 void exit_copy(ThreadState& state, Call& call) {
@@ -116,8 +110,7 @@ void write_copy(ThreadState& state, Call& call, Transfer transfer, abi::SourceOr
     if (order == abi::SourceOrder::during_call) transfer.source.address = 0;
     Reference references[2];
     const std::size_t count = copy_references(transfer, references);
-    write_batch_member(state, call, OperationKind::COPY, static_cast<std::uint8_t>(wait), call.stream(), 0, references,
-                       count);
+    write_batch_member(state, call, OperationKind::COPY, wait, call.stream(), 0, references, count);
 }
 
 void enter_linear_batch(ThreadState& state, Call& call) {

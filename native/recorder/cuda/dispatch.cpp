@@ -29,7 +29,6 @@ struct alignas(64) Row {
 /// Whether the duration of a call tells anything: not of those that only leave work behind. A look at the clock costs
 /// as much as all else at the end of a launch.
 bool is_timed(const Callback& callback) {
-    using effects::Effect;
     switch (callback.effect) {
         case Effect::LAUNCH:
         case Effect::GRAPH_LAUNCH:
@@ -231,7 +230,7 @@ void prepare_dispatch() {
         Row& row = driver_rows[callback.id];
         row.callback = &callback;
         row.registered = table.of(callback);
-        row.launches = callback.effect == effects::Effect::LAUNCH;
+        row.launches = callback.effect == Effect::LAUNCH;
         row.timed = is_timed(callback);
     }
 }
@@ -243,7 +242,7 @@ void forget_names_of_rows() {
 bool is_handled(const Callback& callback) {
     const Handler& handler = driver_rows[callback.id].registered.handler;
     // Frameworks exchange the mode at every allocation; all else without a handler is rare, and may fail.
-    return handler.enter != nullptr || handler.exit != nullptr || callback.effect != effects::Effect::CAPTURE_MODE;
+    return handler.enter != nullptr || handler.exit != nullptr || callback.effect != Effect::CAPTURE_MODE;
 }
 
 std::span<const Callback> callbacks() { return callback_table; }

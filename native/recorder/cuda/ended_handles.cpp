@@ -10,10 +10,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 struct Ended {
     HandleKind kind;
     abi::Word handle;
@@ -76,8 +72,7 @@ void tell_use_of_ended(ThreadState& state, Call& call) {
         state.covers_driver_calls = true;
         return;
     }
-    write_entered(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(ended->kind), 0, ended->handle,
-                  nullptr, 0);
+    write_entered(state, call, OperationKind::HANDLE_USE, ended->kind, 0, ended->handle, nullptr, 0);
     state.covers_driver_calls = is_among(plain_uses, effect);
 }
 

@@ -10,14 +10,10 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
-abi::Word event_of(const Call& call) { return call.value(call.find_handle(Handle::EVENT)); }
+abi::Word event_of(const Call& call) { return call.value(Handle::EVENT); }
 
 void write_created(ThreadState& state, Call& call, SlotFlag flag) {
-    const abi::Word event = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    const abi::Word event = call.status == abi::success ? call.output(Role::OUT_HANDLE) : 0;
     const Reference flagged{0, 0, static_cast<std::uint8_t>(flag)};
     Slot* const slot = prepare_returned(state, call, OperationKind::EVENT_CREATE, 0, 0, event, &flagged, 1);
     if (slot == nullptr) return;
@@ -32,7 +28,7 @@ void exit_event_open(ThreadState& state, Call& call) { write_created(state, call
 
 void enter_event_destroy(ThreadState& state, Call& call) {
     const abi::Word event = event_of(call);
-    Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_DESTROY, 0, 0, event, nullptr, 0);
+    Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_DESTROY, 0, 0, event);
     if (slot == nullptr) return;
     live_events().remove(event);
     event_records().remove(event);
@@ -44,7 +40,7 @@ thread_local std::optional<LiveHandle> record_before;
 
 void enter_record(ThreadState& state, Call& call) {
     const abi::Word event = event_of(call);
-    Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_RECORD, 0, call.stream(), event, nullptr, 0);
+    Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_RECORD, 0, call.stream(), event);
     if (slot == nullptr) return;
     if (rotates()) {
         LiveHandle record{*slot, {}};
@@ -65,7 +61,7 @@ void exit_record(ThreadState& state, Call& call) {
 }
 
 void write_stream_wait(ThreadState& state, Call& call) {
-    write_entered(state, call, OperationKind::STREAM_WAIT_EVENT, 0, call.stream(), event_of(call), nullptr, 0);
+    write_entered(state, call, OperationKind::STREAM_WAIT_EVENT, 0, call.stream(), event_of(call));
 }
 
 /// A wait for an event of a capture makes its stream capture too: whether it has become a dependency in a graph or a
@@ -86,21 +82,21 @@ void exit_stream_wait(ThreadState& state, Call& call) {
 }
 
 void enter_event_synchronize(ThreadState& state, Call& call) {
-    write_entered(state, call, OperationKind::EVENT_SYNCHRONIZE, 0, 0, event_of(call), nullptr, 0);
+    write_entered(state, call, OperationKind::EVENT_SYNCHRONIZE, 0, 0, event_of(call));
 }
 
 void exit_event_query(ThreadState& state, Call& call) {
-    write_returned(state, call, OperationKind::EVENT_QUERY, 0, 0, event_of(call), nullptr, 0);
+    write_returned(state, call, OperationKind::EVENT_QUERY, 0, 0, event_of(call));
 }
 
 void exit_elapsed(ThreadState& state, Call& call) {
-    const Reference end{call.value(call.find_handle(Handle::EVENT, 1)), 0, 0};
+    const Reference end{call.value(Handle::EVENT, 1), 0, 0};
     write_returned(state, call, OperationKind::EVENT_ELAPSED, 0, 0, event_of(call), &end, 1);
 }
 
 void enter_event_use(ThreadState& state, Call& call) {
     const auto kind = static_cast<std::uint8_t>(HandleKind::EVENT);
-    write_entered(state, call, OperationKind::HANDLE_USE, kind, 0, event_of(call), nullptr, 0);
+    write_entered(state, call, OperationKind::HANDLE_USE, kind, 0, event_of(call));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ void listen_to_the_driver() {
 
 bool is_answer(const Call& call) {
     if (call.status == status::not_ready) return true;
-    return call.status == status::peer_already_enabled && call.callback->effect == effects::Effect::PEER_ENABLE;
+    return call.status == status::peer_already_enabled && call.callback->effect == Effect::PEER_ENABLE;
 }
 
 void explain_driver_failure(ThreadState& state, Call& call) {
@@ -66,7 +66,7 @@ void explain_driver_failure(ThreadState& state, Call& call) {
     // The runtime may try something, fail, and succeed in another way: its own status counts, at its exit.
     if (!told) {
         if (state.runtime != nullptr) return;
-        write_returned(state, call, OperationKind::CALL, static_cast<std::uint8_t>(CallClass::PLAIN), 0, 0, nullptr, 0);
+        write_returned(state, call, OperationKind::CALL, CallClass::PLAIN, 0, 0);
     }
     write_explanation(state, call);
 }

@@ -7,10 +7,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Endpoint;
-using effects::Role;
-
 struct FillScratch {
     enum : std::size_t { waits, by_host };
 };
@@ -25,14 +21,14 @@ std::uint64_t element_of(std::string_view name) {
 Reference target_of(const Call& call, Endpoint& end) {
     const std::uint64_t element = element_of(call.callback->name);
     TransferSide side;
-    side.address = call.value(call.find(Role::WRITE));
+    side.address = call.value(Role::WRITE);
     // What CUDA does not know cannot be filled, so this is memory of the device that came by a way not seen.
     end = endpoint_at(side.address);
     if (end == Endpoint::PAGEABLE) end = Endpoint::UNKNOWN;
     TransferShape shape{0};
     if (const CallbackParameter* const width = call.find(Role::WIDTH); width != nullptr) {
-        shape = {product(call.value(width), element), call.value(call.find(Role::HEIGHT))};
-        side.pitch = call.value(call.find(Role::PITCH));
+        shape = {product(call.value(width), element), call.value(Role::HEIGHT)};
+        side.pitch = call.value(Role::PITCH);
     } else {
         const CallbackParameter* const elements = call.find(Role::ELEMENTS);
         shape.width = product(call.value(elements != nullptr ? elements : call.find(Role::SIZE)), element);
@@ -47,8 +43,7 @@ void enter_fill(ThreadState& state, Call& call) {
     call.scratch[FillScratch::waits] = wait == WaitClass::COMPLETE;
     call.scratch[FillScratch::by_host] = wait == WaitClass::COMPLETE && end == Endpoint::PINNED;
     const std::size_t count = target.address != 0 && call.scratch[FillScratch::by_host] == 0 ? 1 : 0;
-    write_entered(state, call, OperationKind::MEMSET, static_cast<std::uint8_t>(wait), call.stream(), 0, &target,
-                  count);
+    write_entered(state, call, OperationKind::MEMSET, wait, call.stream(), 0, &target, count);
 }
 
 void exit_fill(ThreadState& state, Call& call) {

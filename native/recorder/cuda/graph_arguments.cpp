@@ -9,8 +9,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Role;
-
 constexpr std::array<std::pair<std::string_view, abi::NodeType>, 13> types_in_names{{
     {"KernelNode", abi::NodeType::kernel},
     {"MemcpyNode", abi::NodeType::memcpy},
@@ -66,11 +64,10 @@ GivenNode given_node(const Call& call) {
         given.type = type;
         given.structure = structure;
         // The graph that a child node is made from comes after the one that it is added to.
-        const bool adds = call.callback->effect == effects::Effect::GRAPH_ADD_NODE;
-        if (type == abi::NodeType::graph)
-            given.child = call.value(call.find_handle(effects::Handle::GRAPH, adds ? 1 : 0));
-        given.event = call.value(call.find_handle(effects::Handle::EVENT));
-        if (type == abi::NodeType::mem_free) given.freed = call.value(call.find(Role::FREED));
+        const bool adds = call.callback->effect == Effect::GRAPH_ADD_NODE;
+        if (type == abi::NodeType::graph) given.child = call.value(call.find_handle(Handle::GRAPH, adds ? 1 : 0));
+        given.event = call.value(call.find_handle(Handle::EVENT));
+        if (type == abi::NodeType::mem_free) given.freed = call.value(Role::FREED);
         return given;
     }
     return generic_node(structure);

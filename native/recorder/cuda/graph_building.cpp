@@ -15,10 +15,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 /// A body of a switch for each case; the driver takes fewer.
 constexpr std::uint32_t most_bodies = 1024;
 
@@ -26,8 +22,7 @@ constexpr std::uint32_t most_bodies = 1024;
 /// memory nodes (SS306).
 void write_refused(ThreadState& state, Call& call, abi::Word graph) {
     if (graph == 0 || refused_otherwise(state, call, graph)) return;
-    write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::GRAPH), 0, graph,
-                   nullptr, 0);
+    write_returned(state, call, OperationKind::HANDLE_USE, HandleKind::GRAPH, 0, graph, nullptr, 0);
 }
 
 void enter_node(ThreadState& state, Call& call) {
@@ -37,7 +32,7 @@ void enter_node(ThreadState& state, Call& call) {
 }
 
 void remember_bodies(const Call& call, const abi::ConditionalNode& node) {
-    const abi::Word made = call.output(call.find(Role::OUT_HANDLE));
+    const abi::Word made = call.output(Role::OUT_HANDLE);
     if (made == 0 || node.bodies == nullptr || node.size == 0 || node.size > most_bodies) return;
     node_sites().set_bodies(made, {node.bodies, node.bodies + node.size});
 }
@@ -51,7 +46,7 @@ void exit_add(ThreadState& state, Call& call) {
     }
     if (call.status != abi::success) {
         const bool restricts = call.status == abi::not_supported && given.child != 0;
-        write_refused(state, call, restricts ? given.child : call.value(call.find_handle(Handle::GRAPH)));
+        write_refused(state, call, restricts ? given.child : call.value(Handle::GRAPH));
         return;
     }
     if (given.type == abi::NodeType::mem_alloc && given.structure != nullptr) {
@@ -64,22 +59,20 @@ void exit_add(ThreadState& state, Call& call) {
 }
 
 void exit_node_set(ThreadState& state, Call& call) {
-    const abi::Word node = call.value(call.find_handle(Handle::NODE));
+    const abi::Word node = call.value(Handle::NODE);
     if (call.status == abi::success) node_sites().described(node, {call.site, api_of(state, call)});
     else write_refused(state, call, node_sites().graph_of(node));
 }
 
-void enter_node_destroy(ThreadState&, Call& call) {
-    call.scratch[0] = node_sites().graph_of(call.value(call.find_handle(Handle::NODE)));
-}
+void enter_node_destroy(ThreadState&, Call& call) { call.scratch[0] = node_sites().graph_of(call.value(Handle::NODE)); }
 
 void exit_node_destroy(ThreadState& state, Call& call) {
-    if (call.status == abi::success) node_sites().destroyed(call.value(call.find_handle(Handle::NODE)));
+    if (call.status == abi::success) node_sites().destroyed(call.value(Handle::NODE));
     else write_refused(state, call, call.scratch[0]);
 }
 
 void exit_use(ThreadState& state, Call& call) {
-    if (call.status != abi::success) write_refused(state, call, call.value(call.find_handle(Handle::GRAPH)));
+    if (call.status != abi::success) write_refused(state, call, call.value(Handle::GRAPH));
 }
 
 /// The driver makes graphs and nodes of its own while it instantiates or updates.
@@ -109,7 +102,7 @@ NodeOrigin origin_here(ThreadState& state) {
 
 void place_captured_launch(ThreadState& state) {
     Call& call = state.call;
-    const abi::Word function = call.value(call.find(Role::FUNCTION));
+    const abi::Word function = call.value(Role::FUNCTION);
     if (function == 0) return;
     const OwnCalls own(state);
     const RelaxedCaptures relaxed;

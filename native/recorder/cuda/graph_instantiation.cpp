@@ -18,10 +18,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 struct InstantiationScratch {
     enum : std::size_t { body_read, flags };
 };
@@ -49,7 +45,7 @@ std::unique_ptr<Body> take(Call& call) {
 void read(ThreadState& state, Call& call) {
     call.scratch[InstantiationScratch::body_read] = 0;
     const Driver* const driver = recorder()->driver;
-    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
+    const abi::Word graph = call.value(Handle::GRAPH);
     if (driver == nullptr || graph == 0) return;
     const OwnCalls own(state);
     const RelaxedCaptures relaxed;
@@ -58,16 +54,15 @@ void read(ThreadState& state, Call& call) {
 
 std::uint64_t instantiate_flags(const Call& call) {
     if (const CallbackParameter* const given = call.find(Role::FLAGS); given != nullptr) return call.value(given);
-    const auto* const parameters =
-        reinterpret_cast<const abi::InstantiateParameters*>(call.value(call.find(Role::STRUCTURE)));
+    const auto* const parameters = reinterpret_cast<const abi::InstantiateParameters*>(call.value(Role::STRUCTURE));
     return parameters == nullptr ? 0 : parameters->flags;
 }
 
 /// The slot that a body follows. `made` is called before it is committed: what a new file restates must have it by
 /// then.
 template <class Made>
-void write_with_body(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, abi::Word exec,
-                     abi::Word graph, const Body& body, Made&& made) {
+void write_with_body(ThreadState& state, Call& call, OperationKind kind, Detail detail, abi::Word exec, abi::Word graph,
+                     const Body& body, Made&& made) {
     const Reference fields{graph, body.size_in_trace(), 0};
     const Slot* const slot = prepare_returned(state, call, kind, detail, 0, exec, &fields, 1);
     if (slot == nullptr) return;
@@ -91,10 +86,10 @@ void enter_instantiate(ThreadState& state, Call& call) {
 
 void exit_instantiate(ThreadState& state, Call& call) {
     const std::unique_ptr<Body> read = take(call);
-    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
+    const abi::Word graph = call.value(Handle::GRAPH);
     const auto detail =
         static_cast<std::uint8_t>(call.scratch[InstantiationScratch::flags] & abi::known_instantiate_flags);
-    const abi::Word exec = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    const abi::Word exec = call.status == abi::success ? call.output(Role::OUT_HANDLE) : 0;
     ended_graph_execs().begin(exec);
     // Where nothing is written here, dispatch writes a call with its status.
     if (exec == 0 && refused_otherwise(state, call, graph)) return;
@@ -112,9 +107,9 @@ void exit_instantiate(ThreadState& state, Call& call) {
 }
 
 void enter_exec_destroy(ThreadState& state, Call& call) {
-    const abi::Word exec = call.value(call.find_handle(Handle::GRAPH_EXEC));
+    const abi::Word exec = call.value(Handle::GRAPH_EXEC);
     constexpr auto detail = static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC);
-    const Slot* const slot = prepare_entered(state, call, OperationKind::HANDLE_DESTROY, detail, 0, exec, nullptr, 0);
+    const Slot* const slot = prepare_entered(state, call, OperationKind::HANDLE_DESTROY, detail, 0, exec);
     graph_execs().destroyed(exec);
     ended_graph_execs().end(exec);
     if (slot != nullptr) commit_prepared(state);
@@ -122,8 +117,8 @@ void enter_exec_destroy(ThreadState& state, Call& call) {
 
 void exit_update(ThreadState& state, Call& call) {
     std::unique_ptr<Body> read = take(call);
-    const abi::Word exec = call.value(call.find_handle(Handle::GRAPH_EXEC));
-    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
+    const abi::Word exec = call.value(Handle::GRAPH_EXEC);
+    const abi::Word graph = call.value(Handle::GRAPH);
     if (call.status != abi::success || read == nullptr) {
         write_addressed(state, call, OperationKind::GRAPH_UPDATE, 0, 0, exec, graph, 0);
         return;
@@ -136,8 +131,7 @@ void exit_update(ThreadState& state, Call& call) {
 }  // namespace
 
 void write_refused_exec(ThreadState& state, Call& call, abi::Word exec) {
-    write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::GRAPH_EXEC), 0, exec,
-                   nullptr, 0);
+    write_returned(state, call, OperationKind::HANDLE_USE, HandleKind::GRAPH_EXEC, 0, exec, nullptr, 0);
 }
 
 void restate_graphs(Lane& lane) {

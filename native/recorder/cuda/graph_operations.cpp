@@ -51,7 +51,7 @@ void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare)
 
 }  // namespace
 
-Slot* write_addressed(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+Slot* write_addressed(ThreadState& state, Call& call, OperationKind kind, Detail detail, std::uint64_t stream,
                       std::uint64_t object, std::uint64_t address, std::uint64_t size) {
     const Reference fields{address, size, 0};
     return write_returned(state, call, kind, detail, stream, object, &fields, 1);
@@ -64,7 +64,7 @@ void write_graph_memory(ThreadState& state, Call& call, std::uint64_t address, s
 void write_graph_free(ThreadState& state, Call& call, std::uint64_t address) {
     if (address == 0) return;
     const Reference freed{address, 0, 0};
-    write_returned(state, call, OperationKind::FREE, static_cast<std::uint8_t>(FreeClass::GRAPH_NODE), 0, 0, &freed, 1);
+    write_returned(state, call, OperationKind::FREE, FreeClass::GRAPH_NODE, 0, 0, &freed, 1);
 }
 
 void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind,
@@ -72,8 +72,7 @@ void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint
     count = std::min(count, most_further_references);
     std::vector<Reference> fields{{number, 0, flags_of(conditional)}};
     fields.insert(fields.end(), references, references + count);
-    write_returned(state, call, OperationKind::GRAPH_NODE_UPDATE, static_cast<std::uint8_t>(kind), 0, exec,
-                   fields.data(), fields.size());
+    write_returned(state, call, OperationKind::GRAPH_NODE_UPDATE, kind, 0, exec, fields.data(), fields.size());
 }
 
 void append_body(Lane& lane, const Slot& header, const Body& body) {
@@ -102,8 +101,6 @@ bool refused_otherwise(ThreadState& state, const Call& call, abi::Word graph) {
     return !has_memory_nodes(*driver, graph);
 }
 
-void write_unseen(ThreadState& state, Call& call) {
-    write_returned(state, call, OperationKind::OPAQUE_CALL, 0, 0, 0, nullptr, 0);
-}
+void write_unseen(ThreadState& state, Call& call) { write_returned(state, call, OperationKind::OPAQUE_CALL, 0, 0, 0); }
 
 }  // namespace streamsan::recorder::cuda

@@ -11,7 +11,7 @@
 namespace streamsan::recorder::cuda {
 
 /// As write_returned, for the kinds in which `address` and `size` are no memory.
-Slot* write_addressed(ThreadState& state, Call& call, OperationKind kind, std::uint8_t detail, std::uint64_t stream,
+Slot* write_addressed(ThreadState& state, Call& call, OperationKind kind, Detail detail, std::uint64_t stream,
                       std::uint64_t object, std::uint64_t address, std::uint64_t size);
 
 /// The ALLOC of an allocation node; its memory counts as memory from here on. Nothing for address 0.

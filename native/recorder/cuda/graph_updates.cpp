@@ -15,10 +15,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 Gap unknown_node{"a node of an executable graph was changed that is not known: what it does since is not checked"};
 
 struct Place {
@@ -27,8 +23,8 @@ struct Place {
 };
 
 Place place_of(const Call& call) {
-    const abi::Word exec = call.value(call.find_handle(Handle::GRAPH_EXEC));
-    return {exec, graph_execs().number_of(exec, call.value(call.find_handle(Handle::NODE)))};
+    const abi::Word exec = call.value(Handle::GRAPH_EXEC);
+    return {exec, graph_execs().number_of(exec, call.value(Handle::NODE))};
 }
 
 /// Any node may do anything from now on.
@@ -118,7 +114,7 @@ void exit_enable(ThreadState& state, Call& call) {
         say_unknown(state, call);
         return;
     }
-    const bool enabled = call.value(call.find(Role::VALUE)) != 0;
+    const bool enabled = call.value(Role::VALUE) != 0;
     const std::vector<Reference> references =
         enabled ? graph_execs().references_of(place.exec, place.number) : std::vector<Reference>{};
     // The place stays that of the node: its kernel's name is part of it.

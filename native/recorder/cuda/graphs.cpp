@@ -10,45 +10,40 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 constexpr auto graph_detail = static_cast<std::uint8_t>(HandleKind::GRAPH);
 
 void exit_graph_create(ThreadState& state, Call& call) {
-    const abi::Word graph = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    const abi::Word graph = call.status == abi::success ? call.output(Role::OUT_HANDLE) : 0;
     if (graph != 0) ended_graphs().begin(graph);
-    write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, graph, nullptr, 0);
+    write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, graph);
 }
 
 void enter_graph_destroy(ThreadState& state, Call& call) {
-    const abi::Word graph = call.value(call.find_handle(Handle::GRAPH));
-    write_entered(state, call, OperationKind::HANDLE_DESTROY, graph_detail, 0, graph, nullptr, 0);
+    const abi::Word graph = call.value(Handle::GRAPH);
+    write_entered(state, call, OperationKind::HANDLE_DESTROY, graph_detail, 0, graph);
     ended_graphs().end(graph);
 }
 
 void exit_clone(ThreadState& state, Call& call) {
-    const abi::Word made = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
-    const abi::Word original = call.value(call.find_handle(Handle::GRAPH));
+    const abi::Word made = call.status == abi::success ? call.output(Role::OUT_HANDLE) : 0;
+    const abi::Word original = call.value(Handle::GRAPH);
     if (refused_otherwise(state, call, original)) return;
     write_addressed(state, call, OperationKind::GRAPH_CLONE, 0, 0, made, original, 0);
     // Handles come back: the clone is not a graph of that handle that was destroyed.
-    if (made != 0) write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, made, nullptr, 0);
+    if (made != 0) write_returned(state, call, OperationKind::HANDLE_CREATE, graph_detail, 0, made);
 }
 
 /// The hot path of programs that replay: one slot, and nothing is looked up but the place.
 [[gnu::hot]] void enter_graph_launch(ThreadState& state, Call& call) {
-    write_entered(state, call, OperationKind::GRAPH_LAUNCH, 0, call.stream(),
-                  call.value(call.find_handle(Handle::GRAPH_EXEC)), nullptr, 0);
+    write_entered(state, call, OperationKind::GRAPH_LAUNCH, 0, call.stream(), call.value(Handle::GRAPH_EXEC));
 }
 
 void exit_upload(ThreadState& state, Call& call) {
-    if (call.status != abi::success) write_refused_exec(state, call, call.value(call.find_handle(Handle::GRAPH_EXEC)));
+    if (call.status != abi::success) write_refused_exec(state, call, call.value(Handle::GRAPH_EXEC));
 }
 
 void exit_trim(ThreadState& state, Call& call) {
-    write_addressed(state, call, OperationKind::GRAPH_TRIM, 0, 0, 0, call.value(call.find(Role::DEVICE)), 0);
+    write_addressed(state, call, OperationKind::GRAPH_TRIM, 0, 0, 0, call.value(Role::DEVICE), 0);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 
 namespace streamsan::recorder::cuda {
 
-constexpr std::size_t effect_count = static_cast<std::size_t>(effects::Effect::USER_OBJECT) + 1;
+constexpr std::size_t effect_count = static_cast<std::size_t>(Effect::USER_OBJECT) + 1;
 
 /// The handler of one callback, and whether it is run for captured calls too.
 struct Registered {
@@ -38,7 +38,7 @@ inline void exit_wait(ThreadState& state, Call& call) { complete(state, call, tr
 class HandlerTable {
 public:
     /// For every API of this effect that has no handler of its own name.
-    void on(effects::Effect effect, Handler handler, bool sees_captures = false) {
+    void on(Effect effect, Handler handler, bool sees_captures = false) {
         by_effect_[static_cast<std::size_t>(effect)] = {handler, sees_captures};
     }
     /// For the API of this name (without `_v2`, `_ptsz`), in place of its effect's.

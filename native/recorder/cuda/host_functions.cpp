@@ -17,9 +17,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Role;
-
 /// Sync keys of this recorder: apart from those that a program's other events may have.
 std::atomic<std::uint64_t> keys{std::uint64_t{1} << 32};
 
@@ -45,13 +42,13 @@ bool can_follow(const Recorder& here, const Call& call) {
     // A captured call that failed gets here when it is over.
     if (call.captured || call.status != status_unknown || here.captures.load(std::memory_order_relaxed) != 0)
         return false;
-    return call.value(call.find(Role::FUNCTION)) != 0;
+    return call.value(Role::FUNCTION) != 0;
 }
 
 void enter(ThreadState& state, Call& call) {
     const Recorder& here = *recorder();
     const abi::Word stream = call.stream();
-    const abi::Word data = call.value(call.find(Role::USER_DATA));
+    const abi::Word data = call.value(Role::USER_DATA);
     const std::uint64_t key = can_follow(here, call) ? keys.fetch_add(1, std::memory_order_relaxed) : 0;
     // Of this kind all references are in continuation slots.
     const Reference used[] = {{0, 0, 0}, {data, 0, static_cast<std::uint8_t>(AccessMode::OPAQUE)}};

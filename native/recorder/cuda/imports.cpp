@@ -10,8 +10,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Role;
-
 /// How often each IPC handle's memory is open: opening it again gives the same address, and only the last close ends
 /// it.
 class Opened {
@@ -43,10 +41,10 @@ Opened& opened() {
 
 void exit_import_open(ThreadState& state, Call& call) {
     if (call.status != abi::success) {
-        write_returned(state, call, OperationKind::ALLOC, static_cast<std::uint8_t>(MemoryKind::IPC), 0, 0, nullptr, 0);
+        write_returned(state, call, OperationKind::ALLOC, MemoryKind::IPC, 0, 0);
         return;
     }
-    const std::uint64_t address = call.output(call.find(Role::OUT_POINTER));
+    const std::uint64_t address = call.output(Role::OUT_POINTER);
     if (address != 0 && opened().open(address))
         write_allocation(state, call, MemoryKind::IPC, 0, address, size_by_driver(address));
 }
@@ -57,7 +55,7 @@ struct CloseScratch {
 
 void enter_close(ThreadState& state, Call& call) {
     call.scratch[CloseScratch::base] = 0;
-    const Reference freed{call.value(call.find(Role::FREED)), 0, 0};
+    const Reference freed{call.value(Role::FREED), 0, 0};
     if (freed.address == 0 || !opened().close(freed.address)) return;
     if (prepare_entered(state, call, OperationKind::FREE, call.callback->free, 0, 0, &freed, 1) == nullptr) return;
     if (const auto range = memory_ends(freed.address)) {
@@ -78,9 +76,8 @@ void exit_close(ThreadState& state, Call& call) {
 /// sees.
 void exit_external_buffer(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
-    const std::uint64_t address = call.output(call.find(Role::OUT_POINTER));
-    const auto* const description =
-        reinterpret_cast<const abi::ExternalBuffer*>(call.value(call.find(Role::STRUCTURE)));
+    const std::uint64_t address = call.output(Role::OUT_POINTER);
+    const auto* const description = reinterpret_cast<const abi::ExternalBuffer*>(call.value(Role::STRUCTURE));
     if (address != 0 && description != nullptr)
         write_allocation(state, call, MemoryKind::UNKNOWN, 0, address, description->size);
 }

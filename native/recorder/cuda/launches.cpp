@@ -16,8 +16,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-
 Gap unknown_layout{"the driver does not tell the parameters of kernels: what this one uses is not seen"};
 Gap too_many{"a kernel's arguments hold more addresses than an operation has room for"};
 
@@ -61,15 +59,14 @@ STREAMSAN_LAUNCH_PATH const Kernel& prepare_launch(ThreadState& state, Call& cal
 STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait,
                                         const KernelReferences& found, bool batched) {
     const auto write = batched ? write_batch_member : write_entered;
-    const auto detail = static_cast<std::uint8_t>(wait);
     const Reference* const first = found.data();
     const bool nothing_sure =
         found.size() != 0 && (first->mode_flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
     if (!nothing_sure) [[likely]] {
-        write(state, call, OperationKind::LAUNCH, detail, stream, 0, first, found.size());
+        write(state, call, OperationKind::LAUNCH, wait, stream, 0, first, found.size());
         return;
     }
-    write(state, call, OperationKind::LAUNCH, detail, stream, 0, found.data_after_empty(), found.size() + 1);
+    write(state, call, OperationKind::LAUNCH, wait, stream, 0, found.data_after_empty(), found.size() + 1);
 }
 
 STREAMSAN_LAUNCH_PATH void enter_launch(ThreadState& state, Call& call) {

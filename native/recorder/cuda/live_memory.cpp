@@ -81,8 +81,7 @@ std::uint64_t size_by_driver(std::uint64_t address) {
 [[gnu::hot]] void write_allocation(ThreadState& state, Call& call, MemoryKind kind, std::uint64_t stream,
                                    std::uint64_t address, std::uint64_t size) {
     const Reference memory{address, size, 0};
-    Slot* const slot =
-        prepare_returned(state, call, OperationKind::ALLOC, static_cast<std::uint8_t>(kind), stream, 0, &memory, 1);
+    Slot* const slot = prepare_returned(state, call, OperationKind::ALLOC, kind, stream, 0, &memory, 1);
     if (slot == nullptr) return;
     memory_begins(state, *slot);
     commit_prepared(state);

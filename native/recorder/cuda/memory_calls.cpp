@@ -8,15 +8,10 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 /// Bytes that an allocation asked for, with the pitch that it got.
 std::uint64_t size_of(const Call& call) {
     if (const CallbackParameter* const size = call.find(Role::SIZE); size != nullptr) return call.value(size);
-    if (call.find(Role::WIDTH) != nullptr)
-        return product(call.output(call.find(Role::OUT_VALUE)), call.value(call.find(Role::HEIGHT)));
+    if (call.find(Role::WIDTH) != nullptr) return product(call.output(Role::OUT_VALUE), call.value(Role::HEIGHT));
     return 0;
 }
 
@@ -31,16 +26,15 @@ bool blames_pool(const Call& call, abi::Word pool) {
     const auto kind = static_cast<MemoryKind>(call.callback->memory);
     const std::uint64_t stream = kind == MemoryKind::STREAM_ORDERED ? call.stream() : 0;
     if (call.status != abi::success) {
-        const abi::Word pool = call.value(call.find_handle(Handle::POOL));
+        const abi::Word pool = call.value(Handle::POOL);
         if (blames_pool(call, pool)) {
-            write_returned(state, call, OperationKind::HANDLE_USE, static_cast<std::uint8_t>(HandleKind::POOL), 0, pool,
-                           nullptr, 0);
+            write_returned(state, call, OperationKind::HANDLE_USE, HandleKind::POOL, 0, pool, nullptr, 0);
         } else {
-            write_returned(state, call, OperationKind::ALLOC, static_cast<std::uint8_t>(kind), stream, 0, nullptr, 0);
+            write_returned(state, call, OperationKind::ALLOC, kind, stream, 0);
         }
         return;
     }
-    const std::uint64_t address = call.output(call.find(Role::OUT_POINTER));
+    const std::uint64_t address = call.output(Role::OUT_POINTER);
     if (address == 0) return;
     std::uint64_t size = size_of(call);
     if (size == 0) size = size_by_driver(address);
@@ -49,9 +43,8 @@ bool blames_pool(const Call& call, abi::Word pool) {
 
 void exit_register(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
-    const std::uint64_t address = call.value(call.find(Role::MAPPED));
-    if (address != 0)
-        write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(call.find(Role::SIZE)));
+    const std::uint64_t address = call.value(Role::MAPPED);
+    if (address != 0) write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(Role::SIZE));
 }
 
 struct FreeScratch {
@@ -60,7 +53,7 @@ struct FreeScratch {
 
 [[gnu::hot]] void enter_free(ThreadState& state, Call& call) {
     call.scratch[FreeScratch::base] = 0;
-    const Reference freed{call.value(call.find(Role::FREED)), 0, 0};
+    const Reference freed{call.value(Role::FREED), 0, 0};
     if (freed.address == 0) return;  // NULL is a no-op (F-02)
     const auto family = static_cast<FreeClass>(call.callback->free);
     const std::uint64_t stream = family == FreeClass::ASYNC ? call.stream() : 0;

@@ -8,14 +8,11 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Role;
-
 constexpr auto no_wait = static_cast<std::uint8_t>(WaitClass::NONE);
 
 void enter_prefetch(ThreadState& state, Call& call) {
     // cuStreamAttachMemAsync with length 0 means all of it.
-    const Reference range{call.value(call.find(Role::INSPECTED)), call.value(call.find(Role::SIZE)),
+    const Reference range{call.value(Role::INSPECTED), call.value(Role::SIZE),
                           static_cast<std::uint8_t>(AccessMode::READ)};
     write_entered(state, call, OperationKind::PREFETCH, no_wait, call.stream(), 0, &range, range.address != 0 ? 1 : 0);
 }
@@ -38,7 +35,7 @@ void enter_migration_batch(ThreadState& state, Call& call) {
 }
 
 void enter_advice(ThreadState& state, Call& call) {
-    const Reference range{call.value(call.find(Role::INSPECTED)), call.value(call.find(Role::SIZE)),
+    const Reference range{call.value(Role::INSPECTED), call.value(Role::SIZE),
                           static_cast<std::uint8_t>(AccessMode::OPAQUE)};
     write_entered(state, call, OperationKind::ALLOC_ATTRIBUTE, 0, 0, 0, &range, range.address != 0 ? 1 : 0);
 }

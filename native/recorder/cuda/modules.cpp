@@ -12,8 +12,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Role;
-
 /// Which variables' addresses were asked for, by module or library.
 class Variables {
 public:
@@ -39,14 +37,14 @@ Variables& variables() {
 
 void exit_get_variable(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
-    const std::uint64_t address = call.output(call.find(Role::OUT_POINTER));
+    const std::uint64_t address = call.output(Role::OUT_POINTER);
     if (address == 0) return;
     // The runtime and frameworks ask again and again.
     const auto known = recorder()->memory.find(address);
     if (known && known->base == address && known->kind == MemoryKind::DEVICE_SYMBOL) return;
-    const std::uint64_t size = call.output(call.find(Role::OUT_VALUE));
+    const std::uint64_t size = call.output(Role::OUT_VALUE);
     write_allocation(state, call, MemoryKind::DEVICE_SYMBOL, 0, address, size);
-    variables().add(call.value(call.find_handle(effects::Handle::OTHER)), address);
+    variables().add(call.value(call.find_handle(Handle::OTHER)), address);
 }
 
 void enter_unload(ThreadState&, Call&) { kernels().forget(); }

@@ -19,7 +19,7 @@ void say_not_understood(ThreadState& state, const Call& call, Gap& gap) {
         record.label = label;
         about.site = all.writer->site(record);
     }
-    write_returned(state, about, OperationKind::NOT_UNDERSTOOD, 0, 0, 0, nullptr, 0);
+    write_returned(state, about, OperationKind::NOT_UNDERSTOOD, 0, 0, 0);
 }
 
 }  // namespace streamsan::recorder::cuda

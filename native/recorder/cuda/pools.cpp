@@ -5,24 +5,21 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Handle;
-using effects::Role;
-
 constexpr auto pool_kind = static_cast<std::uint8_t>(HandleKind::POOL);
 
 void exit_pool_create(ThreadState& state, Call& call) {
-    const abi::Word pool = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
-    write_returned(state, call, OperationKind::HANDLE_CREATE, pool_kind, 0, pool, nullptr, 0);
+    const abi::Word pool = call.status == abi::success ? call.output(Role::OUT_HANDLE) : 0;
+    write_returned(state, call, OperationKind::HANDLE_CREATE, pool_kind, 0, pool);
 }
 
 void enter_pool_destroy(ThreadState& state, Call& call) {
-    const abi::Word pool = call.value(call.find_handle(Handle::POOL));
-    if (pool != 0) write_entered(state, call, OperationKind::HANDLE_DESTROY, pool_kind, 0, pool, nullptr, 0);
+    const abi::Word pool = call.value(Handle::POOL);
+    if (pool != 0) write_entered(state, call, OperationKind::HANDLE_DESTROY, pool_kind, 0, pool);
 }
 
 void enter_pool_use(ThreadState& state, Call& call) {
-    const abi::Word pool = call.value(call.find_handle(Handle::POOL));
-    if (pool != 0) write_entered(state, call, OperationKind::HANDLE_USE, pool_kind, 0, pool, nullptr, 0);
+    const abi::Word pool = call.value(Handle::POOL);
+    if (pool != 0) write_entered(state, call, OperationKind::HANDLE_USE, pool_kind, 0, pool);
 }
 
 }  // namespace

@@ -11,9 +11,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Role;
-
 constexpr std::size_t most_operations = 256;  // of a batch: the driver's own limit
 
 std::size_t batch_references(const abi::BatchMemoryOperation* operations, std::uint64_t count, Reference* into) {
@@ -58,8 +55,7 @@ void enter_decompression(ThreadState& state, Call& call) {
              static_cast<std::uint8_t>(static_cast<unsigned>(AccessMode::WRITE) |
                                        static_cast<unsigned>(SlotFlag::STRIDED))},
             {list[index].source, list[index].source_bytes, static_cast<std::uint8_t>(AccessMode::READ)}};
-        write_batch_member(state, call, OperationKind::COPY, static_cast<std::uint8_t>(WaitClass::NONE), call.stream(),
-                           0, references, 2);
+        write_batch_member(state, call, OperationKind::COPY, WaitClass::NONE, call.stream(), 0, references, 2);
     }
 }
 

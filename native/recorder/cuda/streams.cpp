@@ -9,41 +9,37 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Handle;
-using effects::Role;
-
 constexpr std::uint64_t non_blocking = 1;
 
 /// The flags argument; the runtime's and the driver's have the same bits. cuStreamCreate of the first version has none.
 StreamKind kind_of(const Call& call) {
-    const bool apart = (call.value(call.find(Role::FLAGS)) & non_blocking) != 0;
+    const bool apart = (call.value(Role::FLAGS) & non_blocking) != 0;
     return apart ? StreamKind::NON_BLOCKING : StreamKind::BLOCKING;
 }
 
 void exit_stream_create(ThreadState& state, Call& call) {
-    const abi::Word stream = call.status == abi::success ? call.output(call.find(Role::OUT_HANDLE)) : 0;
+    const abi::Word stream = call.status == abi::success ? call.output(Role::OUT_HANDLE) : 0;
     const auto kind = static_cast<std::uint8_t>(kind_of(call));
-    Slot* const slot = prepare_returned(state, call, OperationKind::STREAM_CREATE, kind, 0, stream, nullptr, 0);
+    Slot* const slot = prepare_returned(state, call, OperationKind::STREAM_CREATE, kind, 0, stream);
     if (slot == nullptr) return;
     if (stream != 0) live_streams().add(stream, {*slot, state.context_slot});
     commit_prepared(state);
 }
 
 void enter_stream_destroy(ThreadState& state, Call& call) {
-    const abi::Word stream = call.value(call.find_handle(Handle::STREAM));
-    Slot* const slot = prepare_entered(state, call, OperationKind::STREAM_DESTROY, 0, 0, stream, nullptr, 0);
+    const abi::Word stream = call.value(Handle::STREAM);
+    Slot* const slot = prepare_entered(state, call, OperationKind::STREAM_DESTROY, 0, 0, stream);
     if (slot == nullptr) return;
     live_streams().remove(stream);
     commit_prepared(state);
 }
 
 void enter_stream_synchronize(ThreadState& state, Call& call) {
-    write_entered(state, call, OperationKind::STREAM_SYNCHRONIZE, 0, call.stream(), 0, nullptr, 0);
+    write_entered(state, call, OperationKind::STREAM_SYNCHRONIZE, 0, call.stream(), 0);
 }
 
 void exit_stream_query(ThreadState& state, Call& call) {
-    write_returned(state, call, OperationKind::STREAM_QUERY, 0, call.stream(), 0, nullptr, 0);
+    write_returned(state, call, OperationKind::STREAM_QUERY, 0, call.stream(), 0);
 }
 
 /// Attributes of streams, green contexts, ...: the handle must be alive.
@@ -51,7 +47,7 @@ void enter_stream_use(ThreadState& state, Call& call) {
     const CallbackParameter* const stream = call.find_handle(Handle::STREAM);
     if (stream == nullptr || call.value(stream) <= abi::per_thread_stream) return;
     const auto kind = static_cast<std::uint8_t>(HandleKind::STREAM);
-    write_entered(state, call, OperationKind::HANDLE_USE, kind, 0, call.value(stream), nullptr, 0);
+    write_entered(state, call, OperationKind::HANDLE_USE, kind, 0, call.value(stream));
 }
 
 }  // namespace

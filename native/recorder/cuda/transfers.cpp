@@ -9,8 +9,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Endpoint;
-
 std::uint64_t moved(std::uint64_t base, std::uint64_t x, std::uint64_t y, std::uint64_t row, std::uint64_t z,
                     std::uint64_t slice) {
     const std::uint64_t offset = sum(sum(product(y, row), product(z, slice)), x);
@@ -101,14 +99,14 @@ Reference reference_to(const TransferSide& side, const TransferShape& shape, Acc
     return reference;
 }
 
-effects::Endpoint endpoint_at(std::uint64_t address) {
+Endpoint endpoint_at(std::uint64_t address) {
     const auto range = recorder()->memory.maybe(address) ? recorder()->memory.find(address) : std::nullopt;
     if (!range) return Endpoint::PAGEABLE;
     const auto kind = static_cast<std::size_t>(range->kind);
     return kind < effects::endpoints.size() ? effects::endpoints[kind] : Endpoint::UNKNOWN;
 }
 
-effects::Endpoint host_endpoint_at(std::uint64_t address) {
+Endpoint host_endpoint_at(std::uint64_t address) {
     const Endpoint end = endpoint_at(address);
     return end == Endpoint::DEVICE ? Endpoint::UNKNOWN : end;
 }
@@ -131,12 +129,12 @@ Transfer transfer_of(const abi::BatchCopy3D& copy) {
 
 TransferSide array_side(abi::Word array, std::uint64_t offset) { return in_array(array, offset, 0, 0); }
 
-WaitClass copy_wait(effects::Wait column, effects::Endpoint source, effects::Endpoint destination) {
+WaitClass copy_wait(effects::Wait column, Endpoint source, Endpoint destination) {
     const std::size_t row = column == effects::Wait::SYNCHRONOUS ? 0 : 1;
     return effects::copy_waits[row][static_cast<std::size_t>(source)][static_cast<std::size_t>(destination)];
 }
 
-WaitClass fill_wait(effects::Wait column, effects::Endpoint target) {
+WaitClass fill_wait(effects::Wait column, Endpoint target) {
     return effects::memset_waits[column == effects::Wait::SYNCHRONOUS ? 0 : 1][static_cast<std::size_t>(target)];
 }
 

@@ -11,6 +11,8 @@
 
 namespace streamsan::recorder::cuda {
 
+using effects::Endpoint;
+
 /// Bytes of a row, rows, slices.
 struct TransferShape {
     std::uint64_t width;
@@ -26,7 +28,7 @@ struct TransferSide {
     std::uint64_t pitch = 0;   ///< bytes from row to row
     std::uint64_t slice = 0;   ///< bytes from slice to slice
     bool extent_known = true;  ///< false: how much of it is touched nobody can say
-    effects::Endpoint end = effects::Endpoint::UNKNOWN;
+    Endpoint end = Endpoint::UNKNOWN;
 };
 
 struct Transfer {
@@ -40,9 +42,9 @@ struct Transfer {
 Reference reference_to(const TransferSide& side, const TransferShape& shape, AccessMode mode);
 
 /// Which side of a copy the memory at an address is; memory that CUDA does not know is pageable.
-effects::Endpoint endpoint_at(std::uint64_t address);
+Endpoint endpoint_at(std::uint64_t address);
 /// The same for a side that the API says is the host's.
-effects::Endpoint host_endpoint_at(std::uint64_t address);
+Endpoint host_endpoint_at(std::uint64_t address);
 
 Transfer transfer_of(const abi::Copy2D& copy);
 Transfer transfer_of(const abi::Copy3D& copy);
@@ -52,8 +54,8 @@ Transfer transfer_of(const abi::BatchCopy3D& copy);
 TransferSide array_side(abi::Word array, std::uint64_t offset);
 
 /// What the host waits for in a copy. `column` is that of the API.
-WaitClass copy_wait(effects::Wait column, effects::Endpoint source, effects::Endpoint destination);
-WaitClass fill_wait(effects::Wait column, effects::Endpoint target);
+WaitClass copy_wait(effects::Wait column, Endpoint source, Endpoint destination);
+WaitClass fill_wait(effects::Wait column, Endpoint target);
 
 /// Writes `{destination, source}` to `into` as a COPY has them; returns how many there are.
 std::size_t copy_references(const Transfer& transfer, Reference* into);

@@ -8,15 +8,12 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-using effects::Effect;
-using effects::Role;
-
 constexpr std::size_t most_mappings = 1U << 16;  // of one unmap
 
 void exit_map(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
-    const std::uint64_t address = call.value(call.find(Role::MAPPED));
-    if (address != 0) write_allocation(state, call, MemoryKind::MAPPED, 0, address, call.value(call.find(Role::SIZE)));
+    const std::uint64_t address = call.value(Role::MAPPED);
+    if (address != 0) write_allocation(state, call, MemoryKind::MAPPED, 0, address, call.value(Role::SIZE));
 }
 
 /// Visits the mappings of a range, one after the other. They may be of any sizes, and none is cut by its ends.
@@ -34,8 +31,8 @@ void each_mapping(std::uint64_t begin, std::uint64_t size, Visit&& visit) {
 
 void enter_unmap(ThreadState& state, Call& call) {
     begin_batch(state, call);
-    const std::uint64_t begin = call.value(call.find(Role::FREED));
-    const std::uint64_t size = call.value(call.find(Role::SIZE));
+    const std::uint64_t begin = call.value(Role::FREED);
+    const std::uint64_t size = call.value(Role::SIZE);
     if (begin == 0) return;
     each_mapping(begin, size, [&](const Range& range) {
         const Reference freed{range.base, range.size, 0};
@@ -50,7 +47,7 @@ void exit_unmap(ThreadState& state, Call& call) {
     complete_batch(state, call);
     if (call.status != abi::success) return;
     // What was mapped there since is another mapping, and numbered later.
-    each_mapping(call.value(call.find(Role::FREED)), call.value(call.find(Role::SIZE)), [&](const Range& range) {
+    each_mapping(call.value(Role::FREED), call.value(Role::SIZE), [&](const Range& range) {
         if (range.sequence < call.sequence) memory_ends(range.base);
     });
 }
