@@ -38,7 +38,10 @@ class Builder:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         self.options = [*WARNINGS, "-std=c++20", *options]
-        self.compile("libprobe.so", *sources(), "probe.cpp", "-fPIC", "-shared")
+        # The library is one translation unit, as in the package's build.
+        unit = folder / "sites.cc"
+        unit.write_text("".join(f'#include "{source}"\n' for source in sources()))
+        self.compile("libprobe.so", str(unit), "probe.cpp", "-fPIC", "-shared")
 
     def compile(self, target: str, *arguments: str) -> Path:
         """Arguments that name a program's source or a library of this folder are completed to paths."""

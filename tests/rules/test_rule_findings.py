@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hand_made import HandMade, use_races_free
@@ -45,22 +46,20 @@ def test_every_code_has_a_rule() -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_rules_have_words_for_every_variant(code: int) -> None:
-    for variant in FactVariant:
-        for kind in MemoryKind:
-            names, fact = fact_of(code, variant, kind)
-            finding = only(names, fact)
-            rule = RULES[finding.code]
-            assert finding.name == rule.name
-            assert finding.message
-            assert not finding.message.endswith(".")
-            assert "None" not in " ".join(
-                [finding.message, *finding.witness, finding.fix.summary if finding.fix else ""]
-            )
-            assert all(related.line > 0 and related.message for related in finding.related)
-            if code != 603:
-                assert finding.contract is not None
-                assert finding.contract.source.startswith("CUDA")
-            assert finding.properties["instances"] == 3
+    names, bare = fact_of(code)
+    memories = [names.memory("d_x", 3, kind) for kind in MemoryKind]
+    for variant, memory in product(FactVariant, memories):
+        finding = only(names, replace(bare, variant=variant, allocation=memory))
+        rule = RULES[finding.code]
+        assert finding.name == rule.name
+        assert finding.message
+        assert not finding.message.endswith(".")
+        assert "None" not in " ".join([finding.message, *finding.witness, finding.fix.summary if finding.fix else ""])
+        assert all(related.line > 0 and related.message for related in finding.related)
+        if code != 603:
+            assert finding.contract is not None
+            assert finding.contract.source.startswith("CUDA")
+        assert finding.properties["instances"] == 3
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -98,8 +97,9 @@ def test_doubt_lowers_severity_and_never_raises_it() -> None:
         finding = only(names, use_races_free(names, **doubt))
         assert (finding.severity, finding.confidence) == (Severity.NOTE, Confidence.POSSIBLE)
     for code in CODES:
+        names, bare = fact_of(code)
         for variant in FactVariant:
-            names, fact = fact_of(code, variant)
+            fact = replace(bare, variant=variant)
             plain = only(names, fact)
             for doubt in ({"assumed": True}, {"may_be_equal": True}, {"rests_on": EdgeClass.RUN}):
                 assert only(names, replace(fact, **doubt)).severity.rank >= plain.severity.rank
