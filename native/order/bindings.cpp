@@ -31,42 +31,30 @@ nb::object allocation_tuple(const AllocationFact& allocation) {
                           allocation.assumed, allocation.site);
 }
 
-nb::list fact_tuples(const Engine& engine) {
+template <class Range, class Make>
+nb::list list_of(const Range& range, Make&& make) {
     nb::list list;
-    for (const Fact& fact : engine.facts()) {
+    for (const auto& each : range) list.append(make(each));
+    return list;
+}
+
+nb::list fact_tuples(const Engine& engine) {
+    return list_of(engine.facts(), [&](const Fact& fact) {
         nb::list related;
         for (std::uint8_t i = 0; i < fact.related_count; ++i) {
             related.append(
                 nb::make_tuple(number(fact.related[i].role), operation_tuple(engine, fact.related[i].operation)));
         }
-        list.append(nb::make_tuple(number(fact.code), number(fact.variant), operation_tuple(engine, fact.operation),
-                                   related, allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed,
-                                   fact.may_be_equal, fact.unseen, fact.count, fact.cost));
-    }
-    return list;
-}
-
-nb::list inside_tuples(const Engine& engine) {
-    nb::list list;
-    for (const Operation& operation : engine.inside()) list.append(operation_tuple(engine, operation));
-    return list;
+        return nb::make_tuple(number(fact.code), number(fact.variant), operation_tuple(engine, fact.operation), related,
+                              allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
+                              fact.unseen, fact.count, fact.cost);
+    });
 }
 
 /// Site, API, status, and the driver's words; text of a file may be anything.
-nb::list explanation_tuples(const Engine& engine) {
-    nb::list list;
-    for (const Explanation& each : engine.explanations()) {
-        list.append(nb::make_tuple(each.call.site, each.call.api, each.call.status,
-                                   nb::bytes(each.text.data(), each.text.size())));
-    }
-    return list;
-}
-
-nb::list unmet_tuples(const Engine& engine) {
-    nb::list list;
-    for (const Unmet& unmet : engine.unmet())
-        list.append(nb::make_tuple(number(unmet.sort), unmet.earlier, unmet.later));
-    return list;
+nb::tuple explanation_tuple(const Explanation& each) {
+    return nb::make_tuple(each.call.site, each.call.api, each.call.status,
+                          nb::bytes(each.text.data(), each.text.size()));
 }
 
 /// Sites of waits that brought something at least once, with their APIs.
@@ -118,10 +106,18 @@ NB_MODULE(_engine, module) {
             nb::arg("earlier"), nb::arg("asked"))
         .def("finish", &Engine::finish)
         .def("facts", &fact_tuples)
-        .def("unmet", &unmet_tuples)
+        .def("unmet",
+             [](const Engine& engine) {
+                 return list_of(engine.unmet(), [](const Unmet& each) {
+                     return nb::make_tuple(number(each.sort), each.earlier, each.later);
+                 });
+             })
         .def("needed_waits", &needed_tuples)
-        .def("inside", &inside_tuples)
-        .def("explanations", &explanation_tuples)
+        .def("inside",
+             [](const Engine& engine) {
+                 return list_of(engine.inside(), [&](const Operation& each) { return operation_tuple(engine, each); });
+             })
+        .def("explanations", [](const Engine& engine) { return list_of(engine.explanations(), &explanation_tuple); })
         .def_prop_ro("launched", &Engine::has_launched)
         .def_prop_ro("operations", &Engine::operations)
         .def_prop_ro("problems", &Engine::problems)

@@ -13,6 +13,17 @@ namespace streamsan::order {
 /// memory count where the host waited before the next one: with no release threshold such a wait gives the memory back.
 class Churn {
 public:
+    /// A free that the host waited in, `cost` ns; `work`: the latest device work.
+    void note_free(const Allocation& allocation, const Operation& freed, const Operation& work, std::uint64_t cost);
+    void note_ordered_free(std::uint32_t process, const Allocation& allocation, const Placed& freed,
+                           const Operation& work);
+    /// A stream-ordered allocation by a host that waited last at `latest_wait` and knows `known`. `unseen`: code that
+    /// nobody can see may have set a threshold.
+    void note_next(std::uint32_t process, std::uint32_t site, const Operation& latest_wait, const Clock& known,
+                   bool unseen);
+    void report(Facts& facts) const;
+
+private:
     struct Pair {
         Operation made;
         Operation freed;
@@ -23,10 +34,8 @@ public:
         Operation wait;              ///< stream-ordered memory: the latest wait between a free and the next allocation
         std::uint64_t unwaited = 0;  ///< ... and how often there was none
         bool assumed = false;
-
-        [[nodiscard]] bool each_turn_waits() const { return unwaited <= rounds / 2; }
     };
-    /// A stream-ordered free whose site of allocation has not been reached again.
+    /// A stream-ordered free; `open`: its site of allocation has not been reached again.
     struct Freed {
         Operation made;
         Operation work;
@@ -35,19 +44,9 @@ public:
         bool open = false;
     };
 
-    /// A free of memory that was used: `work` is the latest device work, and after the allocation. `cost` in ns.
     void add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation,
              std::uint64_t cost);
 
-    void free_ordered(std::uint32_t process, const Freed& freed);
-    /// The free that the next allocation at a site follows, null if there is none.
-    const Freed* next_turn(std::uint32_t process, std::uint32_t site);
-    /// The turn that ended with the free; `wait` has no sequence where the host did not wait for it.
-    void add_turn(const Freed& turn, const Operation& wait, bool assumed);
-
-    [[nodiscard]] const std::vector<Pair>& pairs() const { return pairs_; }
-
-private:
     std::vector<Pair> pairs_;
     FlatMap by_sites_;
     std::vector<Freed> freed_;

@@ -115,6 +115,7 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
       recording_(recording),
       begins_at_(begins_at),
       edges_(without),
+      contexts_(facts_),
       handles_(facts_),
       graphs_(facts_, edges_, recording, begins_at),
       failures_(asking, setting, recording, facts_) {
@@ -294,7 +295,11 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case PROCESS_EXIT: exit(slot, thread, process, operation); return;
         case CALL: return;
         case OPAQUE_CALL: opaque_call(thread, process, operation); return;
-        case CONTEXT_CREATE: context_create(slot, thread, process, operation); return;
+        case CONTEXT_CREATE: {
+            const bool created = slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED);
+            contexts_.create(process, slot.object, created ? ContextKind::CREATED : ContextKind::PRIMARY, operation);
+            return;
+        }
         case CONTEXT_CURRENT: context_current(slot, thread, process, operation); return;
         case CONTEXT_DESTROY:
         case DEVICE_RESET: context_end(slot, thread, process, operation); return;
@@ -302,7 +307,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
             process.wait = operation;
             context_wait(slot, thread, process, operation);
             return;
-        case PEER_ENABLE: dead_context(*contexts_[context_by_handle(process, slot.object)], operation); return;
+        case PEER_ENABLE: contexts_.admit(contexts_.named(process, slot.object), operation); return;
         case STREAM_CREATE: stream_create(slot, thread, process, operation); return;
         case STREAM_DESTROY: stream_destroy(slot, thread, process, operation); return;
         case STREAM_SYNCHRONIZE:
@@ -371,14 +376,8 @@ void Engine::finish() {
             static_cast<std::uint16_t>(process->ending_thread));  // other threads may have waited and freed since
         judge_exit(threads_[process->ending_thread], *process, process->ending);
     }
-    report_churn();
-    for (const Waits::Site& site : waits_.sites()) {
-        if (site.needed) continue;
-        Fact fact(RuleCode::REDUNDANT_SYNC, FactVariant::DOMINATED, site.first);
-        if (site.has_record) fact.with(RelatedRole::RECORD, site.record);
-        fact.count = site.instances;
-        report(fact);
-    }
+    churn_.report(facts_);
+    waits_.report(facts_);
 }
 
 }  // namespace streamsan::order

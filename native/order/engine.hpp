@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "churn.hpp"
+#include "contexts.hpp"
 #include "edges.hpp"
 #include "events.hpp"
 #include "explanations.hpp"
@@ -129,11 +130,7 @@ private:
     /// Whether a call fails because another thread took its context away, which was said there.
     bool follows_from_teardown(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
 
-    // streams.cpp: timelines, contexts, streams
-    std::uint32_t context_of(Thread& thread, Process& process);
-    std::uint32_t context_by_handle(Process& process, std::uint64_t handle);
-    std::uint32_t new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed,
-                              const Operation& made);
+    // streams.cpp
     std::uint32_t new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind,
                              bool assumed, const Thread& thread, const Operation& made);
     /// The stream a handle names, introduced on first use; null when it is dead (then it has been reported).
@@ -172,7 +169,7 @@ private:
     void add_body(Stream& stream, std::uint64_t key);
     void catch_up(Stream& stream, const Process& process);
     [[nodiscard]] bool stale(const Stream& stream) const {
-        const Context& context = *contexts_[stream.context];
+        const Context& context = contexts_[stream.context];
         return !stream.alive || stream.context_epoch != context.epoch || context.dead;
     }
     void note_ambiguous(Process& process, const Stream& stream, const Operation& operation);
@@ -208,6 +205,9 @@ private:
         return recording_ && key != 0 ? key ^ std::uint64_t{process.number} << 48 : key;
     }
     Clock everything();
+    [[nodiscard]] Operation latest_work(const Process& process) const {
+        return process.worker == none ? Operation{} : streams_[process.worker]->work.operation;
+    }
 
     // programmatic.cpp: kernels that begin before the one before them has ended
     /// What the kernel does without waiting, and where that is; `work` is where all else that it does is.
@@ -258,7 +258,6 @@ private:
                      const Operation& operation);
 
     // lifecycle.cpp: contexts, resets, leaks, exits
-    void context_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void context_current(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void context_end(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     /// Whether the memory lives, and dies with the context.
@@ -268,7 +267,6 @@ private:
     void handle_destroy(const Slot& slot, Process& process, const Operation& operation);
     /// A call that failed: only what its handles are is judged.
     void judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation);
-    bool dead_context(const Context& context, const Operation& operation);
     /// Whether anything was said.
     bool judge_teardown(Thread& thread, std::uint32_t context, const Operation& operation, bool at_exit);
     void report_leak(Allocation& allocation, FactVariant variant, const Operation& operation);
@@ -304,14 +302,6 @@ private:
     void use_foreign_memory(Process& process, Thread& thread, GraphExec& exec, Stream& stream,
                             const Operation& operation);
     void free_foreign_memory(Process& process, GraphExec& exec, const Stream& stream, const Placed& placed);
-
-    // churn.cpp
-    void note_round(const Process& process, const Allocation& allocation, const Operation& operation,
-                    std::uint64_t cost);
-    /// The same for stream-ordered memory: its free, and the next allocation at the same place.
-    void note_ordered_free(const Process& process, const Allocation& allocation, const Placed& freed);
-    void note_next_round(const Process& process, const Thread& thread, const Operation& operation);
-    void report_churn();
 
     // captures.cpp: captures, and what is refused
     void capture_begin(const Slot& slot, Thread& thread, Process& process, Operation& operation);
@@ -363,7 +353,6 @@ private:
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint32_t> spare_streams_;
     Events events_;
-    std::vector<std::unique_ptr<Context>> contexts_;
     StreamNames names_;
     SyncKeys keys_;
     std::vector<Reference> references_;
@@ -371,6 +360,7 @@ private:
     Waits waits_;
     Watch watch_;
     Facts facts_;
+    Contexts contexts_;
     Handles handles_;
     Graphs graphs_;
     Failures failures_;

@@ -5,7 +5,7 @@ namespace streamsan::order {
 
 std::uint32_t Engine::new_exec(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     exec_destroyed(slot, process, operation);  // the destruction of an earlier one was not seen
-    return graphs_.make(process, slot.object, context_of(thread, process), operation);
+    return graphs_.make(process, slot.object, contexts_.current(thread, process), operation);
 }
 
 void Engine::graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {

@@ -123,13 +123,12 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         const Previous* previous = process.allocations.previous(at);
         if (older && (previous == nullptr || previous->generation != reference.generation)) return;
         if (said == none) seen_stale.set(at, static_cast<std::uint32_t>(exec.stale.size()));
-        Stale stale;
-        stale.allocation = described(allocation);
-        stale.made = older ? previous->made : allocation.made;
-        stale.freed = older ? previous->freed : allocation.uses[0].operation;
-        stale.node = access.operation;
-        stale.reset = !older && allocation.freed_by == ended_by_reset;
-        stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
+        Stale stale{described(allocation),
+                    older ? previous->made : allocation.made,
+                    older ? previous->freed : allocation.uses[0].operation,
+                    access.operation,
+                    !older && allocation.freed_by == ended_by_reset,
+                    allocation.marks.assumed || allocation.marks.escaped};
         if (older) {
             stale.allocation.generation = reference.generation;
             stale.allocation.site = previous->made.site;

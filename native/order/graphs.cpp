@@ -122,14 +122,8 @@ void Graphs::end_baked(Process& process, std::uint32_t index, const Operation& f
         Baked& baked = exec.baked[each.baked];
         baked.made = 0;
         if (exec.stale.size() >= most_stale || baked.accesses.empty()) continue;
-        Stale stale;
-        stale.allocation = described(allocation);
-        stale.made = allocation.made;
-        stale.freed = freed;
-        stale.node = baked.surest().access.operation;
-        stale.reset = reset;
-        stale.assumed = allocation.marks.assumed || allocation.marks.escaped;
-        exec.stale.push_back(stale);
+        exec.stale.push_back({described(allocation), allocation.made, freed, baked.surest().access.operation, reset,
+                              allocation.marks.assumed || allocation.marks.escaped});
     }
     bakers_.drop(process.number, index);
 }

@@ -2,49 +2,20 @@
 #include "engine.hpp"
 
 namespace streamsan::order {
-void Engine::context_create(const Slot& slot, Thread&, Process& process, const Operation& operation) {
-    const auto kind =
-        slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED) ? ContextKind::CREATED : ContextKind::PRIMARY;
-    const std::uint32_t old = process.contexts.find(slot.object);
-    if (old != none && !contexts_[old]->dead && (kind == ContextKind::PRIMARY || contexts_[old]->assumed)) {
-        contexts_[old]->kind =
-            kind;  // a primary context that is retained again, or one that was used before it was named
-        contexts_[old]->assumed = operation.assumed();
-        return;
-    }
-    if (old == none && kind == ContextKind::PRIMARY) {
-        Context& context = *contexts_[context_by_handle(process, slot.object)];
-        context.kind = kind;
-        context.assumed = operation.assumed();
-        context.made = operation;
-        return;
-    }
-    new_context(process, slot.object, kind, operation.assumed(), operation);
-}
-
-bool Engine::dead_context(const Context& context, const Operation& operation) {
-    if (!context.dead) return false;
-    Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_CONTEXT, operation);
-    fact.with(RelatedRole::CREATE, context.made).with(RelatedRole::DESTROY, context.ended);
-    fact.assumed = operation.assumed();
-    report(fact);
-    return true;
-}
 
 void Engine::context_current(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (slot.object == 0) {
         thread.context = none;
         return;
     }
-    const std::uint32_t index = context_by_handle(process, slot.object);
-    if (!dead_context(*contexts_[index], operation)) thread.context = index;
+    const std::uint32_t index = contexts_.named(process, slot.object);
+    if (contexts_.admit(index, operation)) thread.context = index;
 }
 
 void Engine::context_end(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    const std::uint32_t index =
-        slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
-    Context& context = *contexts_[index];
-    if (dead_context(context, operation)) return;
+    const std::uint32_t index = contexts_.named_or_current(process, thread, slot.object);
+    Context& context = contexts_[index];
+    if (!contexts_.admit(index, operation)) return;
     const bool said = process.broken || judge_teardown(thread, index, operation, false);
     process.broken = false;
     begin_teardown(slot, thread, index, operation, said);
@@ -97,7 +68,7 @@ void Engine::handle_use(const Slot& slot, Thread& thread, Process& process, Oper
             return;
         case HandleKind::EVENT: event_of(slot.object, process, thread, operation); return;
         case HandleKind::CONTEXT:
-            if (slot.object != 0) dead_context(*contexts_[context_by_handle(process, slot.object)], operation);
+            if (slot.object != 0) contexts_.admit(contexts_.named(process, slot.object), operation);
             return;
         default: handles_.admit(process, static_cast<HandleKind>(slot.detail), slot.object, operation); return;
     }
@@ -139,7 +110,7 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
         case CONTEXT_DESTROY:
         case CONTEXT_SYNCHRONIZE:
             if (const std::uint32_t index = process.contexts.find(slot.object); index != none)
-                dead_context(*contexts_[index], operation);
+                contexts_.admit(index, operation);
             return;
         case HANDLE_USE: {
             const auto sort = static_cast<HandleKind>(slot.detail);
@@ -158,7 +129,7 @@ void Engine::judge_stale(const Slot& slot, Thread& thread, Process& process, Ope
 }
 
 bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const Operation& operation, bool at_exit) {
-    const Context& context = *contexts_[context_index];
+    const Context& context = contexts_[context_index];
     const Clock& known = timeline(thread).clock;
     Fact work(RuleCode::RESET_RACES_WORK, at_exit ? FactVariant::AT_EXIT : FactVariant::PENDING_WORK, operation);
     Fact frees(RuleCode::RESET_RACES_WORK, FactVariant::PENDING_FREE, operation);

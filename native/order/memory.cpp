@@ -43,7 +43,7 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         if (allocations[old].live() && allocations[old].size == slot.size && allocations[old].kind == kind) return;
     }
     Epoch made_at;
-    std::uint32_t context = pageable(kind) || assumed ? none : context_of(thread, process);
+    std::uint32_t context = pageable(kind) || assumed ? none : contexts_.current(thread, process);
     if (kind == MemoryKind::STREAM_ORDERED && !assumed && !restated) {
         Stream* const named = place(slot, thread, process, operation);
         if (named == nullptr) return;
@@ -52,7 +52,8 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         enter(stream, thread, slot.thread);
         made_at = timeline(stream).advance();
         leave(stream);
-        note_next_round(process, thread, operation);
+        churn_.note_next(process.number, operation.site, process.wait, timeline(thread).clock,
+                         process.opaque_version != 0);
         context = stream.context;
     }
     Allocation& allocation =
@@ -95,7 +96,7 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
     judge_owner(thread, process, process.allocations[index], family, operation);
     if (family == FreeClass::UNREGISTER && process.allocations[index].marks.registered) {
         Allocation& host = process.allocations[index];
-        const std::uint32_t context = context_of(thread, process);
+        const std::uint32_t context = contexts_.current(thread, process);
         judge_blocking(slot, thread, host, context, operation);
         observe_context(thread, slot.thread, context);
         judge_order(process, host, family, timeline(thread).clock, nullptr, operation);
@@ -125,7 +126,7 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         stream.free = by_stream;
         stream.has_free = true;
         leave(stream);
-        note_ordered_free(process, allocation, by_stream);
+        churn_.note_ordered_free(process.number, allocation, by_stream, latest_work(process));
         end_use(process, index, operation);
         process.allocations.retire(index, slot.detail, by_host, by_stream);
         return;
@@ -136,16 +137,12 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         // The wait covers the memory's own context, whichever is current (F-01, F-10, F-11, F-12, F-15). That of memory
         // from an unknown caller may be any.
         const std::uint32_t own = allocation.context;
-        judge_blocking(slot, thread, allocation, own == none ? context_of(thread, process) : own, operation);
-        if (own != none) {
-            observe_context(thread, slot.thread, own);
-        } else {
-            for (std::uint32_t each = 0; each < contexts_.size(); ++each) {
-                if (contexts_[each]->process == process.number) observe_context(thread, slot.thread, each);
-            }
-        }
+        judge_blocking(slot, thread, allocation, own == none ? contexts_.current(thread, process) : own, operation);
+        const auto observe = [&](std::uint32_t context) { observe_context(thread, slot.thread, context); };
+        if (own != none) observe(own);
+        else contexts_.each_of(process, observe);
+        churn_.note_free(allocation, operation, latest_work(process), nanoseconds(slot.duration));
     }
-    if (waits) note_round(process, allocation, operation, nanoseconds(slot.duration));
     const bool ordered = judge_order(process, allocation, family, host.clock, nullptr, operation);
     if (ordered && stream_ordered && family == FreeClass::DEVICE && !allocation.marks.assumed) {
         report(Fact(RuleCode::ORDER_DROPPING_FREE, FactVariant::NONE, operation, allocation));
@@ -256,10 +253,10 @@ void Engine::judge_owner(Thread& thread, Process& process, const Allocation& all
     const bool owned = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::ARRAY ||
                        allocation.kind == MemoryKind::MANAGED;
     if (!device_family || !owned || allocation.context == none) return;
-    const std::uint32_t current = context_of(thread, process);
+    const std::uint32_t current = contexts_.current(thread, process);
     if (current == allocation.context) return;
-    const Context& owner = *contexts_[allocation.context];
-    const Context& here = *contexts_[current];
+    const Context& owner = contexts_[allocation.context];
+    const Context& here = contexts_[current];
     const bool created = owner.kind == ContextKind::CREATED || here.kind == ContextKind::CREATED;
     Fact fact(RuleCode::FOREIGN_CONTEXT_FREE, created ? FactVariant::FOREIGN_CREATED : FactVariant::FOREIGN_PRIMARY,
               operation, allocation);
@@ -272,7 +269,7 @@ void Engine::judge_blocking(const Slot& slot, Thread& thread, const Allocation& 
     // What an earlier free has already waited for costs nothing more, promised or not.
     const Clock& known = timeline(thread).clock;
     const Placed* pending = nullptr;
-    const Context& context = *contexts_[context_index];
+    const Context& context = contexts_[context_index];
     for (const std::uint32_t index : context.streams) {
         const Stream& stream = *streams_[index];
         if (stream.has_work && !known.knows(stream.work.epoch, all)) {

@@ -88,9 +88,7 @@ void Engine::exit(const Slot& slot, Thread& thread, Process& process, const Oper
 
 void Engine::judge_exit(Thread& thread, Process& process, const Operation& operation) {
     if (process.broken) return;
-    for (std::uint32_t index = 0; index < contexts_.size(); ++index) {
-        if (contexts_[index]->process == process.number) judge_teardown(thread, index, operation, true);
-    }
+    contexts_.each_of(process, [&](std::uint32_t index) { judge_teardown(thread, index, operation, true); });
     process.allocations.each(
         [&](std::uint32_t, Allocation& allocation) { report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation); });
     graphs_.report_leaks(process, handles_, operation, true);

@@ -4,43 +4,6 @@
 #include "engine.hpp"
 
 namespace streamsan::order {
-std::uint32_t Engine::new_context(Process& process, std::uint64_t handle, ContextKind kind, bool assumed,
-                                  const Operation& made) {
-    const auto index = static_cast<std::uint32_t>(contexts_.size());
-    contexts_.push_back(std::make_unique<Context>());
-    Context& context = *contexts_.back();
-    context.handle = handle;
-    context.kind = kind;
-    context.assumed = assumed;
-    context.made = made;
-    context.process = process.number;
-    process.contexts.set(handle, index);
-    if (process.default_context == none) process.default_context = index;
-    return index;
-}
-
-std::uint32_t Engine::context_by_handle(Process& process, std::uint64_t handle) {
-    std::uint32_t index = process.contexts.find(handle);
-    if (index != none) return index;
-    const std::uint32_t unnamed = process.contexts.find(0);
-    if (unnamed == none || unnamed != process.default_context)
-        return new_context(process, handle, ContextKind::PRIMARY, true, Operation{});
-    // The context that threads were using before anybody named one: this is its name.
-    process.contexts.erase(0);
-    process.contexts.set(handle, unnamed);
-    contexts_[unnamed]->handle = handle;
-    return unnamed;
-}
-
-std::uint32_t Engine::context_of(Thread& thread, Process& process) {
-    if (thread.context == none) {
-        // Nobody said which context is current: it is the first one that the process is known to have.
-        if (process.default_context == none) new_context(process, 0, ContextKind::PRIMARY, true, Operation{});
-        thread.context = process.default_context;
-    }
-    return thread.context;
-}
-
 std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind,
                                  bool assumed, const Thread& thread, const Operation& made) {
     std::uint32_t index;
@@ -60,7 +23,7 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.assumed = assumed;
     stream.blocking = kind != StreamKind::NON_BLOCKING && kind != StreamKind::LEGACY;
     stream.context = context;
-    stream.context_epoch = contexts_[context]->epoch;
+    stream.context_epoch = contexts_[context].epoch;
     stream.made = made;
     stream.opaque_version = stream.awaited_opaque = process.opaque_version;
     stream.name = names_.intern({handle, made.site, kind, assumed});
@@ -76,13 +39,13 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     }
     if (kind == StreamKind::LEGACY) stream.legacy_version = 1;  // differs from what any other stream has met
     process.unknown_streams |= kind == StreamKind::UNKNOWN;
-    contexts_[context]->streams.push_back(index);
+    contexts_[context].streams.push_back(index);
     return index;
 }
 
 Stream* Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
     if (handle == legacy_handle || handle == per_thread_handle || handle == 0) {
-        const std::uint32_t context = context_of(thread, process);
+        const std::uint32_t context = contexts_.current(thread, process);
         if (handle == per_thread_handle) {
             const std::uint64_t owner = recording_ ? operation.thread % most_recorded_threads : operation.thread;
             const std::uint64_t key = std::uint64_t{context} << 16 | owner;
@@ -98,8 +61,8 @@ Stream* Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& p
     }
     const std::uint32_t index = process.streams.find(handle);
     if (index == none) {
-        const std::uint32_t introduced =
-            new_stream(process, context_of(thread, process), handle, StreamKind::UNKNOWN, true, thread, Operation{});
+        const std::uint32_t introduced = new_stream(process, contexts_.current(thread, process), handle,
+                                                    StreamKind::UNKNOWN, true, thread, Operation{});
         process.streams.set(handle, introduced);
         return streams_[introduced].get();
     }
@@ -113,7 +76,7 @@ Stream* Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& p
 }
 
 Stream& Engine::legacy_stream(Process& process, std::uint32_t context, const Thread& thread) {
-    std::uint32_t& index = contexts_[context]->legacy;
+    std::uint32_t& index = contexts_[context].legacy;
     if (index == none)
         index = new_stream(process, context, legacy_handle, StreamKind::LEGACY, false, thread, Operation{});
     return *streams_[index];
@@ -135,7 +98,7 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
         spare_streams_.push_back(old);
     }
     const std::uint32_t index =
-        new_stream(process, context_of(thread, process), slot.object, kind, assumed, thread, operation);
+        new_stream(process, contexts_.current(thread, process), slot.object, kind, assumed, thread, operation);
     process.streams.set(slot.object, index);
     if (restated && !assumed) {
         timeline(*streams_[index]).advance();  // it may have work pending
@@ -163,7 +126,7 @@ void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, 
 
 void Engine::end_stream(std::uint32_t index, const Operation& operation) {
     Stream& stream = *streams_[index];
-    Context& context = *contexts_[stream.context];
+    Context& context = contexts_[stream.context];
     Timeline& own = timeline(stream);
     stream.alive = false;
     stream.destroyed = operation;
@@ -200,7 +163,7 @@ void Engine::catch_up(Stream& stream, const Process& process) {
 LastKernel Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_index) {
     Timeline& own = timeline(stream);
     Timeline& host = timeline(thread);
-    Context& context = *contexts_[stream.context];
+    Context& context = contexts_[stream.context];
     catch_up(stream, *processes_[thread.process]);
     LastKernel before = stream.last_kernel;
     stream.last_kernel = LastKernel::nothing;
@@ -270,7 +233,7 @@ void Engine::add_body(Stream& stream, std::uint64_t key) {
 void Engine::leave(Stream& stream) {
     if (!stream.blocking || stream.unjoined) return;
     stream.unjoined = true;
-    contexts_[stream.context]->unjoined.push_back(stream.index);
+    contexts_[stream.context].unjoined.push_back(stream.index);
 }
 
 void Engine::note_ambiguous(Process& process, const Stream& stream, const Operation& operation) {

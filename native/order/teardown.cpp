@@ -23,24 +23,23 @@ bool context_is_gone(std::int16_t status) {
 }
 
 /// The moment at which a call had surely not returned yet; 0 when that is not known.
-std::uint64_t surely_runs_until(std::uint64_t time, std::uint16_t duration, bool returned) {
-    if (time == 0) return 0;
-    if (!returned) return never;
-    return duration == 0 || time > never - least_nanoseconds(duration) ? 0 : time + least_nanoseconds(duration);
+std::uint64_t surely_runs_until(const Slot& slot) {
+    if (slot.time == 0) return 0;
+    if (slot.status == status_unknown) return never;
+    const std::uint64_t least = least_nanoseconds(slot.duration);
+    return slot.duration == 0 || slot.time > never - least ? 0 : slot.time + least;
 }
 
 }  // namespace
 
 void Engine::note_times(const Slot& slot, Thread& thread) const {
-    thread.call_ends = uses_device(static_cast<OperationKind>(slot.kind))
-                           ? surely_runs_until(slot.time, slot.duration, slot.status != status_unknown)
-                           : 0;
+    thread.call_ends = uses_device(static_cast<OperationKind>(slot.kind)) ? surely_runs_until(slot) : 0;
 }
 
 void Engine::leave_context(const Thread& thread, const Process& process, std::uint16_t index) {
     const std::uint32_t left = thread.call_context == none ? process.default_context : thread.call_context;
     if (left == none) return;
-    std::vector<FormerUse>& uses = contexts_[left]->former_uses;
+    std::vector<FormerUse>& uses = contexts_[left].former_uses;
     const auto mine =
         std::find_if(uses.begin(), uses.end(), [&](const FormerUse& each) { return each.thread == index; });
     const FormerUse use{index, {thread.timeline, thread.call_tick}, thread.last_call};
@@ -58,7 +57,7 @@ void Engine::begin_teardown(const Slot& slot, Thread& thread, std::uint32_t cont
     constexpr std::size_t most_teardowns = 16;
     Process& process = *processes_[thread.process];
     if (process.teardowns.size() >= most_teardowns) process.teardowns.erase(process.teardowns.begin());
-    const std::uint64_t ends = surely_runs_until(slot.time, slot.duration, slot.status != status_unknown);
+    const std::uint64_t ends = surely_runs_until(slot);
     process.teardowns.push_back({operation, timeline(thread).advance(), context, slot.time, ends, said});
     if (!recording_) return;
     for (Thread& other : threads_) {
@@ -102,8 +101,7 @@ bool Engine::follows_from_teardown(const Slot& slot, Thread& thread, Process& pr
     for (Teardown& each : process.teardowns) {
         if (each.operation.thread == slot.thread || !in_context(thread, each.context)) continue;
         const bool overlaps = uses_device(operation.kind) && slot.time != 0 && each.begins != 0 &&
-                              slot.time < each.ends &&
-                              surely_runs_until(slot.time, slot.duration, slot.status != status_unknown) > each.begins;
+                              slot.time < each.ends && surely_runs_until(slot) > each.begins;
         const bool finds_it_gone = failed && thread.call_tick != 0 && !thread.orphaned && context_is_gone(slot.status);
         if (overlaps || finds_it_gone) witness_teardown(each, thread, operation);
     }

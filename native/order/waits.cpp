@@ -19,11 +19,11 @@ Lanes mask_of(std::uint8_t detail) {
 Event* Engine::event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation) {
     const std::uint32_t index = process.events.find(handle);
     if (index == none) {
-        const std::uint32_t context = context_of(thread, process);
-        return &events_.make(process, handle, context, contexts_[context]->epoch);
+        const std::uint32_t context = contexts_.current(thread, process);
+        return &events_.make(process, handle, context, contexts_[context].epoch);
     }
     Event& event = events_[index];
-    const Context& context = *contexts_[event.context];
+    const Context& context = contexts_[event.context];
     if (event.alive && event.context_epoch == context.epoch && !context.dead) return &event;
     Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_EVENT, operation);
     fact.with(RelatedRole::CREATE, event.made)
@@ -46,8 +46,8 @@ bool Engine::learn_event(const Event& event, Timeline& waiter, EdgeKind kind) {
 void Engine::event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     const bool restated = is_restated(slot);
     if (restated && events_.live(process, slot.object) != nullptr) return;
-    const std::uint32_t context = context_of(thread, process);
-    Event& event = events_.make(process, slot.object, context, contexts_[context]->epoch);
+    const std::uint32_t context = contexts_.current(thread, process);
+    Event& event = events_.make(process, slot.object, context, contexts_[context].epoch);
     event.created = !operation.assumed() && !restated;  // who knows what was recorded in it before
     event.alive = true;
     event.recorded = false;
@@ -149,7 +149,7 @@ Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& pr
     catch_up(stream, process);
     Change change = host.learn(timeline(stream), edges_.in(EdgeKind::stream_to_host, contract_edge));
     // The legacy stream's queue holds waits for the blocking streams, and theirs for it: without changing either.
-    const Context& context = *contexts_[stream.context];
+    const Context& context = contexts_[stream.context];
     if (stream.kind == StreamKind::LEGACY) {
         for (const std::uint32_t other : context.unjoined) {
             change += learn_all(*streams_[other], host, EdgeKind::legacy_to_host, blocking_edge(*streams_[other]));
@@ -173,7 +173,7 @@ void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Ope
     process.unknown_awaited = process.unknown_work;
     // Two unknown streams may be one: what was issued on the other may be what this wait is for. And code that nobody
     // can see may have issued work to any stream.
-    const std::uint32_t covered = std::max(stream.awaited_opaque, contexts_[stream.context]->awaited_opaque);
+    const std::uint32_t covered = std::max(stream.awaited_opaque, contexts_[stream.context].awaited_opaque);
     const bool unseen = covered != process.opaque_version;
     stream.awaited_opaque = process.opaque_version;
     // And a stream of an unknown caller may be this thread's default stream, or the legacy one, which a blocking stream
@@ -184,7 +184,7 @@ void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Ope
 }
 
 Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
-    Context& context = *contexts_[context_index];
+    Context& context = contexts_[context_index];
     const Process& process = *processes_[thread.process];
     Timeline& host = timeline(thread);
     Change change;
@@ -206,7 +206,7 @@ Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std:
 }
 
 void Engine::observe_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
-    Context& context = *contexts_[context_index];
+    Context& context = contexts_[context_index];
     Timeline& host = timeline(thread);
     for (const std::uint32_t index : context.streams) {
         Stream& stream = *streams_[index];
@@ -224,10 +224,9 @@ void Engine::observe_context(Thread& thread, std::uint32_t thread_index, std::ui
 }
 
 void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    const std::uint32_t index =
-        slot.object == 0 ? context_of(thread, process) : context_by_handle(process, slot.object);
-    Context& context = *contexts_[index];
-    if (dead_context(context, operation)) return;
+    const std::uint32_t index = contexts_.named_or_current(process, thread, slot.object);
+    Context& context = contexts_[index];
+    if (!contexts_.admit(index, operation)) return;
     legacy_stream(process, index, thread);  // is where an unknown caller's work would be; see new_stream
     const Change change = wait_for_context(thread, slot.thread, index);
     process.unknown_awaited = process.unknown_work;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "facts.hpp"
 #include "flat_map.hpp"
 #include "operation.hpp"
 
@@ -16,8 +17,7 @@ public:
         Operation first;
         std::uint64_t instances;
         bool needed;
-        bool has_record;
-        Operation record;
+        Operation record;  ///< sequence 0: none
     };
 
     void add(const Operation& wait, bool needed, const Operation* record) {
@@ -25,7 +25,7 @@ public:
             std::uint64_t{wait.site} << 32 | std::uint64_t{wait.api} << 8 | static_cast<std::uint8_t>(wait.kind);
         const std::uint32_t index = by_site_.number(key, sites_.size());
         if (index == sites_.size()) {
-            sites_.push_back({wait, 1, needed, record != nullptr, record == nullptr ? Operation{} : *record});
+            sites_.push_back({wait, 1, needed, record == nullptr ? Operation{} : *record});
             return;
         }
         Site& site = sites_[index];
@@ -34,6 +34,15 @@ public:
     }
 
     [[nodiscard]] const std::vector<Site>& sites() const { return sites_; }
+    void report(Facts& facts) const {
+        for (const Site& site : sites_) {
+            if (site.needed) continue;
+            Fact fact(RuleCode::REDUNDANT_SYNC, FactVariant::DOMINATED, site.first);
+            if (site.record.sequence != 0) fact.with(RelatedRole::RECORD, site.record);
+            fact.count = site.instances;
+            facts.add(fact);
+        }
+    }
 
 private:
     std::vector<Site> sites_;

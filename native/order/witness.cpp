@@ -123,7 +123,7 @@ std::uint32_t Engine::stream_at(const Slot& slot, const Thread& thread, const Pr
     if (slot.stream == 0) return none;
     if (slot.stream > per_thread_handle) return process.streams.find(slot.stream);
     if (thread.context == none) return none;
-    if (slot.stream == legacy_handle) return contexts_[thread.context]->legacy;
+    if (slot.stream == legacy_handle) return contexts_[thread.context].legacy;
     const std::uint64_t owner = recording_ ? slot.thread % most_recorded_threads : slot.thread;
     return process.per_thread_streams.find(std::uint64_t{thread.context} << 16 | owner);
 }

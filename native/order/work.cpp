@@ -254,15 +254,13 @@ void Engine::host_clock(Thread& thread, Process& process, const Operation& opera
     if (!requirements_) return;
     // What is timed is the work itself: it is meant to be complete, though nobody reads what it wrote.
     const Clock& known = timeline(thread).clock;
-    for (const std::unique_ptr<Context>& context : contexts_) {
-        if (context->process != process.number) continue;
-        for (const std::uint32_t index : context->streams) {
+    contexts_.each_of(process, [&](std::uint32_t context) {
+        for (const std::uint32_t index : contexts_[context].streams) {
             const Stream& stream = *streams_[index];
-            if (stream.has_work && !known.knows(stream.work.epoch, contract)) {
+            if (stream.has_work && !known.knows(stream.work.epoch, contract))
                 require(Unmet::Sort::device_host, stream.work.operation.sequence, operation.sequence);
-            }
         }
-    }
+    });
 }
 
 void Engine::judge_host_access(Process& process, const Allocation& allocation, const Reference& reference,

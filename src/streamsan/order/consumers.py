@@ -12,16 +12,17 @@ context, a default stream) may also be for work of unseen code that was given no
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.order.engine import Analysis, Slots, ThreadLike, TraceLike, asking_apis, unmet_requirements
+from streamsan.order.analysed_trace import AnalysedTrace
+from streamsan.order.engine import Analysis, asking_apis, unmet_requirements
 from streamsan.order.facts import Fact, Operation, operation_kind
-from streamsan.order.places import PlaceKey, Sited, place_of
+from streamsan.order.places import PlaceKey, place_of
 from streamsan.order.rearrangement import operation_starts, without
 from streamsan.platforms import CUDA
+from streamsan.trace.store import Slots
 from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, RuleCode, SlotFlag, StreamKind
 
 MOST_SLOTS = 20_000
@@ -38,19 +39,7 @@ LAST_DEFAULT_STREAM = CUDA.per_thread_stream
 """The greatest handle of a default stream, which any code can use."""
 
 
-class SourceTrace(TraceLike, Sited, Protocol):
-    """What is asked of a trace here."""
-
-    @property
-    def origin(self) -> str:
-        """Who made it; only "source" is looked at."""
-
-    @property
-    def apis(self) -> Sequence[str]:
-        """API index to name."""
-
-
-def unconsumed_waits(trace: SourceTrace, analysis: Analysis) -> list[Fact]:
+def unconsumed_waits(trace: AnalysedTrace, analysis: Analysis) -> list[Fact]:
     """Return a NO_CONSUMER fact for each place of host waits that nothing later in the trace needs.
 
     Nothing for traces that are not of source, that do not end normally, or that are too long to ask. `analysis` is the
@@ -81,7 +70,7 @@ def unconsumed_waits(trace: SourceTrace, analysis: Analysis) -> list[Fact]:
     return facts
 
 
-def redundant_places(trace: Sited, facts: Iterable[Fact]) -> set[PlaceKey]:
+def redundant_places(trace: AnalysedTrace, facts: Iterable[Fact]) -> set[PlaceKey]:
     """Return the places of the waits that facts call redundant."""
     return {place_of(trace, fact.operation.site) for fact in facts if fact.code is RuleCode.REDUNDANT_SYNC}
 
@@ -95,7 +84,7 @@ def numbered(slots: Slots) -> Slots:
     return result
 
 
-def visible_slots(trace: SourceTrace) -> Slots | None:
+def visible_slots(trace: AnalysedTrace) -> Slots | None:
     """Return all slots as one array, or None where not all later host code is visible."""
     if trace.origin != "source":
         return None
@@ -158,7 +147,7 @@ def dominated_waits(slots: Slots, places: Mapping[int, PlaceKey], dominated: Col
     return {int(number) for number in slots["sequence"][rows]}
 
 
-def _fact(trace: SourceTrace, slots: Slots, rows: list[int]) -> Fact:
+def _fact(trace: AnalysedTrace, slots: Slots, rows: list[int]) -> Fact:
     operation = operation_of(trace, slots, rows[0])
     return Fact(code=RuleCode.REDUNDANT_SYNC, variant=FactVariant.NO_CONSUMER, operation=operation, count=len(rows))
 
@@ -167,7 +156,7 @@ _STREAM_KINDS = {kind.value: kind for kind in StreamKind}
 """A file may hold any number."""
 
 
-def operation_of(trace: SourceTrace, slots: Slots, row: int) -> Operation:
+def operation_of(trace: AnalysedTrace, slots: Slots, row: int) -> Operation:
     """Return a row's slot as an operation of a fact; the stream's site, kind and origin are those of its creation."""
     slot = slots[row]
     thread, stream = int(slot["thread"]), int(slot["stream"])
@@ -180,7 +169,7 @@ def operation_of(trace: SourceTrace, slots: Slots, row: int) -> Operation:
         site=int(slot["site"]),
         api=int(slot["api"]),
         thread=thread,
-        process=_process_of(trace.threads, thread),
+        process=trace.threads[thread].process if thread < len(trace.threads) else 0,
         stream=stream,
         flags=int(slot["flags"]),
         status=int(slot["status"]),
@@ -188,7 +177,3 @@ def operation_of(trace: SourceTrace, slots: Slots, row: int) -> Operation:
         stream_kind=None if creation is None else _STREAM_KINDS.get(int(creation["detail"])),
         stream_assumed=creation is not None and bool(int(creation["flags"]) & SlotFlag.ASSUMED),
     )
-
-
-def _process_of(threads: Iterable[ThreadLike], index: int) -> int:
-    return next((thread.process for number, thread in enumerate(threads) if number == index), 0)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamsan.order._engine import Engine
+from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.facts import AllocationFact, Fact, Operation, operation_kind
-from streamsan.order.places import Sited, by_place
+from streamsan.order.places import by_place
 from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
+from streamsan.trace.store import Slots
+from streamsan.trace.trace import Thread
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, RuleCode, StreamKind
 
 if TYPE_CHECKING:
     from streamsan.order._engine import _Allocation, _Fact, _Operation
-
-Slots = NDArray[np.void]
-"""an array of dtype `streamsan.trace.layout.SLOT`"""
 
 ASKING = (
     "cudaGetLastError",
@@ -44,25 +43,6 @@ TRIED = re.compile("Load|Link|Library|Module|Register")
 """In the names of calls that libraries make to see whether they succeed, as a recording shows them."""
 MOST_APIS = 65536
 """An API's number has 16 bits."""
-
-
-class ThreadLike(Protocol):
-    """What the engine asks of a thread."""
-
-    @property
-    def process(self) -> int:
-        """Index of its process."""
-
-
-class TraceLike(Protocol):
-    """What the engine asks of a trace (see `streamsan.trace.Trace`)."""
-
-    @property
-    def threads(self) -> Iterable[ThreadLike]:
-        """Thread index to thread."""
-
-    def chunks(self) -> Iterable[Slots]:
-        """Slots in global sequence order; a slot is never cut from its continuations."""
 
 
 class Requirement(NamedTuple):
@@ -161,7 +141,7 @@ def setting_apis(apis: Sequence[str], recording: bool = False) -> list[int]:
 
 
 def run(
-    threads: Iterable[ThreadLike],
+    threads: Iterable[Thread],
     chunks: Iterable[Slots],
     *,
     apis: Sequence[str] = (),
@@ -187,14 +167,14 @@ def run(
     return Analysis(facts, engine.operations, engine.problems, needed, inside, engine.launched)
 
 
-def unmet_requirements(threads: Iterable[ThreadLike], chunks: Iterable[Slots]) -> frozenset[Requirement]:
+def unmet_requirements(threads: Iterable[Thread], chunks: Iterable[Slots]) -> frozenset[Requirement]:
     """Return the required orders of a trace of source that do not hold by contract. Looks at nothing else."""
     engine = Engine([thread.process for thread in threads], True, [], [], False, 0)
     _feed(engine, chunks)
     return frozenset(map(Requirement._make, engine.unmet()))
 
 
-def needed_waits(threads: Iterable[ThreadLike], chunks: Iterable[Slots]) -> frozenset[tuple[int, int]]:
+def needed_waits(threads: Iterable[Thread], chunks: Iterable[Slots]) -> frozenset[tuple[int, int]]:
     """Return site and API of each wait of a trace of source that brought something. Looks at nothing else."""
     engine = Engine([thread.process for thread in threads], False, [], [], False, 0)
     _feed(engine, chunks)
@@ -207,29 +187,13 @@ def _feed(engine: Engine, chunks: Iterable[Slots]) -> None:
     engine.finish()
 
 
-class SitedTrace(TraceLike, Sited, Protocol):
-    """A trace that knows the places of its operations, and the names of its calls."""
-
-    @property
-    def origin(self) -> str:
-        """Who made it."""
-
-    @property
-    def apis(self) -> Sequence[str]:
-        """API index to name."""
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """What else its file says of it."""
-
-
-def begins_at(trace: SitedTrace) -> int:
+def begins_at(trace: AnalysedTrace) -> int:
     """Return the number of a recording's first operation that does not restate another; 0 for other traces."""
     number = trace.metadata.get(BEGINS_AT, 0) if trace.origin == RECORDING else 0
     return number if isinstance(number, int) and 0 <= number < 1 << 64 else 0
 
 
-def analyse(trace: SitedTrace) -> Analysis:
+def analyse(trace: AnalysedTrace) -> Analysis:
     """Find what in a trace breaks a rule's condition, aggregated by places. Never fails on a trace's content."""
     recording = trace.origin == RECORDING
     analysis = run(

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Protocol
 
+from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.facts import Fact
-from streamsan.trace.site import Site
 from streamsan.vocabulary import RuleCode
 
 MOST_EXAMPLES = 4
@@ -23,14 +22,7 @@ PlaceKey = tuple[str, int, int]
 ("", minus its number, 0)"""
 
 
-class Sited(Protocol):
-    """What is asked of a trace here."""
-
-    def site(self, number: int) -> Site:
-        """Return the site with this number."""
-
-
-def place_of(trace: Sited, number: int) -> PlaceKey:
+def place_of(trace: AnalysedTrace, number: int) -> PlaceKey:
     """Return where a site is, without the calls that it is nested in."""
     site = trace.site(number)
     if site.line:
@@ -38,7 +30,7 @@ def place_of(trace: Sited, number: int) -> PlaceKey:
     return (f"#{site.module}", site.offset, 0) if site.module else ("", -number, 0)
 
 
-def by_place(trace: Sited, facts: Iterable[Fact], needed_waits: Collection[tuple[int, int]]) -> list[Fact]:
+def by_place(trace: AnalysedTrace, facts: Iterable[Fact], needed_waits: Collection[tuple[int, int]]) -> list[Fact]:
     """Return facts with those of the same places aggregated, and with no wait dominated that is needed at its place.
 
     `needed_waits` are sites and APIs of waits that brought something. Of facts that only differ in the calls that led
@@ -65,7 +57,7 @@ def _examples(group: list[Fact]) -> list[Fact]:
     return [replace(ordered[0], count=count, cost_ns=cost), *ordered[1:MOST_EXAMPLES]]
 
 
-def _key(trace: Sited, fact: Fact) -> tuple[object, ...]:
+def _key(trace: AnalysedTrace, fact: Fact) -> tuple[object, ...]:
     named = [(0, fact.operation.site, fact.operation.api)]
     named += [(int(role), operation.site, operation.api) for role, operation in fact.related]
     if fact.allocation is not None:

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND
-
-Slots = NDArray[np.void]
-"""an array of dtype `streamsan.trace.layout.SLOT`"""
+from streamsan.trace.store import Slots
 
 
 def operation_starts(slots: Slots) -> NDArray[np.bool_]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
+from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.engine import RECORDING, Analysis
 from streamsan.order.facts import Operation
-from streamsan.order.places import Sited
 
 MOST_CALLS = 4
 """Calls that are named as those the program was in; of further threads it only says how many there are."""
@@ -17,29 +16,17 @@ NOT_SEEN = (
 )
 
 
-class RecordedTrace(Sited, Protocol):
-    """What is asked of a trace here."""
-
-    @property
-    def origin(self) -> str:
-        """How it came about; only "recording" is looked at."""
-
-    @property
-    def apis(self) -> Sequence[str]:
-        """API index to name."""
-
-
-def recording_limits(trace: RecordedTrace, analysis: Analysis) -> list[str]:
+def recording_limits(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
     """Return what limits the result of this recording, one line each; nothing for other traces."""
     return ended_inside(trace, analysis.inside) if trace.origin == RECORDING else []
 
 
-def recording_remarks(trace: RecordedTrace, analysis: Analysis) -> list[str]:
+def recording_remarks(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
     """Return what no recording of such a program shows, one line each: nothing went wrong."""
     return [NOT_SEEN] if trace.origin == RECORDING and analysis.launches else []
 
 
-def ended_inside(trace: RecordedTrace, calls: Sequence[Operation]) -> list[str]:
+def ended_inside(trace: AnalysedTrace, calls: Sequence[Operation]) -> list[str]:
     """Say in which calls the program was when it ended: a hang, a kill, a crash. At most one line."""
     if not calls:
         return []
@@ -48,7 +35,7 @@ def ended_inside(trace: RecordedTrace, calls: Sequence[Operation]) -> list[str]:
     return [f"the program ended inside {', '.join(named[:MOST_CALLS])}{more}: the call did not return"]
 
 
-def _named(trace: RecordedTrace, call: Operation) -> str:
+def _named(trace: AnalysedTrace, call: Operation) -> str:
     name = f"`{trace.apis[call.api]}`" if 0 < call.api < len(trace.apis) else "a call"
     site = trace.site(call.site)
     if not site.file:

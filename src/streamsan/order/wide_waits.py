@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.consumers import (
     LAST_DEFAULT_STREAM,
     MOST_PLACES,
-    SourceTrace,
     dominated_waits,
     numbered,
     operation_of,
@@ -25,10 +25,11 @@ from streamsan.order.consumers import (
     visible_slots,
     waits_by_place,
 )
-from streamsan.order.engine import Analysis, Requirement, Slots, needed_waits, unmet_requirements
+from streamsan.order.engine import Analysis, Requirement, needed_waits, unmet_requirements
 from streamsan.order.facts import Fact
 from streamsan.order.places import place_of
 from streamsan.order.rearrangement import inserted, operation_starts, without
+from streamsan.trace.store import Slots
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 MOST_NEEDLESS = 3
@@ -57,7 +58,7 @@ class _Instance:
     needed: tuple[int, ...]
 
 
-def facts_on_waits(trace: SourceTrace, analysis: Analysis, wide: bool = True) -> list[Fact]:
+def facts_on_waits(trace: AnalysedTrace, analysis: Analysis, wide: bool = True) -> list[Fact]:
     """Return the facts on waits that nothing needs (SS504) and, with `wide`, that cover too much (SS503).
 
     `analysis` is the engine's analysis of the same trace. Nothing for traces that are not of source.
@@ -66,7 +67,7 @@ def facts_on_waits(trace: SourceTrace, analysis: Analysis, wide: bool = True) ->
     return [*unconsumed, *(wide_waits(trace, analysis, unconsumed) if wide else [])]
 
 
-def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fact] = ()) -> list[Fact]:
+def wide_waits(trace: AnalysedTrace, analysis: Analysis, unconsumed: Collection[Fact] = ()) -> list[Fact]:
     """Return a TOO_WIDE fact for each place of waits for which a narrower wait, that was tried, is enough.
 
     `unconsumed` are the facts of `unconsumed_waits` for the same trace: those waits, and dominated ones, are left out
@@ -98,7 +99,7 @@ def wide_waits(trace: SourceTrace, analysis: Analysis, unconsumed: Collection[Fa
 class _Question:
     """Asks of the waits at one place whether narrower ones would do: of one stream, or of a few."""
 
-    def __init__(self, trace: SourceTrace, slots: Slots, named: Slots, base: frozenset[Requirement]) -> None:
+    def __init__(self, trace: AnalysedTrace, slots: Slots, named: Slots, base: frozenset[Requirement]) -> None:
         self.trace, self.slots, self.named, self.base = trace, slots, named, base
         self.starts = operation_starts(slots)
         self.rows = {int(slots["sequence"][row]): row for row in np.flatnonzero(self.starts).tolist()}

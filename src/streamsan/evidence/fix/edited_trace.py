@@ -7,14 +7,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from streamsan.order.consumers import HOST_WAITS, LAST_DEFAULT_STREAM, SourceTrace
-from streamsan.order.engine import SitedTrace
+from streamsan.order.analysed_trace import AnalysedTrace
+from streamsan.order.consumers import HOST_WAITS, LAST_DEFAULT_STREAM
 from streamsan.order.facts import Operation
 from streamsan.order.places import PlaceKey, place_of
-from streamsan.order.rearrangement import Slots, operation_starts, rearranged
+from streamsan.order.rearrangement import operation_starts, rearranged
 from streamsan.rules.case import Names
 from streamsan.trace.layout import SLOT
 from streamsan.trace.site import Site
+from streamsan.trace.store import Slots
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import OperationKind, SlotFlag
 
@@ -27,12 +28,8 @@ INSERTED = "<put in>"
 FIELDS_OF_A_CALL = ("object", "address", "size", "stream", "api", "status", "detail", "flags", "more", "duration")
 
 
-class Analysed(SitedTrace, SourceTrace, Names, Protocol):
+class Analysed(AnalysedTrace, Names, Protocol):
     """What is asked of a trace to find what is wrong in it."""
-
-    @property
-    def threads(self) -> Sequence[Thread]:
-        """Host threads by index."""
 
 
 class EditableTrace:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.evidence.fix.edited_trace import Edits
-from streamsan.order.rearrangement import Slots
 from streamsan.platforms import platform_of
+from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind
 
 ELSEWHERE = 1 << 62

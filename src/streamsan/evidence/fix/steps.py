@@ -14,9 +14,9 @@ import numpy as np
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
-from streamsan.order.rearrangement import Slots
 from streamsan.platforms import CUDA, Platform
 from streamsan.rules.case import Case
+from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind
 
 USES = (

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamsan.order._engine import Engine
-from streamsan.order.engine import RECORDING, Slots, asking_apis, begins_at
+from streamsan.order.engine import RECORDING, asking_apis, begins_at
 from streamsan.order.facts import operation_kind
 from streamsan.order.rearrangement import operation_starts
 from streamsan.trace import Trace
+from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind
 
 SYNCHRONISES = (
