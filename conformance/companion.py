@@ -33,6 +33,11 @@ class Companion:
         line, _, self._left = self._left.partition(b"\n")
         return json.loads(line)
 
+    def ask(self, value: object) -> Any:
+        """Send a value, and wait for the answer."""
+        self.send(value)
+        return self.receive()
+
     def ended(self) -> str:
         """Wait for the end of the companion; return how it ended: "exit 0", "signal 11"."""
         _, status = os.waitpid(self.process, 0)

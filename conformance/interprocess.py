@@ -37,11 +37,17 @@ def be_exporter(lab: Lab, parent: Companion, *, byte: int = 5) -> Any:
     return memory
 
 
-def holding(lab: Lab) -> Callable[[Companion], int]:
-    """Return what an exporter does that keeps its memory until the importer says one thing more."""
+def exporter(lab: Lab, *answers: Callable[[Any], object]) -> Callable[[Companion], int]:
+    """Return what an exporter does: it answers as often as the importer asks, then holds its memory for a word more.
+
+    `answers`: what it does with its memory then, and what it says.
+    """
 
     def child(parent: Companion) -> int:
-        be_exporter(lab, parent)
+        memory = be_exporter(lab, parent)
+        for answer in answers:
+            parent.receive()
+            parent.send(answer(memory))
         parent.receive()
         return 0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.cases.virtual_memory import UNIT, mapped
-from conformance.interprocess import be_importer, holding, open_memory
+from conformance.interprocess import be_importer, exporter, open_memory
 from conformance.lab import PAGE, Lab
 from conformance.registry import Family, Observations
 
@@ -89,7 +89,7 @@ def after_end(lab: Lab, end: str, kind: str) -> Observations:
 
 def imported_after_end(lab: Lab, end: str) -> Observations:
     """Open another process's memory in a context that then ends."""
-    companion, content = be_importer(lab, holding(lab))
+    companion, content = be_importer(lab, exporter(lab))
     created = _created(lab, end)
     pointer = lab.ok(open_memory(lab, content))
     observed = _answers(lab, end, created, pointer, lambda lab, pointer: lab.rt.cudaIpcCloseMemHandle(pointer), UNIT)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from conformance.companion import Companion
+from typing import Any
+
 from conformance.interprocess import (
-    be_exporter,
     be_importer,
     content_of,
+    exporter,
     handle_of,
-    holding,
     import_memory,
     open_memory,
 )
@@ -22,20 +22,12 @@ ipc_case = Family("ipc")
 def words(lab: Lab) -> Observations:
     """Imported memory: are the exporter's words there, are the importer's seen."""
 
-    def child(parent: Companion) -> int:
-        memory = be_exporter(lab, parent)
-        parent.receive()
-        parent.send(lab.wrong(memory, 6))
-        return 0
-
-    companion, memory = import_memory(lab, child)
+    companion, memory = import_memory(lab, exporter(lab, lambda memory: lab.wrong(memory, 6)))
     wrong = lab.wrong(memory, 5)
     lab.filled(memory, 6)
-    companion.send("written")
-    exporter = companion.receive()
     return {
         "importer reads wrong": wrong,
-        "exporter reads wrong": exporter,
+        "exporter reads wrong": companion.ask("written"),
         "close": lab.status(lab.rt.cudaIpcCloseMemHandle(memory)),
     }
 
@@ -43,7 +35,7 @@ def words(lab: Lab) -> Observations:
 @ipc_case("W-08", "W-09", bare=True)
 def wrong_frees(lab: Lab) -> Observations:
     """The importer frees, closes, closes again."""
-    companion, memory = import_memory(lab, holding(lab))
+    companion, memory = import_memory(lab, exporter(lab))
     rt = lab.rt
     observed: Observations = {
         "cudaFree": lab.status(rt.cudaFree(memory)),
@@ -58,7 +50,7 @@ def wrong_frees(lab: Lab) -> Observations:
 @ipc_case("W-16", "E-07", "ipc-lifetime", "implicit-free", bare=True, timed=True)
 def close_pending(lab: Lab) -> Observations:
     """cudaIpcCloseMemHandle while a kernel that does not use the memory, and a fill of it, are pending."""
-    companion, content = be_importer(lab, holding(lab))
+    companion, content = be_importer(lab, exporter(lab))
     rt, stream, memory = lab.rt, lab.stream(), lab.ok(open_memory(lab, content))
     pending = lab.busy(stream)
     lab.ok(rt.cudaMemsetAsync(memory, 1, SIZE, stream))
@@ -72,17 +64,9 @@ def close_pending(lab: Lab) -> Observations:
 def exporter_frees(lab: Lab) -> Observations:
     """The exporter frees while the importer has the memory open: statuses on both sides."""
 
-    def child(parent: Companion) -> int:
-        memory = be_exporter(lab, parent)
-        parent.receive()
-        parent.send(lab.status(lab.rt.cudaFree(memory)))
-        parent.receive()
-        return 0
-
-    companion, memory = import_memory(lab, child)
+    companion, memory = import_memory(lab, exporter(lab, lambda memory: lab.status(lab.rt.cudaFree(memory))))
     rt = lab.rt
-    companion.send("open")
-    freed = companion.receive()
+    freed = companion.ask("open")
     observed: Observations = {
         "exporter's free": freed,
         "importer's fill": lab.status(rt.cudaMemset(memory, 1, SIZE)),
@@ -98,23 +82,11 @@ def exporter_frees(lab: Lab) -> Observations:
 def exporter_frees_under_kernel(lab: Lab) -> Observations:
     """The exporter frees while a kernel of the importer is pending: does it wait."""
 
-    def child(parent: Companion) -> int:
-        memory = be_exporter(lab, parent)
-        parent.receive()
-        parent.send(lab.status(lab.rt.cudaFree(memory)))
-        parent.receive()
-        return 0
-
-    companion, content = be_importer(lab, child)
+    companion, content = be_importer(lab, exporter(lab, lambda memory: lab.status(lab.rt.cudaFree(memory))))
     stream, memory = lab.stream(), lab.ok(open_memory(lab, content))
     pending = lab.busy(stream, 2)
     lab.ok(lab.rt.cudaMemsetAsync(memory, 1, SIZE, stream))
-
-    def other_frees() -> tuple[str]:
-        companion.send("free")
-        return (companion.receive(),)
-
-    status, waited = lab.timed(pending, other_frees)
+    status, waited = lab.timed(pending, lambda: (companion.ask("free"),))
     observed: Observations = {"exporter's free": status, "waited": waited}
     observed["importer's wait"] = lab.status(lab.rt.cudaStreamSynchronize(stream))
     companion.send("done")
@@ -124,7 +96,7 @@ def exporter_frees_under_kernel(lab: Lab) -> Observations:
 @ipc_case("W-19", "ipc-lifetime", "exit", bare=True)
 def exporter_exits(lab: Lab) -> Observations:
     """The exporter ends while the importer has the memory open: words, fill, close."""
-    companion, memory = import_memory(lab, holding(lab))
+    companion, memory = import_memory(lab, exporter(lab))
     rt = lab.rt
     companion.send("end")
     ended = companion.ended()
@@ -138,17 +110,8 @@ def exporter_exits(lab: Lab) -> Observations:
 def open_after_exit(lab: Lab) -> Observations:
     """A handle is opened after the exporter has ended, and after it has freed."""
 
-    def child(parent: Companion) -> int:
-        memory = be_exporter(lab, parent)
-        parent.receive()
-        lab.ok(lab.rt.cudaFree(memory))
-        parent.send("freed")
-        parent.receive()
-        return 0
-
-    companion, content = be_importer(lab, child)
-    companion.send("free")
-    companion.receive()
+    companion, content = be_importer(lab, exporter(lab, lambda memory: lab.ok(lab.rt.cudaFree(memory))))
+    companion.ask("free")
     freed = lab.status(open_memory(lab, content))
     companion.send("end")
     companion.ended()
@@ -172,7 +135,7 @@ def own_handle(lab: Lab) -> Observations:
 @ipc_case("W-17", "ipc-lifetime", bare=True)
 def opened_twice(lab: Lab) -> Observations:
     """A handle opened twice in one process: addresses, closes."""
-    companion, content = be_importer(lab, holding(lab))
+    companion, content = be_importer(lab, exporter(lab))
     rt = lab.rt
     first, second = open_memory(lab, content), open_memory(lab, content)
     observed: Observations = {"first": lab.status(first), "second": lab.status(second)}
@@ -187,18 +150,12 @@ def opened_twice(lab: Lab) -> Observations:
 def freed_words(lab: Lab) -> Observations:
     """The exporter frees and fills new memory while the importer has the old one open: the importer's words."""
 
-    def child(parent: Companion) -> int:
-        memory = be_exporter(lab, parent)
-        parent.receive()
+    def freed_and_filled(memory: Any) -> bool:
         lab.ok(lab.rt.cudaFree(memory))
-        again = lab.plain(byte=6)
-        parent.send(int(again) == int(memory))
-        parent.receive()
-        return 0
+        return int(lab.plain(byte=6)) == int(memory)
 
-    companion, memory = import_memory(lab, child)
-    companion.send("free")
-    companion.receive()
+    companion, memory = import_memory(lab, exporter(lab, freed_and_filled))
+    companion.ask("free")
     observed: Observations = {"wrong": lab.wrong(memory, 5)}
     companion.send("done")
     return observed

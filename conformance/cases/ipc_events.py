@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from conformance.companion import Companion
@@ -31,42 +32,8 @@ def _recorded(lab: Lab, event: Any) -> Pending:
     return pending
 
 
-def _open(lab: Lab, content: str) -> Any:
-    """Open a handle of an event; return what the call gives."""
-    return lab.rt.cudaIpcOpenEventHandle(handle_of(lab.rt.cudaIpcEventHandle_t, content))
-
-
-@ipc_case("ipc-lifetime", "events", timed=True)
-def event(lab: Lab) -> Observations:
-    """An exported event: the importer waits for the exporter's kernel."""
-
-    def child(parent: Companion) -> int:
-        lab.start()
-        rt = lab.rt
-        made = lab.ok(rt.cudaEventCreateWithFlags(rt.cudaEventInterprocess | rt.cudaEventDisableTiming))
-        parent.send(content_of(lab.ok(rt.cudaIpcGetEventHandle(made))))
-        parent.receive()
-        stream = lab.stream()
-        pending = lab.busy(stream, 4)
-        lab.ok(rt.cudaEventRecord(made, stream))
-        parent.send("recorded")
-        parent.receive()
-        parent.send(pending.done)
-        return 0
-
-    companion, content = be_importer(lab, child)
-    rt = lab.rt
-    opened = lab.ok(rt.cudaIpcOpenEventHandle(handle_of(rt.cudaIpcEventHandle_t, content)))
-    companion.send("record")
-    companion.receive()
-    status = lab.status(rt.cudaEventSynchronize(opened))
-    companion.send("waited")
-    return {"synchronize": status, "exporter's kernel was done": companion.receive()}
-
-
-@ipc_case("ipc-lifetime", "events", timed=True)
-def event_stream_wait(lab: Lab) -> Observations:
-    """An exported event: a stream of the importer waits for the exporter's kernel, its host for the stream."""
+def _recording(lab: Lab) -> Callable[[Companion], int]:
+    """Return what an exporter does that records its event behind a kernel, and says later whether that was done."""
 
     def child(parent: Companion) -> int:
         pending = _recorded(lab, _exported(lab, parent))
@@ -75,15 +42,34 @@ def event_stream_wait(lab: Lab) -> Observations:
         parent.send(pending.done)
         return 0
 
-    companion, content = be_importer(lab, child)
+    return child
+
+
+def _open(lab: Lab, content: str) -> Any:
+    """Open a handle of an event; return what the call gives."""
+    return lab.rt.cudaIpcOpenEventHandle(handle_of(lab.rt.cudaIpcEventHandle_t, content))
+
+
+@ipc_case("ipc-lifetime", "events", timed=True)
+def event(lab: Lab) -> Observations:
+    """An exported event: the importer waits for the exporter's kernel."""
+    companion, content = be_importer(lab, _recording(lab))
+    opened = lab.ok(_open(lab, content))
+    companion.ask("record")
+    status = lab.status(lab.rt.cudaEventSynchronize(opened))
+    return {"synchronize": status, "exporter's kernel was done": companion.ask("waited")}
+
+
+@ipc_case("ipc-lifetime", "events", timed=True)
+def event_stream_wait(lab: Lab) -> Observations:
+    """An exported event: a stream of the importer waits for the exporter's kernel, its host for the stream."""
+    companion, content = be_importer(lab, _recording(lab))
     rt, stream = lab.rt, lab.stream()
     opened = lab.ok(_open(lab, content))
-    companion.send("record")
-    companion.receive()
+    companion.ask("record")
     observed: Observations = {"wait": lab.status(rt.cudaStreamWaitEvent(stream, opened, 0))}
     observed["synchronize"] = lab.status(rt.cudaStreamSynchronize(stream))
-    companion.send("waited")
-    observed["exporter's kernel was done"] = companion.receive()
+    observed["exporter's kernel was done"] = companion.ask("waited")
     return observed
 
 
@@ -100,8 +86,7 @@ def event_importer_records(lab: Lab) -> Observations:
     companion, content = be_importer(lab, child)
     opened = lab.ok(_open(lab, content))
     pending = _recorded(lab, opened)
-    companion.send("recorded")
-    status = companion.receive()
+    status = companion.ask("recorded")
     observed: Observations = {"exporter's synchronize": status, "importer's kernel was done": pending.done}
     companion.send("done")
     return observed
@@ -120,8 +105,7 @@ def event_ends(lab: Lab) -> Observations:
 
     companion, content = be_importer(lab, child)
     opened = lab.ok(_open(lab, content))
-    companion.send("destroy")
-    companion.receive()
+    companion.ask("destroy")
     observed: Observations = {"opened after destruction": lab.status(_open(lab, content))}
     observed["synchronized after destruction"] = lab.status(lab.rt.cudaEventSynchronize(opened))
     companion.send("end")
@@ -149,16 +133,9 @@ def event_open_after_exit(lab: Lab) -> Observations:
 def event_exporter_exits(lab: Lab) -> Observations:
     """The exporter ends with its record pending: does the importer's wait come back."""
 
-    def child(parent: Companion) -> int:
-        _recorded(lab, _exported(lab, parent))
-        parent.send("recorded")
-        parent.receive()
-        return 0
-
-    companion, content = be_importer(lab, child)
+    companion, content = be_importer(lab, _recording(lab))
     opened = lab.ok(_open(lab, content))
-    companion.send("record")
-    companion.receive()
+    companion.ask("record")
     companion.send("end")
     ended = companion.ended()
     return {"exporter ended": ended, "synchronize": lab.status(lab.rt.cudaEventSynchronize(opened))}

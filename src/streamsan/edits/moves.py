@@ -10,7 +10,7 @@ from streamsan.edits.places import CodePlace
 from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import FreeBehindUses, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace
-from streamsan.evidence.fix.event_steps import RecordBehind, WaitBehindRecord
+from streamsan.evidence.fix.event_steps import EventCallBehind
 from streamsan.findings.finding import Edit
 from streamsan.order.facts import Operation
 from streamsan.vocabulary import OperationKind
@@ -38,15 +38,13 @@ class Moves:
         self._language = language
         self._trace = trace
 
-    def of(self, step: FreeBehindUses | RecordBehind | WaitBehindRecord | WaitsRemoved) -> Iterator[Variant]:
+    def of(self, step: FreeBehindUses | EventCallBehind | WaitsRemoved) -> Iterator[Variant]:
         """Yield the ways to write a step, the nearest first."""
         match step:
             case FreeBehindUses():
                 yield from self._behind(step.free, step.last, RELEASES)
-            case RecordBehind():
-                yield from self._behind(step.record, step.work, {OperationKind.EVENT_RECORD})
-            case WaitBehindRecord():
-                yield from self._behind(step.wait, step.record, {step.wait.kind})
+            case EventCallBehind():
+                yield from self._behind(step.call, step.target, {step.call.kind})
             case WaitsRemoved():
                 yield from self._removal(step.waits)
 

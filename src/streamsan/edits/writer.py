@@ -16,7 +16,7 @@ from streamsan.edits.text import SourceText
 from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace
-from streamsan.evidence.fix.event_steps import RecordBehind, WaitBehindRecord, WaitForRecorded
+from streamsan.evidence.fix.event_steps import EventCallBehind, WaitForRecorded
 from streamsan.evidence.fix.order_steps import (
     EdgeBetween,
     EventBetween,
@@ -92,7 +92,7 @@ class Writer:
                 yield from self._device_wait(step, case)
             case NarrowerWait():
                 yield from self._narrower(step)
-            case FreeBehindUses() | RecordBehind() | WaitBehindRecord() | WaitsRemoved():
+            case FreeBehindUses() | EventCallBehind() | WaitsRemoved():
                 yield from self._moves.of(step)
             case KernelWaits():
                 yield from waiting_kernel(step, case, self._language)

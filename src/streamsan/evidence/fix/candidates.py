@@ -13,7 +13,7 @@ import numpy as np
 
 from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace
-from streamsan.evidence.fix.event_steps import RecordBehind, WaitBehindRecord, WaitForRecorded, with_known_events
+from streamsan.evidence.fix.event_steps import EventCallBehind, WaitForRecorded, with_known_events
 from streamsan.evidence.fix.order_steps import (
     EdgeBetween,
     EventBetween,
@@ -43,7 +43,7 @@ def rank(step: Step) -> int:
         return 2
     if isinstance(step, WaitForRecorded):
         return 1 if step.on_device else 2
-    return 1 if isinstance(step, EventBetween | RecordBehind | WaitBehindRecord) else 0
+    return 1 if isinstance(step, EventBetween | EventCallBehind) else 0
 
 
 def candidates(case: Case, trace: EditableTrace) -> Iterator[Step]:

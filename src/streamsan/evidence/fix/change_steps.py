@@ -47,7 +47,6 @@ class FreeOnStream:
         return bool(own and other and own != other)
 
     def words(self, case: Case) -> str:
-        """Return the call."""
         call = Calls.of(case, self.free).free_async
         line = line_beside(case, self.free, self.use)
         if line and is_called_there(case, self.free, self.use):
@@ -97,7 +96,6 @@ class FreeBehindUses:
         return touches(slots, row, int(slots["address"][free]), self.extent)
 
     def words(self, case: Case) -> str:
-        """Return the move."""
         line, target = line_beside(case, self.free, self.last), line_beside(case, self.last, self.free)
         what = f"line {line} ({case.call(self.free)})" if line else case.call(self.free)
         where = f"behind line {target} ({case.does(self.last)})" if target else f"behind {case.does(self.last)}"
@@ -117,7 +115,6 @@ class WaitsRemoved:
         return bool(edits.removed)
 
     def words(self, case: Case) -> str:
-        """Return the removal."""
         return "; ".join(
             f"remove line {case.line(wait)} ({case.call(wait)})" if case.line(wait) else f"remove {case.call(wait)}"
             for wait in self.waits
@@ -153,7 +150,6 @@ class NarrowerWait:
         return bool(waits)
 
     def words(self, case: Case) -> str:
-        """Return the calls that take the wait's place."""
         calls = Calls.of(case, *self.needed)
         at = f"line {case.line(self.wait)}: " if case.line(self.wait) else ""
         if self.exact:
@@ -183,5 +179,4 @@ class KernelWaits:
         return bool(rows)
 
     def words(self, case: Case) -> str:
-        """Return the call, and in which kernel."""
         return f"{GRID_WAIT}() at the start of {case.does(self.kernel)}, or a launch without the attribute"

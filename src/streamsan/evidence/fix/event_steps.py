@@ -50,7 +50,6 @@ class WaitForRecorded:
         return done
 
     def words(self, case: Case) -> str:
-        """Return the call."""
         calls = Calls.of(case, self.record)
         where = before(case, self.later, self.record, case.call(self.later))
         line = line_beside(case, self.record, self.later)
@@ -61,45 +60,22 @@ class WaitForRecorded:
 
 
 @dataclass(frozen=True)
-class RecordBehind:
-    """The record of an event goes behind the work that it should be behind."""
+class EventCallBehind:
+    """An event's record goes behind the work that it should be behind; or a wait behind the record, if too early."""
 
-    record: Operation
-    work: Operation
+    call: Operation
+    target: Operation
 
     def apply(self, edits: Edits) -> bool:
-        """Move each record behind the work that follows it."""
-        moved = dict(pairs(edits.trace, self.record, self.work))
+        """Move each call behind the target that follows it."""
+        moved = dict(pairs(edits.trace, self.call, self.target))
         edits.moved.update(sorted(moved.items()))
         return bool(moved)
 
     def words(self, case: Case) -> str:
-        """Return the move."""
-        return _move(case, self.record, self.work)
-
-
-@dataclass(frozen=True)
-class WaitBehindRecord:
-    """The wait for an event goes behind its record, which it comes too early for."""
-
-    wait: Operation
-    record: Operation
-
-    def apply(self, edits: Edits) -> bool:
-        """Move each wait behind the record that follows it."""
-        moved = dict(pairs(edits.trace, self.wait, self.record))
-        edits.moved.update(sorted(moved.items()))
-        return bool(moved)
-
-    def words(self, case: Case) -> str:
-        """Return the move."""
-        return _move(case, self.wait, self.record)
-
-
-def _move(case: Case, what: Operation, where: Operation) -> str:
-    line = line_beside(case, what, where)
-    named = f"line {line} ({case.call(what)})" if line else case.call(what)
-    return f"move {named} {behind(case, where, what).replace('after', 'behind', 1)}"
+        line = line_beside(case, self.call, self.target)
+        named = f"line {line} ({case.call(self.call)})" if line else case.call(self.call)
+        return f"move {named} {behind(case, self.target, self.call).replace('after', 'behind', 1)}"
 
 
 def with_known_events(trace: EditableTrace, earlier: Operation, later: Operation) -> Iterator[Step]:
@@ -123,10 +99,10 @@ def with_known_events(trace: EditableTrace, earlier: Operation, later: Operation
         same = [row for row in rows if slots["object"][row] == slots["object"][wait]]
         early = [row for row in same if row < first]
         if early and first < wait and not any(first < row < wait for row in same):
-            yield RecordBehind(_operation(trace, early[-1]), earlier)
+            yield EventCallBehind(_operation(trace, early[-1]), earlier)
         late = [row for row in same if first < row < last and row > wait]
         if late and not any(first < row < wait for row in same):
-            yield WaitBehindRecord(_operation(trace, wait), _operation(trace, late[0]))
+            yield EventCallBehind(_operation(trace, wait), _operation(trace, late[0]))
 
 
 def _waits(trace: EditableTrace, later: Operation, on_device: bool, last: int) -> list[int]:

@@ -80,7 +80,6 @@ class EventBetween:
         return not current or not own or current == own
 
     def words(self, case: Case) -> str:
-        """Return the two calls."""
         calls = Calls.of(case, self.earlier)
         runs, waits = case.stream_argument(self.earlier), case.stream_argument(self.later)
         record, wait = f"{calls.record}(event, {runs});", f"{calls.stream_wait}({waits}, event, 0);"
@@ -111,7 +110,6 @@ class HostWaitsForStream:
         return done
 
     def words(self, case: Case) -> str:
-        """Return the call."""
         call = Calls.of(case, self.earlier).stream_sync
         where = before(case, self.later, self.earlier, case.call(self.later))
         return f"{where}: {call}({case.stream_argument(self.earlier)});"
@@ -137,7 +135,6 @@ class HostWaitsForEvent:
         return done
 
     def words(self, case: Case) -> str:
-        """Return the two calls."""
         calls = Calls.of(case, self.earlier)
         runs = case.stream_argument(self.earlier)
         where = before(case, self.later, self.earlier, case.call(self.later))
@@ -162,7 +159,6 @@ class HostWaitsForAll:
         return bool(edits.before)
 
     def words(self, case: Case) -> str:
-        """Return the call."""
         at_end = self.later.kind in (OperationKind.PROCESS_EXIT, OperationKind.MAIN_END)
         where = "before the end of main" if at_end else case.before(self.later, case.call(self.later))
         return f"{where}: {Calls.of(case, self.later).device_sync}();"
@@ -205,7 +201,6 @@ class EdgeBetween:
         return done
 
     def words(self, case: Case) -> str:
-        """Return the dependency."""
         line, other = line_beside(case, self.later, self.earlier), line_beside(case, self.earlier, self.later)
         if not line or not other:
             return "add an edge between the two nodes"

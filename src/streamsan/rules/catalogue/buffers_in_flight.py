@@ -49,7 +49,6 @@ class HostBufferInFlight(Rule):
         return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the work in flight, and what the host does meanwhile."""
         last, use = case.operation, case.first(RelatedRole.USE)
         state, here = _EVENT.get(case.fact.variant, ("changed", "changed here"))
         function = use is not None and use.kind is OperationKind.HOST_FUNCTION

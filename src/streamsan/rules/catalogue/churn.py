@@ -16,11 +16,9 @@ class AllocationChurn(CostRule):
     without_fix = "how long the memory is kept is the program's decision"
 
     def location(self, case: Case) -> Location:
-        """Return the allocation's place."""
         return case.allocation_location() or case.location(case.operation)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the allocation, its free, and how often."""
         free = case.first(RelatedRole.FREE)
         memory, count = case.memory(), case.fact.count
         kind = case.allocation.kind if case.allocation is not None else MemoryKind.UNKNOWN

@@ -53,7 +53,6 @@ class UnorderedConflict(Rule):
         return (step(Remedy.ORDER, later, earlier),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: both uses, and what each does to the memory."""
         later, earlier = case.operation, case.first(*_EARLIER)
         memory, work, before = case.memory(), case.does(later), case.does(earlier)
         nodes = later.kind is OperationKind.GRAPH_NODE

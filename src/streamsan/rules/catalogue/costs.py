@@ -17,7 +17,6 @@ class BlockingFree(CostRule):
     without_fix = "how long the memory is kept is the program's decision"
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the free, what it waits for, and what that costs where times are known."""
         free = case.operation
         uses = case.all_of(RelatedRole.USE, RelatedRole.OTHER)
         call = case.call(free)

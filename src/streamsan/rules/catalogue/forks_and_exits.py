@@ -33,7 +33,6 @@ class UseAfterFork(Rule):
     )
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the fork, and the child's first call."""
         call, fork = case.operation, case.first(RelatedRole.FORK)
         fresh, api = case.fact.variant is FactVariant.CHILD_OF_FRESH, case.phrase("api")
         related = [
@@ -70,7 +69,6 @@ class CallOutsideMain(Rule):
     without_witness = "the order of static objects is not of the trace"
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the call, and when it runs."""
         call, api = case.operation, case.phrase("api")
         before = case.fact.variant is FactVariant.BEFORE_MAIN
         when = "before main begins" if before else "after main has ended"

@@ -28,7 +28,6 @@ class DoubleFree(Rule):
     )
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: both frees, and whose memory the second one takes."""
         again, before = case.operation, case.first(RelatedRole.FREE)
         recycled = case.fact.variant is FactVariant.RECYCLED
         owner = case.first(RelatedRole.OWNER)
@@ -86,7 +85,6 @@ class InvalidFree(Rule):
     )
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: what the pointer is, and which call frees it."""
         free = case.operation
         call, memory = case.call(free), case.memory()
         variant = case.fact.variant
@@ -139,7 +137,6 @@ class ForeignContextFree(Rule):
     without_witness = "what the call does is the driver's choice in every execution"
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: where the memory belongs, and which context is current."""
         free = case.operation
         related: list[Related] = [*case.allocated()]
         for operation in case.all_of(RelatedRole.CREATE, RelatedRole.OTHER, RelatedRole.SYNC):
@@ -178,7 +175,6 @@ class OrderDroppingFree(Rule):
         return tuple(step(Remedy.FREE_ON_STREAM, case.operation, each) for each in streams if each and each.stream)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the free that could be stream-ordered."""
         free, made = case.operation, case.first(RelatedRole.ALLOC)
         plain_free = case.platform.release(MemoryKind.PLAIN)
         stream = case.stream_argument(made)

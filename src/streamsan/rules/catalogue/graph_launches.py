@@ -33,7 +33,6 @@ class GraphRelaunchUnfreed(Rule):
     outranks_for_memory = (RuleCode.UNBALANCED_ALLOCATION, RuleCode.LEAK, RuleCode.GRAPH_MEMORY_LEAK)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the allocation that nobody freed, and the launch before."""
         launch, before = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
         made = case.first(RelatedRole.CREATE)
         memory = case.memory()
@@ -97,7 +96,6 @@ class GraphStalePointer(Rule):
         return (step(Remedy.FREE_LATER, case.first(RelatedRole.FREE)),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: what the graph uses, where that died, and whose the address is now."""
         launch = case.operation
         free = case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
         use, owner = case.first(RelatedRole.USE), case.first(RelatedRole.OWNER)

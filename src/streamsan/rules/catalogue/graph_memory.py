@@ -81,7 +81,6 @@ class GraphMemoryUnordered(Rule):
         return (step(Remedy.EDGE, free, case.operation),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the allocation, and the use or free that nothing orders."""
         variant = case.fact.variant
         if variant is FactVariant.GRAPH_INSIDE:
             return self._inside(case)
@@ -196,7 +195,6 @@ class GraphMemoryRestriction(Rule):
     outranks = (RuleCode.INVALID_FREE, RuleCode.GRAPH_MEMORY_UNORDERED)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the memory node, and the call that may not be."""
         call, variant = case.operation, case.fact.variant
         name, memory = case.call(call), memory_of_graph(case)
         failed = f", and fails: {case.error_name(call)}" if call.status else ""
@@ -270,11 +268,9 @@ class GraphMemoryLeak(Rule):
     outranks = (RuleCode.LEAK,)
 
     def location(self, case: Case) -> Location:
-        """Return the allocation's place."""
         return case.allocation_location() or case.location(case.operation)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the allocation, the launch, and where the graph went."""
         end, memory = case.operation, memory_of_graph(case)
         destroy = case.first(RelatedRole.DESTROY)
         if destroy is None and end.kind is OperationKind.HANDLE_DESTROY:

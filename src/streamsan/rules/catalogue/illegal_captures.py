@@ -43,7 +43,6 @@ class IllegalDuringCapture(Rule):
         return status in known.of_capture or status in (known.invalid_value, known.invalid_handle)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the capture, and the call that breaks it."""
         call, begin = case.operation, case.first(RelatedRole.CREATE, RelatedRole.RECORD)
         variant = case.fact.variant
         name = case.call(call)

@@ -57,7 +57,6 @@ class ReliesOnImplicitSync(Rule):
         return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the work, and the call whose wait is not promised."""
         last, use = case.operation, case.first(RelatedRole.USE)
         if last.kind is not OperationKind.FREE:
             return self._of_access(case, last, use or case.first(RelatedRole.ALLOC))

@@ -34,11 +34,9 @@ class UnbalancedAllocation(Rule):
         return super().weak(fact) or fact.assumed
 
     def location(self, case: Case) -> Location:
-        """Return the allocation's place."""
         return case.allocation_location() or case.location(case.operation)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the allocation in the loop, and where its pointer is lost."""
         if case.fact.variant is FactVariant.NO_FREE:
             return self._of_graph(case)
         lost = case.first(RelatedRole.OTHER) or case.operation
@@ -100,11 +98,9 @@ class Leak(Rule):
     explains_failure = False
 
     def location(self, case: Case) -> Location:
-        """Return the allocation's place."""
         return case.allocation_location() or case.location(case.operation)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the allocation, and where it is still alive."""
         end = case.first(RelatedRole.OTHER, RelatedRole.RESET) or case.operation
         variant = case.fact.variant
         related: list[Related] = [*case.allocated()]

@@ -70,7 +70,6 @@ class UseAfterFree(Rule):
         return (step(Remedy.FREE_LATER, case.first(*_ENDS)),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the free, then the use."""
         use, free = case.operation, case.first(RelatedRole.FREE, RelatedRole.RESET)
         if free is not None and free.kind in (OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY):
             return self._after_reset(case, use, free)
@@ -142,7 +141,6 @@ class UseRacesFree(Rule):
         return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the use, and the free that nothing orders behind it."""
         free, use = case.operation, case.first(RelatedRole.USE)
         memory, work = case.memory(), case.does(use)
         stream_ordered_free = case.fact.variant is FactVariant.FREE_ASYNC or free.stream != 0
@@ -217,7 +215,6 @@ class UseBeforeAlloc(Rule):
         return (step(Remedy.ORDER, case.operation, case.first(RelatedRole.ALLOC)),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the allocation, and the use that may come first."""
         use, made = case.operation, case.first(RelatedRole.ALLOC)
         memory, work = case.memory(), case.does(use)
         who = case.stream(use) if use.stream else "the host"
@@ -256,7 +253,6 @@ class UnmappedInUse(Rule):
         return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the use, and the unmap that does not wait for it."""
         unmap, use = case.operation, case.first(RelatedRole.USE)
         closes = case.fact.variant is FactVariant.IPC_CLOSE
         word = "closed" if closes else "unmapped"

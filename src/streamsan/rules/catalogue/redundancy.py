@@ -32,7 +32,6 @@ class RedundantSync(CostRule):
         return (step(Remedy.NO_WAIT, case.operation),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the wait, and why nothing changes without it."""
         wait = case.operation
         call = case.call(wait)
         waiter = case.stream(wait) if wait.kind is OperationKind.STREAM_WAIT_EVENT else "the host"

@@ -52,7 +52,6 @@ class ResetRacesWork(Rule):
         return case.location(pending if lineless and pending is not None else case.operation)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: what is pending, and what takes its ground away."""
         reset = case.operation
         pending = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.OTHER)
         variant = case.fact.variant

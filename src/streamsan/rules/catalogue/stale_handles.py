@@ -43,7 +43,6 @@ class StaleHandle(Rule):
         return (fact.variant, *sites) if any(sites) else None
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: where the handle died, and who uses it still."""
         use = case.operation
         death = case.first(RelatedRole.DESTROY, RelatedRole.RESET)
         created = case.first(RelatedRole.CREATE)

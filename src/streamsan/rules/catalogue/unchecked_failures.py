@@ -25,7 +25,6 @@ class UncheckedFailure(Rule):
         return self.severity if case.names.origin == "source" else Severity.NOTE
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the call, its status, and what came next."""
         call, following = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
         name = case.call(call)
         error = f" with {case.error_name(call)}" if call.status > 0 else ""

@@ -25,7 +25,6 @@ class WaitTooWide(CostRule):
         return (FixStep(Remedy.WAIT_FOR_STREAMS if exact else Remedy.WAIT_FOR_WORK, case.operation, needed),)
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: what the wait covers for nothing, and what it is needed for."""
         wait = case.operation
         needless = case.all_of(RelatedRole.OTHER)
         needed = case.all_of(RelatedRole.USE, RelatedRole.FREE, RelatedRole.RECORD)

@@ -21,7 +21,6 @@ class MalformedCall(Rule):
     is_textual = True
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: the reason that the reader gave."""
         call = case.operation
         reason = case.names.site(call.site).label or "no published version accepts these arguments"
         name = case.api(call)
@@ -62,7 +61,6 @@ class NotUnderstood(Rule):
     is_told_once = True
 
     def wording(self, case: Case) -> Wording:
-        """Return what to say: what was not understood."""
         reason = case.names.site(case.operation.site).label or "code that could not be followed"
         return Wording(
             message=f"not understood: {reason}",
