@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from simulated_cuda import driver, nvrtc, ok, runtime
+
 SOURCE = b"""
 struct Pair { float *data; int n; };
 extern "C" __global__ void copy(const float *from, float *to, int n) {
@@ -24,17 +26,8 @@ class Pair(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("n", ctypes.c_int))
 
 
-def ok(result: Any) -> Any:
-    """Return what a call of the bindings gave, without its status, which must be success."""
-    status, *rest = result
-    assert int(status) == 0, status
-    return rest[0] if len(rest) == 1 else tuple(rest)
-
-
 def loaded(*expressions: bytes) -> tuple[Any, list[bytes]]:
     """Compile SOURCE, load it in the primary context; return the module and the linker's names."""
-    from cuda.bindings import driver, nvrtc, runtime
-
     program = ok(nvrtc.nvrtcCreateProgram(SOURCE, b"source.cu", 0, [], []))
     for expression in expressions:
         ok(nvrtc.nvrtcAddNameExpression(program, expression))
@@ -49,6 +42,4 @@ def loaded(*expressions: bytes) -> tuple[Any, list[bytes]]:
 
 def launch(function: Any, arguments: Any, stream: int = 0, extra: int = 0) -> Any:
     """Launch one block of 256 threads."""
-    from cuda.bindings import driver
-
     return driver.cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, stream, arguments, extra)

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import numpy as np
+from simulated_cuda import ok, runtime
+
 BOUND = 60.0
 """seconds that a test waits for the other process before it fails"""
 
@@ -86,9 +89,26 @@ def content_of(handle: Any) -> str:
 
 def handle_of(kind: str, content: str) -> Any:
     """A handle of the bytes that came from another process; `kind`: "Mem" or "Event"."""
-    from cuda.bindings import runtime
-
     handle = getattr(runtime, f"cudaIpc{kind}Handle_t")()
     data = bytes.fromhex(content)
     ctypes.memmove(handle.getPtr(), data, len(data))
     return handle
+
+
+def exported_memory(size: int, byte: int) -> tuple[Any, str]:
+    """Memory filled with a byte, and the bytes of its handle."""
+    memory = ok(runtime.cudaMalloc(size))
+    ok(runtime.cudaMemset(memory, byte, size))
+    ok(runtime.cudaDeviceSynchronize())
+    return memory, content_of(ok(runtime.cudaIpcGetMemHandle(memory)))
+
+
+def opened_memory(content: str) -> Any:
+    return ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", content), 1))
+
+
+def bytes_at(pointer: Any, size: int) -> set[int]:
+    """The different bytes of device memory, as a copy to the host gives them."""
+    host = np.empty(size, np.uint8)
+    ok(runtime.cudaMemcpy(host.ctypes.data, pointer, size, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost))
+    return set(host.tolist())

@@ -4,12 +4,9 @@ import os
 import sys
 import threading
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
+from simulated_cuda import ok, runtime
 
 from streamsan.sim import active
 from streamsan.testing import device
@@ -41,8 +38,6 @@ def test_imports_are_simulated_inside_and_as_before_outside() -> None:
 
 def test_findings_so_far_and_at_the_end() -> None:
     with device() as found:
-        from cuda.bindings import runtime
-
         p = ok(runtime.cudaMalloc(64))
         ok(runtime.cudaFree(p))
         assert not codes(found)
@@ -57,8 +52,6 @@ def test_findings_so_far_and_at_the_end() -> None:
 
 def test_devices_and_words_that_are_none() -> None:
     with device(devices=3, driver="h200", schedule="lazy"):
-        from cuda.bindings import runtime
-
         assert ok(runtime.cudaGetDeviceCount()) == 3
     for wrong in ({"schedule": "sometimes"}, {"driver": "other"}, {"devices": 0}, {"schedule": -1}):
         with pytest.raises(ValueError, match=r"\w"), device(**wrong):  # type: ignore[arg-type]
@@ -67,8 +60,6 @@ def test_devices_and_words_that_are_none() -> None:
 
 def test_a_forked_child_is_part_of_the_trace() -> None:
     with device() as found:
-        from cuda.bindings import runtime
-
         ok(runtime.cudaFree(ok(runtime.cudaMalloc(64))))
         child = os.fork()
         if child == 0:
@@ -84,8 +75,6 @@ def test_a_forked_child_is_part_of_the_trace() -> None:
 
 def test_a_child_of_a_fresh_parent_works_and_may_have_children() -> None:
     with device() as found:
-        from cuda.bindings import runtime
-
         child = os.fork()
         if child == 0:
             ok(runtime.cudaFree(ok(runtime.cudaMalloc(64))))
@@ -104,8 +93,6 @@ def test_a_child_of_a_fresh_parent_works_and_may_have_children() -> None:
 
 def test_a_child_that_is_killed_leaves_what_it_did() -> None:
     with device() as found:
-        from cuda.bindings import runtime
-
         ok(runtime.cudaFree(0))
         child = os.fork()
         if child == 0:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
+from simulated_cuda import driver, ok, runtime
 
 from streamsan.testing import device
 from streamsan.testing.device_under_test import Device
@@ -31,8 +27,6 @@ def all_codes(found: Device) -> set[str]:
 @pytest.mark.parametrize("pooled", [False, True])
 def test_a_free_of_a_stale_pointer_releases_its_new_owner(driver: str, pooled: bool) -> None:
     with device(driver=driver) as found:
-        from cuda.bindings import runtime
-
         stream = ok(runtime.cudaStreamCreate())
 
         def make() -> Any:
@@ -58,8 +52,6 @@ def test_a_free_of_a_stale_pointer_releases_its_new_owner(driver: str, pooled: b
 
 def test_a_second_free_of_what_nobody_has_is_refused() -> None:
     with device():
-        from cuda.bindings import runtime
-
         p = ok(runtime.cudaMalloc(SIZE))
         ok(runtime.cudaFree(p))
         assert int(runtime.cudaFree(p)[0]) == 1
@@ -70,8 +62,6 @@ def test_a_second_free_of_what_nobody_has_is_refused() -> None:
 @pytest.mark.parametrize("access", ["to_pinned", "to_pageable", "from_pageable", "asynchronous", "memset"])
 def test_host_to_host_copies_and_fills_are_accesses_of_the_host(access: str, waits: bool) -> None:
     with device() as found:
-        from cuda.bindings import runtime
-
         kinds = runtime.cudaMemcpyKind
         d, h, g = ok(runtime.cudaMalloc(SIZE)), ok(runtime.cudaMallocHost(SIZE)), ok(runtime.cudaMallocHost(SIZE))
         stream = ok(runtime.cudaStreamCreateWithFlags(runtime.cudaStreamNonBlocking))
@@ -103,8 +93,6 @@ def test_host_to_host_copies_and_fills_are_accesses_of_the_host(access: str, wai
 
 def test_a_copy_on_the_default_stream_is_behind_blocking_streams() -> None:
     with device() as found:
-        from cuda.bindings import runtime
-
         kinds = runtime.cudaMemcpyKind
         d, h, g = ok(runtime.cudaMalloc(SIZE)), ok(runtime.cudaMallocHost(SIZE)), ok(runtime.cudaMallocHost(SIZE))
         stream = ok(runtime.cudaStreamCreate())
@@ -116,8 +104,6 @@ def test_a_copy_on_the_default_stream_is_behind_blocking_streams() -> None:
 
 def test_a_copy_between_host_buffers_in_a_graph_is_work_of_the_graph() -> None:
     with device(schedule="lazy") as found:
-        from cuda.bindings import runtime
-
         kinds = runtime.cudaMemcpyKind
         h, g = ok(runtime.cudaMallocHost(SIZE)), ok(runtime.cudaMallocHost(SIZE))
         d, e = ok(runtime.cudaMalloc(SIZE)), ok(runtime.cudaMalloc(SIZE))
@@ -141,8 +127,6 @@ def test_a_copy_between_host_buffers_in_a_graph_is_work_of_the_graph() -> None:
 def test_memory_that_no_device_was_given_is_illegal_to_touch(granted: int | None) -> None:
     size = 2 << 20
     with device() as found:
-        from cuda.bindings import driver, runtime
-
         ok(runtime.cudaFree(0))
         properties = driver.CUmemAllocationProp()
         properties.type = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
@@ -165,8 +149,6 @@ def test_memory_that_no_device_was_given_is_illegal_to_touch(granted: int | None
 @pytest.mark.parametrize("asks", ["", "last", "peek", "name", "text", "driver"])
 def test_a_program_that_asks_for_an_error_has_looked(asks: str) -> None:
     with device() as found:
-        from cuda.bindings import driver, runtime
-
         d, stream = ok(runtime.cudaMalloc(64)), ok(runtime.cudaStreamCreate())
         (error,) = runtime.cudaMemsetAsync(d, 0, 1 << 30, stream)
         assert int(error) == 1

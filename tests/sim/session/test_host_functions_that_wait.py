@@ -7,13 +7,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
+from simulated_cuda import driver, ok, runtime
 
 from streamsan.sim.session import NeverReturnsError
 from streamsan.testing import device
@@ -31,8 +28,6 @@ class Streams:
     """Two streams that are in no order, and host functions on them."""
 
     def __init__(self) -> None:
-        from cuda.bindings import driver, runtime
-
         self.runtime, self.driver = runtime, driver
         self.first, self.second = (ok(runtime.cudaStreamCreateWithFlags(1)) for _ in range(2))
         self.memory = ok(runtime.cudaMalloc(64))

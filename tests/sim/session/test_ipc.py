@@ -5,16 +5,13 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import launch, loaded, ok
-from other_process import Other, content_of, handle_of, other_process
+from kernels_source import launch, loaded
+from other_process import Other, bytes_at, content_of, exported_memory, handle_of, opened_memory, other_process
+from simulated_cuda import driver, ok, runtime
 
 from streamsan.sim import active
 from streamsan.testing import device
@@ -31,34 +28,12 @@ def codes(found: Device) -> list[str]:
 
 
 def export(size: int = SIZE, byte: int = 5) -> tuple[Any, str]:
-    """Memory filled with a byte, and the bytes of its handle."""
-    from cuda.bindings import runtime
-
-    memory = ok(runtime.cudaMalloc(size))
-    ok(runtime.cudaMemset(memory, byte, size))
-    ok(runtime.cudaDeviceSynchronize())
-    return memory, content_of(ok(runtime.cudaIpcGetMemHandle(memory)))
-
-
-def opened(content: str) -> Any:
-    from cuda.bindings import runtime
-
-    return ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", content), 1))
+    return exported_memory(size, byte)
 
 
 def opening(content: str) -> str:
     """The name of the status of an attempt."""
-    from cuda.bindings import runtime
-
     return str(runtime.cudaIpcOpenMemHandle(handle_of("Mem", content), 1)[0].name)
-
-
-def bytes_at(pointer: Any, size: int = SIZE) -> set[int]:
-    from cuda.bindings import runtime
-
-    host = np.empty(size, np.uint8)
-    ok(runtime.cudaMemcpy(host.ctypes.data, pointer, size, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost))
-    return set(host.tolist())
 
 
 def keep_memory(other: Other) -> None:
@@ -73,12 +48,10 @@ def keep_memory(other: Other) -> None:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_words_go_both_ways(schedule: Any, driver: str) -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         memory, content = export()
         other.send(content)
         other.receive()
-        other.send(sorted(bytes_at(memory)))
+        other.send(sorted(bytes_at(memory, SIZE)))
         words = np.arange(SIZE // 4, dtype=np.uint32)
         ok(runtime.cudaMemcpy(memory, words.ctypes.data, SIZE, runtime.cudaMemcpyKind.cudaMemcpyHostToDevice))
         ok(runtime.cudaDeviceSynchronize())
@@ -86,10 +59,8 @@ def test_words_go_both_ways(schedule: Any, driver: str) -> None:
         other.receive()
 
     with device(schedule=schedule, driver=driver) as found, other_process(exporter) as other:
-        from cuda.bindings import runtime
-
-        memory = opened(other.receive())
-        assert bytes_at(memory) == {5}
+        memory = opened_memory(other.receive())
+        assert bytes_at(memory, SIZE) == {5}
         ok(runtime.cudaMemset(memory, 6, SIZE))
         ok(runtime.cudaDeviceSynchronize())
         other.send("filled")
@@ -113,10 +84,8 @@ def test_kernels_use_imported_memory() -> None:
         other.send(np.frombuffer(active.session().executor.read(int(memory), 16), np.float32).tolist())
 
     with device(kernels={"fill": fill}), other_process(exporter) as other:
-        from cuda.bindings import driver, runtime
-
         module, _ = loaded()
-        memory = opened(other.receive())
+        memory = opened_memory(other.receive())
         function = ok(driver.cuModuleGetFunction(module, b"fill"))
         ok(launch(function, ((int(memory), 4, 2.5), (ctypes.c_void_p, ctypes.c_int, ctypes.c_float))))
         ok(runtime.cudaDeviceSynchronize())
@@ -132,9 +101,7 @@ def test_neighbours_on_one_page_are_told_apart() -> None:
         other.send([sorted(bytes_at(memory, 64)) for memory, _ in memories])
 
     with device(), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
-        first, second, third = (opened(content) for content in other.receive())
+        first, second, third = (opened_memory(content) for content in other.receive())
         assert [bytes_at(each, 64) for each in (first, second, third)] == [{1}, {2}, {3}]
         ok(runtime.cudaMemset(second, 9, 64))
         ok(runtime.cudaDeviceSynchronize())
@@ -148,8 +115,6 @@ def test_a_handle_of_a_large_block_is_cheap_and_whole() -> None:
     size = 192 << 20
 
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         memory = ok(runtime.cudaMalloc(size))
         ok(runtime.cudaMemset(int(memory) + size - 64, 7, 64))
         ok(runtime.cudaDeviceSynchronize())
@@ -157,7 +122,7 @@ def test_a_handle_of_a_large_block_is_cheap_and_whole() -> None:
         other.receive()
 
     with device(), other_process(exporter) as other:
-        memory = opened(other.receive())
+        memory = opened_memory(other.receive())
         assert bytes_at(int(memory) + size - 64, 64) == {7}
 
 
@@ -165,9 +130,7 @@ def test_a_handle_of_a_large_block_is_cheap_and_whole() -> None:
 @pytest.mark.parametrize("pending", [True, False])
 def test_memory_is_opened_and_closed(pending: bool) -> None:
     with device(schedule="lazy") as found, other_process(keep_memory) as other:
-        from cuda.bindings import runtime
-
-        pointer = opened(other.receive())
+        pointer = opened_memory(other.receive())
         stream = ok(runtime.cudaStreamCreateWithFlags(runtime.cudaStreamNonBlocking))
         ok(runtime.cudaMemsetAsync(pointer, 1, SIZE, stream))
         if not pending:
@@ -189,9 +152,7 @@ def test_memory_is_opened_and_closed(pending: bool) -> None:
 
 def test_imported_memory_is_closed_not_freed() -> None:
     with device() as found, other_process(keep_memory) as other:
-        from cuda.bindings import runtime
-
-        pointer = opened(other.receive())
+        pointer = opened_memory(other.receive())
         assert runtime.cudaFree(pointer) == (runtime.cudaError_t.cudaErrorInvalidValue,)
         ok(runtime.cudaIpcCloseMemHandle(pointer))
     assert "SS202" in codes(found)
@@ -199,14 +160,12 @@ def test_imported_memory_is_closed_not_freed() -> None:
 
 def test_what_is_closed_is_gone_and_can_be_opened_again() -> None:
     with device() as found, other_process(keep_memory) as other:
-        from cuda.bindings import runtime
-
         content = other.receive()
-        first = opened(content)
+        first = opened_memory(content)
         ok(runtime.cudaMemset(first, 8, SIZE))
         ok(runtime.cudaIpcCloseMemHandle(first))
-        second = opened(content)
-        assert bytes_at(second) == {8}
+        second = opened_memory(content)
+        assert bytes_at(second, SIZE) == {8}
         ok(runtime.cudaIpcCloseMemHandle(second))
         runtime.cudaMemsetAsync(second, 0, SIZE, 0)
         assert runtime.cudaDeviceSynchronize()[0] == runtime.cudaError_t.cudaErrorIllegalAddress
@@ -214,8 +173,6 @@ def test_what_is_closed_is_gone_and_can_be_opened_again() -> None:
 
 
 def free_on_request(other: Other) -> None:
-    from cuda.bindings import runtime
-
     memory, content = export()
     other.send(content)
     other.receive()
@@ -233,23 +190,21 @@ def free_on_request(other: Other) -> None:
 def test_under_the_contract_a_free_damages_what_others_have_open() -> None:
     with device(driver="contract"), other_process(free_on_request) as other:
         content = other.receive()
-        memory = opened(content)
+        memory = opened_memory(content)
         other.send("free")
         assert other.receive() is True  # the addresses are given out again
-        assert bytes_at(memory) == {1}  # and with them what the next owner wrote
+        assert bytes_at(memory, SIZE) == {1}  # and with them what the next owner wrote
 
 
 def test_in_the_measured_driver_what_is_open_stays_until_it_is_closed() -> None:
     with device(driver="h200"), other_process(free_on_request) as other:
-        from cuda.bindings import runtime
-
         content = other.receive()
-        memory = opened(content)
+        memory = opened_memory(content)
         other.send("free")
         assert other.receive() is False  # other memory
         assert opening(content) == "cudaSuccess"  # open already
         ok(runtime.cudaIpcCloseMemHandle(memory))
-        assert bytes_at(memory) == {5}
+        assert bytes_at(memory, SIZE) == {5}
         ok(runtime.cudaIpcCloseMemHandle(memory))
         assert opening(content) == "cudaErrorInvalidValue"
         other.send("closed")
@@ -260,8 +215,6 @@ def test_in_the_measured_driver_what_is_open_stays_until_it_is_closed() -> None:
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_ends_of_the_exporter(end: str, driver: str) -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         _, content = export()
         other.send(content)
         other.receive()
@@ -271,19 +224,17 @@ def test_ends_of_the_exporter(end: str, driver: str) -> None:
             other.receive()
 
     with device(driver=driver), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
         content = other.receive()
-        memory = opened(content)
+        memory = opened_memory(content)
         if end == "kill":
             other.kill()
         else:
             other.send("end")
             assert (other.receive() == "reset") if end == "reset" else (other.wait() == 0)
         damaged = driver == "contract" and end != "kill"
-        assert (bytes_at(memory) == {5}) is not damaged
+        assert (bytes_at(memory, SIZE) == {5}) is not damaged
         ok(runtime.cudaMemset(memory, 6, SIZE))
-        assert bytes_at(memory) == {6}
+        assert bytes_at(memory, SIZE) == {6}
         ok(runtime.cudaIpcCloseMemHandle(memory))
         expected = "cudaErrorInvalidValue" if end == "reset" else "cudaErrorInvalidResourceHandle"
         assert opening(content) == expected
@@ -309,8 +260,6 @@ def test_a_fork_of_the_exporter_does_not_do_its_work() -> None:
         return None
 
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         memory, content = export()
         ok(runtime.cudaMemsetAsync(memory, 6, SIZE, 0))
         child = multiprocessing.get_context("fork").Process(target=nothing)
@@ -322,18 +271,16 @@ def test_a_fork_of_the_exporter_does_not_do_its_work() -> None:
     with device(schedule="lazy") as found, other_process(exporter) as other:
         content, status = other.receive()
         assert status == 0
-        assert found.read(opened(content), SIZE) == b"\5" * SIZE
+        assert found.read(opened_memory(content), SIZE) == b"\5" * SIZE
 
 
 def test_the_exporter_knows_when_an_importer_was_killed() -> None:
     def importer(other: Other) -> None:
-        opened(other.receive())
+        opened_memory(other.receive())
         other.send("open")
         other.receive()
 
     with device(driver="h200"), other_process(importer) as other:
-        from cuda.bindings import runtime
-
         memory, content = export()
         other.send(content)
         assert other.receive() == "open"
@@ -349,16 +296,12 @@ def test_the_exporter_knows_when_an_importer_was_killed() -> None:
 # -- handles --------------------------------------------------------------------------------------
 def test_what_is_no_handle_is_refused() -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         flags = runtime.cudaEventInterprocess | runtime.cudaEventDisableTiming
         event = ok(runtime.cudaIpcGetEventHandle(ok(runtime.cudaEventCreateWithFlags(flags))))
         other.send([export()[1], content_of(event)])
         other.receive()
 
     with device(), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
         memory, event = (bytes.fromhex(content) for content in other.receive())
         token = slice(32, 48)
         for word, own, wrong, invalid in (
@@ -389,8 +332,6 @@ def test_what_is_no_handle_is_refused() -> None:
 
 def test_in_the_same_process_it_fails_as_before() -> None:
     with device():
-        from cuda.bindings import runtime
-
         memory, content = export()
         for _ in range(2):
             status, pointer = runtime.cudaIpcOpenMemHandle(handle_of("Mem", content), 1)
@@ -404,8 +345,6 @@ def test_a_program_without_ipc_has_no_further_thread_and_no_file() -> None:
         return set(os.listdir("/proc/self/task")), set(os.listdir("/proc/self/fd"))
 
     with device():
-        from cuda.bindings import runtime
-
         before = tasks_and_files()
         stream, event = ok(runtime.cudaStreamCreate()), ok(runtime.cudaEventCreate())
         memory = ok(runtime.cudaMalloc(SIZE))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
-from other_process import Other, content_of, handle_of, other_process
+from other_process import Other, bytes_at, content_of, exported_memory, handle_of, opened_memory, other_process
+from simulated_cuda import driver, ok, runtime, stream
 
 from streamsan.sim import active
 from streamsan.sim.exchange.records import MOST_EVENTS, RING
@@ -24,34 +19,21 @@ SCHEDULES = ["lazy", "eager", 0, 1, 2]
 
 
 def exported_event() -> tuple[Any, str]:
-    from cuda.bindings import runtime
-
     flags = runtime.cudaEventInterprocess | runtime.cudaEventDisableTiming
     event = ok(runtime.cudaEventCreateWithFlags(flags))
     return event, content_of(ok(runtime.cudaIpcGetEventHandle(event)))
 
 
 def opened_event(content: str) -> Any:
-    from cuda.bindings import runtime
-
     return ok(runtime.cudaIpcOpenEventHandle(handle_of("Event", content)))
-
-
-def stream() -> Any:
-    from cuda.bindings import runtime
-
-    return ok(runtime.cudaStreamCreateWithFlags(runtime.cudaStreamNonBlocking))
 
 
 def record_and_stay(other: Other) -> None:
     """Export an event and memory, fill the memory and record, then do nothing that has to do with CUDA."""
-    from cuda.bindings import runtime
-
     event, content = exported_event()
-    memory, on = ok(runtime.cudaMalloc(SIZE)), stream()
-    ok(runtime.cudaMemset(memory, 1, SIZE))
-    ok(runtime.cudaDeviceSynchronize())
-    other.send([content, content_of(ok(runtime.cudaIpcGetMemHandle(memory)))])
+    memory, memory_content = exported_memory(SIZE, 1)
+    on = stream()
+    other.send([content, memory_content])
     other.receive()
     ok(runtime.cudaMemsetAsync(memory, 2, SIZE, on))
     ok(runtime.cudaEventRecord(event, on))
@@ -59,30 +41,32 @@ def record_and_stay(other: Other) -> None:
     other.receive()
 
 
-def by_host(event: Any, memory: Any) -> None:
-    from cuda.bindings import runtime
+def record_behind_an_endless_wait(other: Other) -> None:
+    event, content = exported_event()
+    flag, _ = exported_memory(SIZE, 0)
+    on = stream()
+    ok(driver.cuStreamWaitValue32(on, int(flag), 1, 0))
+    ok(runtime.cudaEventRecord(event, on))
+    other.send(content)
+    other.receive()
 
+
+def by_host(event: Any, memory: Any) -> None:
     ok(runtime.cudaEventSynchronize(event))
 
 
 def by_query(event: Any, memory: Any) -> None:
-    from cuda.bindings import runtime
-
     while runtime.cudaEventQuery(event)[0] == runtime.cudaError_t.cudaErrorNotReady:
         pass
 
 
 def by_stream(event: Any, memory: Any) -> None:
-    from cuda.bindings import runtime
-
     on = stream()
     ok(runtime.cudaStreamWaitEvent(on, event, 0))
     ok(runtime.cudaStreamSynchronize(on))
 
 
 def by_stream_query(event: Any, memory: Any) -> None:
-    from cuda.bindings import runtime
-
     on = stream()
     ok(runtime.cudaStreamWaitEvent(on, event, 0))
     while runtime.cudaStreamQuery(on)[0] == runtime.cudaError_t.cudaErrorNotReady:
@@ -90,8 +74,6 @@ def by_stream_query(event: Any, memory: Any) -> None:
 
 
 def by_graph(event: Any, memory: Any) -> None:
-    from cuda.bindings import runtime
-
     graph = ok(runtime.cudaGraphCreate(0))
     ok(runtime.cudaGraphAddEventWaitNode(graph, None, 0, event))
     on = stream()
@@ -101,11 +83,8 @@ def by_graph(event: Any, memory: Any) -> None:
 
 def by_looking(event: Any, memory: Any) -> None:
     """Not by the event at all: a program may look at the memory until what it expects is there."""
-    host = np.zeros(SIZE, np.uint8)
-    from cuda.bindings import runtime
-
-    while host[-1] != 2:
-        ok(runtime.cudaMemcpy(host.ctypes.data, memory, SIZE, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost))
+    while bytes_at(memory, SIZE) != {2}:
+        pass
 
 
 WAYS = [by_host, by_query, by_stream, by_stream_query, by_graph, by_looking]
@@ -115,11 +94,9 @@ WAYS = [by_host, by_query, by_stream, by_stream_query, by_graph, by_looking]
 @pytest.mark.parametrize("wait", WAYS)
 def test_the_exporter_s_work_is_done_although_it_is_blocked(wait: Callable[[Any, Any], None], schedule: Any) -> None:
     with device(schedule=schedule) as found, other_process(record_and_stay) as other:
-        from cuda.bindings import runtime
-
         event_content, memory_content = other.receive()
         event = opened_event(event_content)
-        memory = ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", memory_content), 1))
+        memory = opened_memory(memory_content)
         other.send("record")
         assert other.receive() == "recorded"
         wait(event, memory)
@@ -130,10 +107,8 @@ def test_the_exporter_s_work_is_done_although_it_is_blocked(wait: Callable[[Any,
 
 def test_without_a_wait_the_words_are_old() -> None:
     with device(schedule="lazy") as found, other_process(record_and_stay) as other:
-        from cuda.bindings import runtime
-
         _, memory_content = other.receive()
-        memory = ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", memory_content), 1))
+        memory = opened_memory(memory_content)
         other.send("record")
         assert other.receive() == "recorded"
         assert found.read(memory, SIZE) == b"\1" * SIZE
@@ -142,35 +117,24 @@ def test_without_a_wait_the_words_are_old() -> None:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_importer_may_record_and_then_the_exporter_again(schedule: Any) -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         event, content = exported_event()
-        memory, on = ok(runtime.cudaMalloc(SIZE)), stream()
-        ok(runtime.cudaMemset(memory, 1, SIZE))
-        ok(runtime.cudaDeviceSynchronize())
-        other.send([content, content_of(ok(runtime.cudaIpcGetMemHandle(memory)))])
+        memory, memory_content = exported_memory(SIZE, 1)
+        on = stream()
+        other.send([content, memory_content])
         for byte in (3, 5, 7):
             assert other.receive() == "recorded"
             ok(runtime.cudaStreamWaitEvent(on, event, 0))
-            found = np.zeros(SIZE, np.uint8)
-            ok(
-                runtime.cudaMemcpyAsync(
-                    found.ctypes.data, memory, SIZE, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost, on
-                )
-            )
             ok(runtime.cudaStreamSynchronize(on))
-            assert set(found.tolist()) == {byte}
+            assert bytes_at(memory, SIZE) == {byte}
             ok(runtime.cudaMemsetAsync(memory, byte + 1, SIZE, on))
             ok(runtime.cudaEventRecord(event, on))
             other.send("recorded")
         other.receive()
 
     with device(schedule=schedule) as found, other_process(exporter) as other:
-        from cuda.bindings import runtime
-
         event_content, memory_content = other.receive()
         event, on = opened_event(event_content), stream()
-        memory = ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", memory_content), 1))
+        memory = opened_memory(memory_content)
         for byte in (3, 5, 7):
             ok(runtime.cudaMemsetAsync(memory, byte, SIZE, on))
             ok(runtime.cudaEventRecord(event, on))
@@ -186,12 +150,9 @@ def test_a_wait_is_for_the_record_that_was_the_latest() -> None:
     """A stream that waits is not held up by what is recorded later."""
 
     def exporter(other: Other) -> None:
-        from cuda.bindings import driver, runtime
-
         event, content = exported_event()
-        flag, on = ok(runtime.cudaMalloc(SIZE)), stream()
-        ok(runtime.cudaMemset(flag, 0, SIZE))
-        ok(runtime.cudaDeviceSynchronize())
+        flag, _ = exported_memory(SIZE, 0)
+        on = stream()
         ok(runtime.cudaEventRecord(event, stream()))
         other.send(content)
         other.receive()
@@ -203,8 +164,6 @@ def test_a_wait_is_for_the_record_that_was_the_latest() -> None:
         ok(runtime.cudaDeviceSynchronize())
 
     with device(schedule="lazy"), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
         event, on = opened_event(other.receive()), stream()
         ok(runtime.cudaStreamWaitEvent(on, event, 0))
         other.send("waits")
@@ -219,8 +178,6 @@ def test_more_records_than_are_kept() -> None:
     count = 3 * RING
 
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         event, content = exported_event()
         on = stream()
         for _ in range(count):
@@ -229,8 +186,6 @@ def test_more_records_than_are_kept() -> None:
         other.receive()
 
     with device(schedule="lazy"), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
         ok(runtime.cudaEventSynchronize(opened_event(other.receive())))
 
 
@@ -251,8 +206,6 @@ def test_what_an_ended_process_recorded_is_complete(wait: Callable[[Any, Any], N
 
 def test_an_event_of_an_ended_process_opens_and_is_complete() -> None:
     with device(), other_process(lambda other: other.send(exported_event()[1])) as other:
-        from cuda.bindings import runtime
-
         content = other.receive()
         other.wait()
         event = ok(runtime.cudaIpcOpenEventHandle(handle_of("Event", content)))
@@ -261,21 +214,7 @@ def test_an_event_of_an_ended_process_opens_and_is_complete() -> None:
 
 
 def test_a_process_that_ends_while_it_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exporter(other: Other) -> None:
-        from cuda.bindings import driver, runtime
-
-        event, content = exported_event()
-        flag, on = ok(runtime.cudaMalloc(SIZE)), stream()
-        ok(runtime.cudaMemset(flag, 0, SIZE))
-        ok(runtime.cudaDeviceSynchronize())
-        ok(driver.cuStreamWaitValue32(on, int(flag), 1, 0))
-        ok(runtime.cudaEventRecord(event, on))
-        other.send(content)
-        other.receive()
-
-    with device(), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
+    with device(), other_process(record_behind_an_endless_wait) as other:
         event = opened_event(other.receive())
         assert runtime.cudaEventQuery(event)[0] == runtime.cudaError_t.cudaErrorNotReady
         exchange = active.session().executor.exchange
@@ -295,22 +234,8 @@ def test_a_process_that_ends_while_it_is_waited_for(monkeypatch: pytest.MonkeyPa
 def test_a_wait_that_the_other_process_cannot_end_either(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits as long as a program may: the patience is short here."""
 
-    def exporter(other: Other) -> None:
-        from cuda.bindings import driver, runtime
-
-        event, content = exported_event()
-        flag, on = ok(runtime.cudaMalloc(SIZE)), stream()
-        ok(runtime.cudaMemset(flag, 0, SIZE))
-        ok(runtime.cudaDeviceSynchronize())
-        ok(driver.cuStreamWaitValue32(on, int(flag), 1, 0))
-        ok(runtime.cudaEventRecord(event, on))
-        other.send(content)
-        other.receive()
-
     monkeypatch.setattr("streamsan.sim.turns.PATIENCE", 0.05)
-    with device(), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
+    with device(), other_process(record_behind_an_endless_wait) as other:
         event = opened_event(other.receive())
         with pytest.raises(NeverReturnsError, match="another process's record of an event"):
             runtime.cudaEventSynchronize(event)
@@ -320,8 +245,6 @@ def test_two_processes_that_wait_for_each_other(monkeypatch: pytest.MonkeyPatch)
     """Each waits for a value that only the other could write."""
 
     def waits_for_ever(flag: Any) -> str:
-        from cuda.bindings import driver, runtime
-
         on = stream()
         ok(driver.cuStreamWaitValue32(on, int(flag), 1, 0))
         with pytest.raises(NeverReturnsError) as raised:
@@ -329,21 +252,15 @@ def test_two_processes_that_wait_for_each_other(monkeypatch: pytest.MonkeyPatch)
         return str(raised.value)
 
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
-        flag = ok(runtime.cudaMalloc(SIZE))
-        ok(runtime.cudaMemset(flag, 0, SIZE))
-        ok(runtime.cudaDeviceSynchronize())
-        other.send(content_of(ok(runtime.cudaIpcGetMemHandle(flag))))
+        flag, content = exported_memory(SIZE, 0)
+        other.send(content)
         other.receive()
         other.send(waits_for_ever(flag))
         other.receive()
 
     monkeypatch.setattr("streamsan.sim.turns.PATIENCE", 0.3)
     with device(), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
-        flag = ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", other.receive()), 1))
+        flag = opened_memory(other.receive())
         other.send("wait")
         assert "nobody is left to change it" in waits_for_ever(flag)
         assert "nobody is left to change it" in other.receive()
@@ -352,12 +269,9 @@ def test_two_processes_that_wait_for_each_other(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_stream_waits_for_a_value_that_another_process_s_device_writes(schedule: Any) -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import driver, runtime
-
-        flag, on = ok(runtime.cudaMalloc(SIZE)), stream()
-        ok(runtime.cudaMemset(flag, 0, SIZE))
-        ok(runtime.cudaDeviceSynchronize())
-        other.send(content_of(ok(runtime.cudaIpcGetMemHandle(flag))))
+        flag, content = exported_memory(SIZE, 0)
+        on = stream()
+        other.send(content)
         assert other.receive() == "issued"
         ok(driver.cuStreamWaitValue32(on, int(flag), 1, 0))
         ok(runtime.cudaStreamSynchronize(on))
@@ -365,9 +279,7 @@ def test_a_stream_waits_for_a_value_that_another_process_s_device_writes(schedul
         other.receive()
 
     with device(schedule=schedule), other_process(exporter) as other:
-        from cuda.bindings import driver, runtime
-
-        flag = ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", other.receive()), 1))
+        flag = opened_memory(other.receive())
         ok(driver.cuStreamWriteValue32(stream(), int(flag), 1, 0))
         other.send("issued")
         assert other.receive() == "waited"
@@ -380,8 +292,6 @@ def test_three_processes_in_a_row() -> None:
 
     def third(other: Other) -> None:
         event, content = exported_event()
-        from cuda.bindings import runtime
-
         other.send(content)
         other.receive()
         ok(runtime.cudaEventRecord(event, stream()))
@@ -389,8 +299,6 @@ def test_three_processes_in_a_row() -> None:
         other.receive()
 
     def second(other: Other) -> None:
-        from cuda.bindings import runtime
-
         event, content = exported_event()
         other.send(content)
         before, on = opened_event(other.receive()), stream()
@@ -400,8 +308,6 @@ def test_three_processes_in_a_row() -> None:
         other.receive()
 
     with device(schedule="lazy"), other_process(third) as far, other_process(second) as near:
-        from cuda.bindings import runtime
-
         content = far.receive()
         event = opened_event(near.receive())
         far.send("record")
@@ -413,11 +319,9 @@ def test_three_processes_in_a_row() -> None:
 
 def test_opened_twice_it_is_one_event() -> None:
     with device(schedule="lazy") as found, other_process(record_and_stay) as other:
-        from cuda.bindings import runtime
-
         event_content, memory_content = other.receive()
         first, second = opened_event(event_content), opened_event(event_content)
-        memory = ok(runtime.cudaIpcOpenMemHandle(handle_of("Mem", memory_content), 1))
+        memory = opened_memory(memory_content)
         ok(runtime.cudaEventDestroy(first))
         other.send("record")
         assert other.receive() == "recorded"
@@ -432,24 +336,18 @@ def test_opened_twice_it_is_one_event() -> None:
 
 def test_destroyed_by_the_exporter_it_can_be_opened_no_more() -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         event, content = exported_event()
         ok(runtime.cudaEventDestroy(event))
         other.send(content)
         other.receive()
 
     with device(), other_process(exporter) as other:
-        from cuda.bindings import runtime
-
         invalid = runtime.cudaError_t.cudaErrorInvalidValue
         assert runtime.cudaIpcOpenEventHandle(handle_of("Event", other.receive())) == (invalid, None)
 
 
 def test_places_of_destroyed_events_are_used_again() -> None:
     with device():
-        from cuda.bindings import runtime
-
         contents = set()
         for _ in range(MOST_EVENTS + 3):
             event, content = exported_event()

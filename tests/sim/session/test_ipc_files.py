@@ -11,12 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
-from other_process import Other, other_process
+from other_process import Other, bytes_at, other_process
+from simulated_cuda import driver, ok, runtime
 
 from streamsan.testing import device
 
@@ -25,8 +22,6 @@ GRANULE = 2 << 20
 
 
 def shared_pool() -> Any:
-    from cuda.bindings import runtime
-
     properties = runtime.cudaMemPoolProps()
     properties.allocType = runtime.cudaMemAllocationType.cudaMemAllocationTypePinned
     properties.handleTypes = file_type()
@@ -35,25 +30,13 @@ def shared_pool() -> Any:
 
 
 def file_type() -> Any:
-    from cuda.bindings import runtime
-
     return runtime.cudaMemAllocationHandleType.cudaMemHandleTypePosixFileDescriptor
 
 
 def export_data(content: str) -> Any:
-    from cuda.bindings import runtime
-
     data = runtime.cudaMemPoolPtrExportData()
     ctypes.memmove(data.getPtr(), bytes.fromhex(content), 64)
     return data
-
-
-def host_bytes(pointer: Any, size: int = SIZE) -> set[int]:
-    from cuda.bindings import runtime
-
-    host = np.empty(size, np.uint8)
-    ok(runtime.cudaMemcpy(host.ctypes.data, pointer, size, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost))
-    return set(host.tolist())
 
 
 class Files:
@@ -82,8 +65,6 @@ def files() -> Any:
 @pytest.mark.parametrize("driver", ["contract", "h200"])
 def test_memory_of_a_shared_pool(files: Files, driver: str) -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import runtime
-
         pool, on = shared_pool(), ok(runtime.cudaStreamCreate())
         files.send(ok(runtime.cudaMemPoolExportToShareableHandle(pool, file_type(), 0)))
         memory = ok(runtime.cudaMallocFromPoolAsync(SIZE, pool, on))
@@ -92,7 +73,7 @@ def test_memory_of_a_shared_pool(files: Files, driver: str) -> None:
         data = ok(runtime.cudaMemPoolExportPointer(memory))
         other.send(ctypes.string_at(data.getPtr(), 64).hex())
         assert other.receive() == "written"
-        other.send(sorted(host_bytes(memory)))
+        other.send(sorted(bytes_at(memory, SIZE)))
         assert other.receive() == "freed"
         ok(runtime.cudaFreeAsync(memory, on))
         ok(runtime.cudaStreamSynchronize(on))
@@ -100,8 +81,6 @@ def test_memory_of_a_shared_pool(files: Files, driver: str) -> None:
         other.receive()
 
     with device(driver=driver) as found, other_process(exporter) as other:
-        from cuda.bindings import runtime
-
         invalid = runtime.cudaError_t.cudaErrorInvalidValue
         file = files.receive()
         pool = ok(runtime.cudaMemPoolImportFromShareableHandle(file, file_type(), 0))
@@ -110,7 +89,7 @@ def test_memory_of_a_shared_pool(files: Files, driver: str) -> None:
         assert runtime.cudaMallocFromPoolAsync(SIZE, pool, on)[0] == invalid
         data = export_data(other.receive())
         memory = ok(runtime.cudaMemPoolImportPointer(pool, data))
-        assert host_bytes(memory) == {3}
+        assert bytes_at(memory, SIZE) == {3}
         ok(runtime.cudaMemsetAsync(memory, 4, SIZE, on))
         ok(runtime.cudaStreamSynchronize(on))
         other.send("written")
@@ -129,8 +108,6 @@ def test_memory_of_a_shared_pool(files: Files, driver: str) -> None:
 
 def test_what_stands_for_no_pool() -> None:
     with device():
-        from cuda.bindings import runtime
-
         invalid = runtime.cudaError_t.cudaErrorInvalidValue
         read, write = os.pipe()
         plain = os.memfd_create("plain")
@@ -173,8 +150,6 @@ def mapped(driver: Any, memory: Any, access: Any) -> Any:
 @pytest.mark.parametrize("mapped_first", [True, False])
 def test_physical_memory(files: Files, mapped_first: bool) -> None:
     def exporter(other: Other) -> None:
-        from cuda.bindings import driver, runtime
-
         ok(runtime.cudaFree(0))
         properties, access = physical(driver)
         memory = ok(driver.cuMemCreate(GRANULE, properties, 0))
@@ -188,25 +163,23 @@ def test_physical_memory(files: Files, mapped_first: bool) -> None:
         ok(runtime.cudaDeviceSynchronize())
         files.send(file)
         assert other.receive() == "written"
-        other.send(sorted(host_bytes(int(address), GRANULE)))
+        other.send(sorted(bytes_at(int(address), GRANULE)))
         other.receive()
 
     with device() as found, other_process(exporter) as other:
-        from cuda.bindings import driver, runtime
-
         ok(runtime.cudaFree(0))
         properties, access = physical(driver)
         file = files.receive()
         memory = ok(driver.cuMemImportFromShareableHandle(file, properties.requestedHandleTypes))
         os.close(file)
         address = mapped(driver, memory, access)
-        assert host_bytes(int(address), GRANULE) == {3}
+        assert bytes_at(int(address), GRANULE) == {3}
         ok(runtime.cudaMemset(int(address), 4, GRANULE))
         ok(runtime.cudaDeviceSynchronize())
         other.send("written")
         assert other.receive() == [4]
         other.kill()
-        assert host_bytes(int(address), GRANULE) == {4}  # the memory lives as long as anybody has it
+        assert bytes_at(int(address), GRANULE) == {4}  # the memory lives as long as anybody has it
         ok(driver.cuMemUnmap(address, GRANULE))
         ok(driver.cuMemRelease(memory))
         ok(driver.cuMemAddressFree(address, GRANULE))
@@ -215,8 +188,6 @@ def test_physical_memory(files: Files, mapped_first: bool) -> None:
 
 def test_what_is_no_physical_memory() -> None:
     with device():
-        from cuda.bindings import driver, runtime
-
         ok(runtime.cudaFree(0))
         properties, _ = physical(driver)
         kind = properties.requestedHandleTypes

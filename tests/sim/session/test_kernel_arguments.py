@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
+from simulated_cuda import driver, nvrtc, ok, runtime
 
 from streamsan.sim.kernel_bodies import KernelLaunch
 from streamsan.testing import device
@@ -26,15 +22,11 @@ extern "C" __global__ void size_of(dim3 from, dim3 *to) { to->x = from.x; }
 
 def function(name: bytes) -> tuple[Any, Any]:
     """Return a kernel of SOURCE and its module."""
-    from cuda.bindings import driver, nvrtc
-
     program = ok(nvrtc.nvrtcCreateProgram(SOURCE, b"source.cu", 0, None, None))
     ok(nvrtc.nvrtcCompileProgram(program, 1, [b"--gpu-architecture=sm_90"]))
     image = b" " * ok(nvrtc.nvrtcGetCUBINSize(program))
     ok(nvrtc.nvrtcGetCUBIN(program, image))
     ok(driver.cuInit(0))
-    from cuda.bindings import runtime
-
     ok(runtime.cudaFree(0))
     module = ok(driver.cuModuleLoadData(np.char.array(image)))
     return ok(driver.cuModuleGetFunction(module, name)), module
@@ -42,8 +34,6 @@ def function(name: bytes) -> tuple[Any, Any]:
 
 def run(kernel: Any, parameters: Any) -> int:
     """Launch one thread; return what the wait for it gives."""
-    from cuda.bindings import driver
-
     ok(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, parameters, 0))
     return int(driver.cuCtxSynchronize()[0])
 
@@ -53,8 +43,6 @@ def test_a_void_pointer_takes_the_place_of_an_object() -> None:
         to[0] = source
 
     with device(kernels={"size_of": store}) as simulated:
-        from cuda.bindings import driver, runtime
-
         kernel, _ = function(b"size_of")
         shared = ok(runtime.cudaHostAlloc(runtime.sizeof(runtime.dim3), runtime.cudaHostAllocMapped))
         size = runtime.dim3()
@@ -74,8 +62,6 @@ def test_an_address_that_nobody_follows_is_a_number(with_body: bool) -> None:
         to[0] = value if int(unused) == 0xDEAD_BEEF else -1
 
     with device(kernels={"store": store} if with_body else {}) as simulated:
-        from cuda.bindings import runtime
-
         kernel, _ = function(b"store")
         memory = ok(runtime.cudaMalloc(4))
         types = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
@@ -89,8 +75,6 @@ def test_an_address_that_is_followed_must_be_one() -> None:
         to[0] = value + unused[0]
 
     with device(kernels={"store": store}):
-        from cuda.bindings import runtime
-
         kernel, _ = function(b"store")
         memory = ok(runtime.cudaMalloc(4))
         types = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
@@ -102,8 +86,6 @@ def test_a_body_reaches_the_variables_beside_it() -> None:
         launch.variable("total", np.int32)[0] += by
 
     with device(kernels={"count": count}) as simulated:
-        from cuda.bindings import driver
-
         kernel, module = function(b"count")
         assert [run(kernel, ((by,), (ctypes.c_int,))) for by in (3, 4)] == [0, 0]
         address, size = driver.cuModuleGetGlobal(module, b"total")[1:]
@@ -117,8 +99,6 @@ def test_an_argument_that_the_program_let_go_of_is_still_there() -> None:
         to[0] = value
 
     with device(kernels={"store": store}) as simulated:
-        from cuda.bindings import driver, runtime
-
         kernel, _ = function(b"store")
         memory = ok(runtime.cudaMalloc(64))
         first = np.array([int(memory)], np.uint64)

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import Pair, launch, loaded, ok
+from kernels_source import Pair, launch, loaded
+from simulated_cuda import driver, nvrtc, ok, runtime
 
 from streamsan.sim.kernel_bodies import KernelLaunch
 from streamsan.testing import device
@@ -34,29 +31,21 @@ def simulated() -> Iterator[Device]:
 
 
 def floats(simulated: Device, address: int, count: int) -> list[float]:
-    from cuda.bindings import runtime
-
     ok(runtime.cudaDeviceSynchronize())
     return np.frombuffer(simulated.read(int(address), 4 * count), np.float32).tolist()
 
 
 def function(name: bytes) -> Any:
-    from cuda.bindings import driver
-
     return ok(driver.cuModuleGetFunction(loaded()[0], name))
 
 
 def test_arguments_as_values_and_types(simulated: Device) -> None:
-    from cuda.bindings import runtime
-
     x = ok(runtime.cudaMalloc(64))
     ok(launch(function(b"fill"), ((x, 3, 1.5), POINTER_INT_FLOAT)))
     assert floats(simulated, x, 3) == [1.5] * 3
 
 
 def test_arguments_as_addresses_and_in_a_buffer(simulated: Device) -> None:
-    from cuda.bindings import runtime
-
     x = ok(runtime.cudaMalloc(64))
     values = [np.array([int(x)], np.uint64), np.array([2], np.int32), np.array([2.5], np.float32)]
     table = np.array([value.ctypes.data for value in values], np.uint64)
@@ -74,8 +63,6 @@ def test_arguments_as_addresses_and_in_a_buffer(simulated: Device) -> None:
 
 
 def test_a_structure_by_value_leads_to_memory(simulated: Device) -> None:
-    from cuda.bindings import runtime
-
     def first(pair: Any, *, launch: KernelLaunch) -> None:
         assert launch.threads == 256
         launch.view(pair["data"], "f4")[0] = pair["n"]
@@ -91,8 +78,6 @@ def test_a_structure_by_value_leads_to_memory(simulated: Device) -> None:
 
 
 def test_a_template_by_its_lowered_name(simulated: Device) -> None:
-    from cuda.bindings import driver, runtime
-
     def twice(x: Any, n: int) -> None:
         assert x.dtype == np.float64
         x[:n] *= 2
@@ -107,8 +92,6 @@ def test_a_template_by_its_lowered_name(simulated: Device) -> None:
 
 
 def test_a_body_that_raises_fails_the_launch_for_good(simulated: Device, capsys: pytest.CaptureFixture[str]) -> None:
-    from cuda.bindings import runtime
-
     def wrong(x: Any, n: int, value: float) -> None:
         raise ValueError("no\nsuch thing")
 
@@ -123,8 +106,6 @@ def test_a_body_that_raises_fails_the_launch_for_good(simulated: Device, capsys:
 
 
 def test_pointers_to_const_are_read_only(simulated: Device, capsys: pytest.CaptureFixture[str]) -> None:
-    from cuda.bindings import runtime
-
     def wrong(source: Any, to: Any, n: int) -> None:
         source[0] = 1
 
@@ -140,8 +121,6 @@ def test_without_a_body_what_is_written_depends_on_what_is_read() -> None:
 
     def run(first: float) -> list[float]:
         with simulate() as found:
-            from cuda.bindings import runtime
-
             x, y = ok(runtime.cudaMalloc(64)), ok(runtime.cudaMalloc(64))
             found.write(int(x), np.full(16, first, np.float32).tobytes())
             before = found.read(int(x), 64)
@@ -157,8 +136,6 @@ def test_without_a_body_what_is_written_depends_on_what_is_read() -> None:
 
 
 def test_what_a_module_says(simulated: Device) -> None:
-    from cuda.bindings import driver
-
     module, _ = loaded()
     assert [int(status) for status in (driver.cuModuleGetFunction(module, b"nothing")[0],)] == [500]
     address, size = ok(driver.cuModuleGetGlobal(module, b"counter"))
@@ -173,8 +150,6 @@ def test_what_a_module_says(simulated: Device) -> None:
 
 
 def test_libraries(simulated: Device) -> None:
-    from cuda.bindings import driver, nvrtc, runtime
-
     program = ok(nvrtc.nvrtcCreateProgram(b'extern "C" __global__ void k(int *p) { *p = 1; }', b"k.cu", 0, [], []))
     ok(nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"]))
     cubin = b" " * ok(nvrtc.nvrtcGetCUBINSize(program))
@@ -191,8 +166,6 @@ def test_libraries(simulated: Device) -> None:
 
 
 def test_images_that_are_none(simulated: Device) -> None:
-    from cuda.bindings import driver, runtime
-
     ok(runtime.cudaFree(0))
     assert int(driver.cuModuleLoadData(b"nonsense")[0]) == 200
     assert int(driver.cuModuleLoad(b"/no/such/file.cubin")[0]) == 301

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernels_source import ok
+from simulated_cuda import driver, nvrtc, ok, runtime
 
 from streamsan.sim.device_program import Start
 from streamsan.sim.image import program_of
@@ -45,8 +45,6 @@ def read(to: Any, source: Any, n: int) -> None:
 
 
 def kernel(text: bytes, name: bytes) -> Any:
-    from cuda.bindings import driver, nvrtc, runtime
-
     program = ok(nvrtc.nvrtcCreateProgram(text, b"source.cu", 0, [], []))
     ok(nvrtc.nvrtcCompileProgram(program, 1, [b"--gpu-architecture=compute_90"]))
     ptx = b" " * ok(nvrtc.nvrtcGetPTXSize(program))
@@ -56,8 +54,6 @@ def kernel(text: bytes, name: bytes) -> Any:
 
 
 def launch(function: Any, stream: Any, values: Any, types: Any, allowed: int | None) -> None:
-    from cuda.bindings import driver
-
     config = driver.CUlaunchConfig()
     config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
     config.blockDimX = 64
@@ -77,8 +73,6 @@ def run(
 ) -> tuple[list[int], list[str]]:
     """Return what the second kernel read, and the findings."""
     with device(schedule=schedule, kernels={"write": write, "read": body}) as simulated:
-        from cuda.bindings import runtime
-
         text = TEXT.replace("BEFORE", before).encode()
         first, second = kernel(text, b"write"), kernel(text, b"read")
         stream = ok(runtime.cudaStreamCreate())
@@ -141,8 +135,6 @@ def test_ptx_tells_whether_a_kernel_waits(code: str, start: Start) -> None:
 
 def test_an_event_of_an_attribute_is_recorded() -> None:
     with device(kernels={"write": write, "read": read}) as simulated:
-        from cuda.bindings import driver, runtime
-
         function = kernel(TEXT.replace("BEFORE", "").encode(), b"write")
         one, other = ok(runtime.cudaStreamCreate()), ok(runtime.cudaStreamCreateWithFlags(1))
         event = ok(driver.cuEventCreate(2))

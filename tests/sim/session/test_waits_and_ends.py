@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
+from simulated_cuda import driver, ok, runtime
 
 from forked import streamsan
 from streamsan.sim import turns
@@ -50,8 +47,6 @@ def sim(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess
 
 def waiting() -> tuple[Any, Any]:
     """Return a flag and a stream that waits until it is 1."""
-    from cuda.bindings import driver, runtime
-
     flag = ok(runtime.cudaMalloc(4))
     stream = ok(runtime.cudaStreamCreateWithFlags(runtime.cudaStreamNonBlocking))
     ok(runtime.cudaMemset(flag, 0, 4))
@@ -77,8 +72,6 @@ def test_in_a_test_the_call_raises(schedule: int | str, monkeypatch: pytest.Monk
     # Where tests run in several processes, each has a thread of pytest's: it could be what ends the wait.
     monkeypatch.setattr(turns, "PATIENCE", 0.5)
     with device(schedule=schedule) as found:
-        from cuda.bindings import runtime
-
         _, stream = waiting()
         with pytest.raises(NeverReturnsError, match=r"test_waits_and_ends\.py:\d+: `cudaStreamSynchronize` never"):
             runtime.cudaStreamSynchronize(stream)
@@ -88,8 +81,6 @@ def test_in_a_test_the_call_raises(schedule: int | str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_another_thread_ends_a_wait(schedule: int | str) -> None:
     with device(schedule=schedule) as found:
-        from cuda.bindings import driver, runtime
-
         flag, stream = waiting()
         begun = threading.Event()
 
@@ -112,8 +103,6 @@ def test_another_thread_ends_a_wait(schedule: int | str) -> None:
 
 def test_threads_that_wait_for_each_other_do_not_wait_for_ever() -> None:
     with device():
-        from cuda.bindings import runtime
-
         _, stream = waiting()
         raised: list[str] = []
 
@@ -136,8 +125,6 @@ def test_errors_of_device_work_are_said_with_the_place_of_the_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with device(schedule="lazy") as found:
-        from cuda.bindings import runtime
-
         p = ok(runtime.cudaMalloc(64))
         stream = ok(runtime.cudaStreamCreate())
         ok(runtime.cudaFree(p))
@@ -197,8 +184,6 @@ def test_an_exception_ends_a_block_early() -> None:
     def run(fails: bool) -> set[str]:
         try:
             with device() as found:
-                from cuda.bindings import runtime
-
                 ok(runtime.cudaMalloc(64))
                 if fails:
                     raise ValueError

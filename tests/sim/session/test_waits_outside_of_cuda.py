@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels_source import ok
+from simulated_cuda import driver, ok, runtime
 
 from streamsan.sim import wait_watch
 from streamsan.testing import device
@@ -35,8 +31,6 @@ class Upload:
     """A copy out of pinned memory with a host function behind it, in a stream that nobody waits for."""
 
     def __init__(self, tells: Callable[[], object]) -> None:
-        from cuda.bindings import driver, runtime
-
         self.runtime = runtime
         self._body = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda data: tells() and None)
         self.stream = ok(runtime.cudaStreamCreateWithFlags(runtime.cudaStreamNonBlocking))
