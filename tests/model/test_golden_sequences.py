@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model_program import Program
 
-from streamsan.model.values import Handle, Pointer, Symbol
+from streamsan.model.values import Symbol
 from streamsan.vocabulary import (
     AccessMode,
     ContextKind,
@@ -25,8 +25,6 @@ def test_stream_ordered_life() -> None:
     assert program.call("cudaFreeAsync", memory, stream).status == 0
     program.call("cudaStreamSynchronize", stream)
     program.call("cudaStreamDestroy", stream)
-    assert isinstance(stream, Handle)
-    assert isinstance(memory, Pointer)
     assert program.kinds() == [
         "CONTEXT_CREATE",
         "CONTEXT_CURRENT",
@@ -136,10 +134,6 @@ def test_events() -> None:
     program.call("cudaEventSynchronize", event)
     program.call("cudaEventElapsedTime", 1, event, other)
     program.call("cudaEventDestroy", event)
-    assert isinstance(event, Handle)
-    assert isinstance(other, Handle)
-    assert isinstance(first, Handle)
-    assert isinstance(second, Handle)
     record, on_default, wait, synchronize, elapsed, destroy = program.operations()[-6:]
     assert (record.kind, record.object, record.stream) == (OperationKind.EVENT_RECORD, event.value, first.value)
     assert (on_default.object, on_default.stream) == (other.value, 1)
@@ -157,7 +151,6 @@ def test_copy_fields() -> None:
     host = program.model.host_allocate(program.main, 256, MemoryKind.HOST_HEAP, program.site("h"))
     program.call("cudaMemcpy", host, device, 128, 2)
     copy = program.last
-    assert isinstance(device, Pointer)
     assert (copy.address, copy.size, copy.object, copy.mode) == (
         host.address,
         128,
@@ -179,7 +172,6 @@ def test_copy_from_memory_nobody_knows_keeps_the_sides_apart() -> None:
     device = program.make("cudaMalloc", 1, 256)
     program.call("cudaMemcpy", None, device, 128, 2)
     assert program.last.address == 0
-    assert isinstance(device, Pointer)
     assert program.last.further[0].address == device.address
 
 
@@ -225,7 +217,6 @@ def test_structures_of_copies() -> None:
     host = program.model.host_allocate(program.main, 4096, MemoryKind.HOST_HEAP, program.site())
     fields = {"p": {"srcPtr.ptr": host, "dstPtr.ptr": device, "kind": 1}}
     program.call("cudaMemcpy3D", 1, structures=fields)
-    assert isinstance(device, Pointer)
     assert (program.last.address, program.last.detail) == (device.address, WaitClass.BEFORE)
     program.call("cudaMemcpy3D", 1)
     assert (program.last.address, program.last.detail) == (0, WaitClass.MAYBE_COMPLETE)
@@ -240,7 +231,6 @@ def test_virtual_memory() -> None:
     program.launch(range_)
     assert program.call("cuMemUnmap", range_, 1 << 21).status == 0
     assert program.call("cuMemUnmap", range_, 1 << 21).status == 1
-    assert isinstance(range_, Pointer)
     alloc = program.only(OperationKind.ALLOC)
     assert (alloc.detail, alloc.address, alloc.label) == (MemoryKind.MAPPED, range_.address, "range")
     launch = program.only(OperationKind.LAUNCH)
@@ -294,7 +284,6 @@ def test_advice_and_prefetch() -> None:
     assert program.last.kind is OperationKind.ALLOC_ATTRIBUTE
     stream = program.make("cudaStreamCreate", 1)
     program.call("cudaMemPrefetchAsync", memory, 4096, 0, stream)
-    assert isinstance(stream, Handle)
     assert (program.last.kind, program.last.stream) == (OperationKind.PREFETCH, stream.value)
     program.call("cudaMemPrefetchAsync", memory, 4096, None, 0, stream)
     assert program.last.stream == stream.value
@@ -306,7 +295,6 @@ def test_launch_by_call() -> None:
     stream = program.make("cudaStreamCreate", 1)
     arguments = [(memory, AccessMode.READ), (7, AccessMode.READ)]
     program.call("cudaLaunchKernel", 1, None, None, 1, 0, stream, kernel_arguments=arguments)
-    assert isinstance(stream, Handle)
     assert (program.last.kind, program.last.stream, program.last.mode) == (
         OperationKind.LAUNCH,
         stream.value,

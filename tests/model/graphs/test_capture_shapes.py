@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from graph_program import OUT, GraphProgram
 
-from streamsan.model.values import Handle, Pointer
-from streamsan.model.work import CopyWork, FillWork
 from streamsan.vocabulary import AccessMode, CaptureMode, FreeClass, MemoryKind, NodeKind, OperationKind, SlotFlag
 
 
@@ -20,7 +18,6 @@ def test_captured_work_is_not_executed() -> None:
     assert program.seen_after(before) == []
     assert program.ran.enqueued == []
     graph = program.end()
-    assert isinstance(graph, Handle)
     assert program.last.kind is OperationKind.CAPTURE_END
     begin = program.only(OperationKind.CAPTURE_BEGIN)
     assert (begin.object, begin.detail) == (program.last.object, CaptureMode.GLOBAL)
@@ -43,8 +40,6 @@ def test_captured_work_is_not_executed() -> None:
         program.stream.value,
     )
     ((ran, _),) = program.ran.launched
-    assert isinstance(ran.body[1].work, FillWork)
-    assert isinstance(ran.body[2].work, CopyWork)
     assert ran.body[2].work.width == 4
 
 
@@ -106,7 +101,6 @@ def test_memory_nodes() -> None:
     program.begin()
     memory = program.make("cudaMallocAsync", OUT, 1 << 20, program.stream)
     made = program.last
-    assert isinstance(memory, Pointer)
     assert (made.kind, made.detail, made.address, made.size, made.stream) == (
         OperationKind.ALLOC,
         MemoryKind.GRAPH,

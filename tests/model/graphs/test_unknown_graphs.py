@@ -232,8 +232,7 @@ def test_streams_nobody_knows_capture() -> None:
     program.instantiate(program.end(stream))
     assert program.body().kinds == ["KERNEL"]
     program.begin(stream, mode=2)
-    graph = program.make("cudaStreamEndCapture", Symbol(14, "other", "opaque"), OUT)
-    assert isinstance(graph, Handle)
+    assert isinstance(program.make("cudaStreamEndCapture", Symbol(14, "other", "opaque"), OUT), Handle)
 
 
 def test_an_unknown_event_is_no_violation() -> None:
