@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from streamsan.effects import Api, Hint, Parameter, Role, Signature
 from streamsan.model.process_state import HostThread
@@ -13,6 +14,16 @@ from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode
 
 _NUMBER = re.compile(r"\d+$")
+
+
+class CallDetails(TypedDict, total=False):
+    """What a caller knows of a call beyond its arguments: fields of `Call`."""
+
+    kernel_arguments: KernelArguments | None
+    structures: Mapping[str, Fields]
+    payload: object
+    user_data: AccessMode
+    early_arguments: KernelArguments | None
 
 
 @dataclass(slots=True)
@@ -28,9 +39,12 @@ class Call:
     per_thread: bool
     """stream 0 is the per-thread default stream"""
     kernel_arguments: KernelArguments | None = None
+    """those behind a launch's `void**`"""
     structures: Mapping[str, Fields] = field(default_factory=dict)
+    """the known fields of structures and lists, by parameter name"""
     payload: object = None
-    """for the executor: how to compute a kernel or host function"""
+    """for the executor: how to compute a kernel (its `name` labels the site), or a host function, called without
+    arguments"""
     user_data: AccessMode = AccessMode.OPAQUE
     """how a host function uses what it is given"""
     early_arguments: KernelArguments | None = None

@@ -1,62 +1,50 @@
 """The device model: the API's transitions over symbolic handles and allocations.
 
 A caller (the source reader, a simulated device) says what the program does; the model answers with statuses and
-values, and writes the operations into a trace. One handler for each effect of the table; `docs/architecture.md` says
-what the fields of an operation mean.
+values, and writes the operations into a trace. One handler for each effect of the table, registered by the modules that
+are imported here; `docs/architecture.md` says what the fields of an operation mean.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Unpack
 
 from streamsan.effects import Api, Effect, Effects, Role, Signature
-from streamsan.model import (
-    batches,
-    captures,
-    contexts,
-    copies,
-    events,
-    host,
-    launches,
-    memory,
-    others,
-    peers,
-    processes,
-    queries,
-    registrations,
-    stream_memory_ops,
-    streams,
-    vmm,
-)
-from streamsan.model.call import Call, bind_values, hints
+from streamsan.model import batches as batches
+from streamsan.model import captures, events, launches, others, streams
+from streamsan.model import contexts as contexts
+from streamsan.model import copies as copies
+from streamsan.model import memory as memory
+from streamsan.model import peers as peers
+from streamsan.model import queries as queries
+from streamsan.model import registrations as registrations
+from streamsan.model import stream_memory_ops as stream_memory_ops
+from streamsan.model import vmm as vmm
+from streamsan.model.call import Call, CallDetails, bind_values, hints
 from streamsan.model.core import ModelCore, OutOfMemoryError
 from streamsan.model.error_calls import note_error
 from streamsan.model.executor import Executor
 from streamsan.model.guards import refusal, say_refusal
 from streamsan.model.handlers import HANDLERS
+from streamsan.model.host import HostSide
+from streamsan.model.host_function_body import HostCall
 from streamsan.model.launches import HostFunctionBody
-from streamsan.model.process_state import HostThread, Phase, Process
+from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import INITIALIZATION_ERROR, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.streams_and_graphs import Event, Stream
-from streamsan.model.values import Fields, Handle, KernelArguments, Outcome, Pointer, RefusalError, Value
+from streamsan.model.values import Handle, KernelArguments, Outcome, Pointer, RefusalError, Value
 from streamsan.platforms import CUDA
 from streamsan.trace.builder import TraceBuilder
-from streamsan.trace.references import Reference
 from streamsan.vocabulary import (
-    AccessMode,
-    EdgeClass,
-    ExitKind,
-    FreeClass,
-    LostKind,
-    MemoryKind,
     OperationKind,
 )
 
 LAUNCH_API = "cudaLaunchKernel"
 
 
-class DeviceModel:
+class DeviceModel(HostSide):
     """One program run on the model. `site` is always a site id of the builder, `thread` a thread of this model."""
 
     def __init__(
@@ -66,11 +54,10 @@ class DeviceModel:
         per_thread_default: bool = False,
         executor: Executor | None = None,
     ) -> None:
-        self.core = ModelCore(builder, per_thread_default=per_thread_default, executor=executor)
+        super().__init__(ModelCore(builder, per_thread_default=per_thread_default, executor=executor))
         self.on_host_function: HostFunctionBody | None = None
         """Called with (driver's thread, function, user data) to run the body of a host function; None: bodies are not
         in view. Raise nothing. The order around the body is the model's."""
-        self.main_thread: HostThread = processes.start_thread(self.core, self.core.new_process(), "main", 0)
 
     @property
     def builder(self) -> TraceBuilder:
@@ -93,56 +80,6 @@ class DeviceModel:
         finally:
             self.on_host_function = hook
 
-    # -- host threads and processes ---------------------------------------------------------------
-    def thread(self, name: str, process: Process | None = None, site: int = 0) -> HostThread:
-        """Return a new host thread without any order to the others (for a thread nobody saw start)."""
-        return processes.start_thread(self.core, process or self.main_thread.process, name, site)
-
-    def spawn(self, thread: HostThread, name: str, site: int) -> HostThread:
-        """Start a host thread; it sees all that `thread` has seen."""
-        return processes.spawn(self.core, thread, name, site)
-
-    def join(self, thread: HostThread, other: HostThread, site: int) -> None:
-        """`thread` waits for `other` to end."""
-        processes.join(self.core, thread, other, site)
-
-    def sync_key(self) -> int:
-        """Return a new key for `release` and `acquire` (a mutex, an atomic, a promise)."""
-        return self.core.fresh_handle()
-
-    def release(self, thread: HostThread, key: int, edge: EdgeClass = EdgeClass.CONTRACT, site: int = 0) -> None:
-        """Publish all that the thread has seen under `key`."""
-        processes.release(self.core, thread, key, edge, site)
-
-    def acquire(self, thread: HostThread, key: int, edge: EdgeClass = EdgeClass.CONTRACT, site: int = 0) -> None:
-        """Join what was published under `key`."""
-        processes.acquire(self.core, thread, key, edge, site)
-
-    def fork(self, thread: HostThread, site: int, child: bool = True) -> HostThread:
-        """Fork; return the thread that goes on: the child's, or the parent's if `child` is false.
-
-        The child exists in the trace either way. A caller that follows both runs the child with what this returns, to
-        its `process_exit`, and then goes on with `thread`.
-        """
-        started = processes.fork(self.core, thread, site)
-        return started if child else thread
-
-    def static_begin(self, thread: HostThread) -> None:
-        """Static constructors run from here to `main_begin`: calls are outside main."""
-        thread.process.phase = Phase.BEFORE_MAIN
-
-    def main_begin(self, thread: HostThread, site: int = 0) -> None:
-        """main() starts."""
-        processes.main_begin(self.core, thread, site)
-
-    def main_end(self, thread: HostThread, site: int = 0) -> None:
-        """main() has returned, or exit() was called; what follows is outside main."""
-        processes.main_end(self.core, thread, site)
-
-    def process_exit(self, thread: HostThread, site: int = 0, kind: ExitKind = ExitKind.NORMAL) -> None:
-        """The process ends."""
-        processes.process_exit(self.core, thread, site, kind)
-
     # -- calls ------------------------------------------------------------------------------------
     def bind(self, api: Api, arguments: Sequence[Value]) -> Signature | None:
         """Return the argument list that these arguments mean; None: no published version takes as many."""
@@ -156,11 +93,7 @@ class DeviceModel:
         site: int,
         *,
         signature: Signature | None = None,
-        kernel_arguments: KernelArguments | None = None,
-        structures: Mapping[str, Fields] | None = None,
-        payload: object = None,
-        user_data: AccessMode = AccessMode.OPAQUE,
-        early_arguments: KernelArguments | None = None,
+        **details: Unpack[CallDetails],
     ) -> Outcome:
         """Make an API call with positional arguments.
 
@@ -168,11 +101,7 @@ class DeviceModel:
         results are in `outputs` by parameter name, and in `outputs["return"]` where the returned status itself is not
         known (queries), or is no status (cudaGetErrorName). A structure's fields come as `outputs["attributes.type"]`,
         a list as `outputs["data.0"]`, bytes as latin-1 text. A call with a number of arguments that no version accepts
-        is bound as far as possible; saying so is the caller's part (`malformed`). `kernel_arguments` are those behind
-        a launch's `void**`; `structures` the known fields of structures and lists, by parameter name; `payload` how
-        to compute a kernel (its `name` labels the site) or a host function (called without arguments); `user_data` how
-        a host function uses what it is given;
-        `early_arguments` what a kernel uses before it waits for the one before it, where it is known not to wait first.
+        is bound as far as possible; saying so is the caller's part (`malformed`).
         """
         row = CUDA.effects.find(api)
         if row is None:
@@ -180,59 +109,51 @@ class DeviceModel:
             self.opaque_call(thread, arguments, site, api)
             return Outcome()
         bound = signature or self.bind(row, arguments) or row.best_guess(len(arguments))
-        call = Call(
-            thread,
-            row,
-            bound,
-            site,
-            bind_values(bound, arguments),
-            Effects.per_thread(api),
-            kernel_arguments,
-            structures or {},
-            payload,
-            user_data,
-            early_arguments,
-        )
-        if row.effect is not Effect.PURE:
-            if thread.process.poisoned:
-                self.core.emit(OperationKind.CALL, thread, site, row.name, status=INITIALIZATION_ERROR)
-                note_error(call, INITIALIZATION_ERROR)
-                return Outcome(INITIALIZATION_ERROR)
-            thread.process.initialised = True
-        if status := refusal(self.core, call):
-            say_refusal(self.core, call, status)
-            note_error(call, status)
-            return Outcome(status)
-        try:
+        values = bind_values(bound, arguments)
+        call = Call(thread, row, bound, site, values, Effects.per_thread(api), **details)
+        outcome = self._refused(call)
+        if outcome is None:
             outcome = self._handled(call)
-        except RefusalError as refused:
-            outcome = refused.outcome
-        except OutOfMemoryError:
-            self.core.emit(OperationKind.CALL, thread, site, row.name, status=OUT_OF_MEMORY)
-            outcome = Outcome(OUT_OF_MEMORY)
-        if row.domain == "runtime" and thread.stack:
-            thread.stack[-1].used_by_runtime = True
-        if row.effect is not Effect.PURE:
-            note_error(call, outcome.status)
+            if row.domain == "runtime" and thread.stack:
+                thread.stack[-1].used_by_runtime = True
+            if row.effect is Effect.PURE:
+                return self._completed(call, outcome)
+        note_error(call, outcome.status)
         return self._completed(call, outcome)
 
+    def _refused(self, call: Call) -> Outcome | None:
+        """Refuse a call before it does anything; None: it goes on."""
+        if call.api.effect is not Effect.PURE:
+            if call.thread.process.poisoned:
+                return self.core.say(call, status=INITIALIZATION_ERROR)
+            call.thread.process.initialised = True
+        status = refusal(self.core, call)
+        if not status:
+            return None
+        say_refusal(self.core, call, status)
+        return Outcome(status)
+
     def _handled(self, call: Call) -> Outcome:
-        outcome = captures.captured_call(self.core, call)
-        if outcome is not None:
-            return outcome
         in_source = call.api.effect is Effect.HOST_FUNCTION and self.on_host_function is not None
-        return self._host_function(call) if in_source else HANDLERS[call.api.effect](self.core, call)
+        try:
+            outcome = captures.captured_call(self.core, call)
+            if outcome is not None:
+                return outcome
+            return self._host_function(call) if in_source else HANDLERS[call.api.effect](self.core, call)
+        except RefusalError as refused:
+            return refused.outcome
+        except OutOfMemoryError:
+            return self.core.say(call, status=OUT_OF_MEMORY)
 
     def _host_function(self, call: Call) -> Outcome:
         """Issue a host function, and run its body on a thread of the driver, ordered after the stream's work so far."""
         body = self.on_host_function
         outcome, key = launches.host_function_key(self.core, call, seen=body is not None)
         if body is not None and key:
-            worker = processes.start_thread(self.core, call.thread.process, "host function", call.site)
-            worker.conditional = call.thread.conditional
-            self.acquire(worker, key, site=call.site)
+            started = HostCall(self.core, call.thread, lambda: None, key, call.site)
+            worker = started.begin()
             body(worker, call.value(Role.FUNCTION), call.value(Role.USER_DATA))
-            self.release(worker, key, site=call.site)
+            started.end(worker)
         return outcome
 
     def _completed(self, call: Call, outcome: Outcome) -> Outcome:
@@ -290,36 +211,6 @@ class DeviceModel:
         elif isinstance(found, Stream):
             streams.stream_query_succeeded(self.core, thread, found, site)
 
-    # -- host memory ------------------------------------------------------------------------------
-    def host_allocate(self, thread: HostThread, size: Value, kind: MemoryKind, site: int) -> Pointer:
-        """Make host memory (HOST_HEAP, HOST_STACK, HOST_STATIC) or a device variable (DEVICE_SYMBOL)."""
-        return host.host_allocate(self.core, thread, size, kind, site)
-
-    def host_free(self, thread: HostThread, value: Value, family: FreeClass, site: int) -> None:
-        """Release host memory: HOST_HEAP or HOST_SCOPE."""
-        host.host_free(self.core, thread, value, family, site)
-
-    def host_access(
-        self,
-        thread: HostThread,
-        pointer: Value,
-        size: Value,
-        mode: AccessMode,
-        site: int,
-        certain: bool = True,
-    ) -> None:
-        """The host reads or writes `size` bytes itself (None: not known how many); `certain` false: perhaps."""
-        host.host_access(self.core, thread, pointer, size, mode, site, certain)
-
-    def host_clock(self, thread: HostThread, site: int) -> None:
-        """The host reads a clock."""
-        host.host_clock(self.core, thread, site)
-
-    def pointer_lost(self, thread: HostThread, pointer: Pointer, kind: LostKind, site: int) -> None:
-        """The last pointer to a live allocation is gone."""
-        reference = Reference(pointer.base, 0, pointer.generation)
-        self.core.emit(OperationKind.POINTER_LOST, thread, site, references=[reference], detail=kind)
-
     def memory_of(self, thread: HostThread, value: Value, site: int) -> Pointer | None:
         """Return the memory that a value leads to: an unknown pointer's assumed allocation (for arithmetic on it)."""
         return self.core.pointer_of(thread, value, site)
@@ -342,22 +233,3 @@ class DeviceModel:
     def _note(self, kind: OperationKind, thread: HostThread, site: int, reason: str, api: str) -> None:
         labelled = self.core.labelled(site, reason) if reason else site
         self.core.emit(kind, thread, labelled, api)
-
-
-HANDLER_MODULES = (
-    batches,
-    captures,
-    contexts,
-    copies,
-    events,
-    launches,
-    memory,
-    others,
-    peers,
-    queries,
-    registrations,
-    stream_memory_ops,
-    streams,
-    vmm,
-)
-"""Imported also for the handlers that they register."""

@@ -61,10 +61,11 @@ class Emission:
         process.handles[PER_THREAD_HANDLE] = Stream(PER_THREAD_HANDLE, StreamKind.PER_THREAD, None)
         return process
 
-    def new_thread(self, process: Process, name: str) -> HostThread:
-        """Return a new host thread of a process."""
+    def start_thread(self, process: Process, name: str, site: int) -> HostThread:
+        """Make a host thread of a process and say so."""
         thread = HostThread(self.builder.thread(process.index, name), process, name)
         self.threads.append(thread)
+        self.emit(OperationKind.THREAD_START, thread, site)
         return thread
 
     def labelled(self, site: int, label: str) -> int:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from streamsan.model.core import ModelCore
 from streamsan.model.process_state import HostThread
-from streamsan.model.processes import acquire, release, start_thread
-from streamsan.vocabulary import EdgeClass
+from streamsan.vocabulary import EdgeClass, OperationKind
 
 
 class HostCall:
@@ -28,14 +27,17 @@ class HostCall:
 
     def begin(self) -> HostThread:
         """Say that the body begins; return the thread of the driver that it is on."""
-        worker = start_thread(self._core, self._process, "host function", self._site)
+        worker = self._core.start_thread(self._process, "host function", self._site)
         worker.conditional = self._conditional
-        acquire(self._core, worker, self._key, EdgeClass.CONTRACT, self._site)
+        self._say(OperationKind.HOST_ACQUIRE, worker)
         return worker
 
     def end(self, worker: HostThread) -> None:
         """Say that the body has ended."""
-        release(self._core, worker, self._key, EdgeClass.CONTRACT, self._site)
+        self._say(OperationKind.HOST_RELEASE, worker)
+
+    def _say(self, kind: OperationKind, worker: HostThread) -> None:
+        self._core.emit(kind, worker, self._site, object=self._key, detail=EdgeClass.CONTRACT)
 
     def __call__(self) -> None:
         """Run all of it here."""

@@ -7,16 +7,17 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, Unpack
 
+from streamsan.model.call import CallDetails
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.host_function_body import HostCall
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Context
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
-from streamsan.model.values import Fields, KernelArguments, Outcome, Value
+from streamsan.model.values import Outcome, Value
 from streamsan.platforms import CUDA
 from streamsan.python_program.call_text import PythonSources
 from streamsan.sim.call_lock import CallLock
@@ -106,16 +107,7 @@ class Session:
         self.model.main_begin(self.model.main_thread)
 
     # -- calls ------------------------------------------------------------------------------------
-    def call(
-        self,
-        api: str,
-        arguments: Sequence[Value],
-        *,
-        structures: Mapping[str, Fields] | None = None,
-        kernel_arguments: KernelArguments | None = None,
-        payload: object = None,
-        early_arguments: KernelArguments | None = None,
-    ) -> Outcome:
+    def call(self, api: str, arguments: Sequence[Value], **details: Unpack[CallDetails]) -> Outcome:
         """Make an API call for the running Python thread; see `DeviceModel.call`.
 
         A payload that can be called is the body of a host function: CUDA calls that it makes fail with 800. The
@@ -133,24 +125,14 @@ class Session:
             if is_refused:
                 self.model.core.emit(OperationKind.CALL, thread, site, api, status=NOT_PERMITTED)
                 return Outcome(NOT_PERMITTED, {})
+            payload = details.get("payload")
             if callable(payload):
-                payload = partial(self.guarded, payload)
-            else:
-                name = getattr(payload, "name", "")
-                if isinstance(name, str) and name:
-                    site = self.sites.labelled(site, name)
+                details["payload"] = partial(self.guarded, payload)
+            elif name := getattr(payload, "name", ""):
+                site = self.sites.labelled(site, name)
             self.executor.site = site
             try:
-                return self.model.call(
-                    thread,
-                    api,
-                    arguments,
-                    site,
-                    structures=structures,
-                    kernel_arguments=kernel_arguments,
-                    early_arguments=early_arguments,
-                    payload=payload,
-                )
+                return self.model.call(thread, api, arguments, site, **details)
             except DeadlockError as error:
                 self._never_returns(api, site, error)
             finally:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
+from streamsan.model.call import CallDetails
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.values import Fields, KernelArguments, Outcome, Value
+from streamsan.model.values import KernelArguments, Outcome, Value
 from streamsan.trace.builder import TraceBuilder
 
 
@@ -68,26 +69,14 @@ class RecordedSession:
         self,
         api: str,
         arguments: Sequence[Value],
-        *,
-        structures: Mapping[str, Fields] | None = None,
-        kernel_arguments: KernelArguments | None = None,
-        payload: object = None,
-        early_arguments: KernelArguments | None = None,
+        **details: Unpack[CallDetails],
     ) -> Outcome:
-        noted = {name: dict(fields) for name, fields in (structures or {}).items()}
-        self.calls.append(Noted(api, list(arguments), noted, kernel_arguments, payload, early_arguments))
+        noted = {name: dict(fields) for name, fields in details.get("structures", {}).items()}
+        more = (details.get(name) for name in ("kernel_arguments", "payload", "early_arguments"))
+        self.calls.append(Noted(api, list(arguments), noted, *more))
         if api in self.answers:
             return self.answers[api]
-        return self.model.call(
-            self.model.main_thread,
-            api,
-            arguments,
-            0,
-            structures=structures,
-            kernel_arguments=kernel_arguments,
-            payload=payload,
-            early_arguments=early_arguments,
-        )
+        return self.model.call(self.model.main_thread, api, arguments, 0, **details)
 
     @property
     def last(self) -> Noted:
