@@ -16,7 +16,6 @@ HOMONYMS = {
     "calls.py": 2,
     "check.py": 2,
     "checks.py": 2,
-    "driver.py": 2,
     "inputs.py": 2,
     "language.py": 3,
     "layout.py": 4,
@@ -27,7 +26,6 @@ HOMONYMS = {
     "phrases.py": 2,
     "places.py": 4,
     "rule.py": 2,
-    "runtime.py": 2,
     "text.py": 3,
     "writer.py": 2,
 }

@@ -17,7 +17,7 @@ from streamsan.generate import extract_bindings as generate
 from streamsan.model.values import Outcome
 from streamsan.platforms.python_bindings import DATA, catalogue
 from streamsan.sim import function_calls, module_calls
-from streamsan.sim.bindings import driver, runtime
+from streamsan.sim.bindings.binding_modules import driver, runtime
 from streamsan.sim.session import Session
 
 real_driver: Any = pytest.importorskip("cuda.bindings.driver")

@@ -10,8 +10,8 @@ import pytest
 from recorded_session import RecordedSession
 
 from streamsan.model.values import Handle, Outcome, Pointer
-from streamsan.sim.bindings import driver, runtime
 from streamsan.sim.bindings.addresses import DevicePointer, KeptBuffers
+from streamsan.sim.bindings.binding_modules import driver, runtime
 
 SUCCESS = 0
 BLOCK = Pointer(0x10000, 0x10000, 7)

@@ -9,7 +9,7 @@ import pytest
 from recorded_session import Launch, RecordedSession
 
 from streamsan.model.values import Handle, Outcome
-from streamsan.sim.bindings import driver, runtime
+from streamsan.sim.bindings.binding_modules import driver, runtime
 
 SUCCESS = 0
 PARAMETERS = ((5, 2.0), (ctypes.c_void_p, ctypes.c_float))

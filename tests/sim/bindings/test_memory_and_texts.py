@@ -7,7 +7,7 @@ import ctypes
 import pytest
 from recorded_session import RecordedSession
 
-from streamsan.sim.bindings import driver, runtime
+from streamsan.sim.bindings.binding_modules import driver, runtime
 from streamsan.sim.bindings.versions import (
     get_cuda_native_handle,
     get_minimal_required_cuda_ver_from_ptx_ver,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from streamsan.platforms.python_bindings import catalogue
-from streamsan.sim.bindings import driver, runtime
+from streamsan.sim.bindings.binding_modules import driver, runtime
 from streamsan.sim.session import Session
 
 TO_DEVICE = 1

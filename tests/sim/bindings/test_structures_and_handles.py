@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from streamsan.sim.bindings import driver, runtime
+from streamsan.sim.bindings.binding_modules import driver, runtime
 
 
 def test_nested_structures_are_live_and_assignment_copies() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 CODE = """
-from streamsan.sim.bindings import driver, runtime
+from streamsan.sim.bindings.binding_modules import driver, runtime
 import inspect
 def parameters(function): return list(inspect.signature(function).parameters)
 assert parameters(runtime.cudaGraphAddDependencies) == ["graph", "from_", "to", "numDependencies"]
@@ -31,7 +31,7 @@ def test_version_12() -> None:
 
 def test_nothing_is_built_before_it_is_asked_for() -> None:
     code = (
-        "from streamsan.sim.bindings import runtime, driver\n"
+        "from streamsan.sim.bindings.binding_modules import runtime, driver\n"
         "assert not [name for name in vars(runtime) if name.startswith('cuda')]\n"
         "runtime.cudaMalloc\n"
         "assert [name for name in vars(runtime) if name.startswith('cuda')] == ['cudaMalloc']\n"

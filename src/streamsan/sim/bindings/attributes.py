@@ -6,15 +6,15 @@ out-parameter's own output, a list as `data.0`, `data.1`, ...
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from streamsan.model.values import Outcome, Value
+from streamsan.model.values import Value
 from streamsan.sim.bindings import ipc
 from streamsan.sim.bindings.addresses import number_of
 from streamsan.sim.bindings.arguments import PRESENT
-from streamsan.sim.bindings.binding_calls import Prepared, error, make, prepare, results
+from streamsan.sim.bindings.binding_calls import Prepared, answered, finish, prepare
 from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.handle_classes import model_handle
 from streamsan.sim.bindings.outputs import convert, plain
@@ -59,7 +59,7 @@ def _set(plan: Plan, arguments: Sequence[object], value: Value) -> tuple[object,
         if slot.argument == at:
             prepared.values[index] = PRESENT
             prepared.structures[slot.name] = {"value": value}
-    return results(plan, make(plan, prepared), shortened)
+    return finish(plan, prepared, shortened)
 
 
 def set_pool(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
@@ -87,10 +87,8 @@ def set_pointer(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
 
 def _single(plan: Plan, arguments: Sequence[object], kind: str | type | None) -> tuple[object, ...]:
     """Make the call and give its one result a class."""
-    outcome = make(plan, prepare(plan, arguments))
-    if outcome.status != 0:
-        return error(plan.module, outcome.status), None
-    return error(plan.module, 0), _classed(plan, kind, outcome.outputs.get(plan.returned[0][1]))
+    name = plan.returned[0][1]
+    return answered(plan, arguments, lambda outputs: _classed(plan, kind, outputs.get(name)))
 
 
 def _classed(plan: Plan, kind: str | type | None, value: Value) -> object:
@@ -123,42 +121,41 @@ def _pointer_kind(attribute: object) -> str | type | None:
 def get_pointers(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cuPointerGetAttributes(numAttributes, attributes, ptr)`."""
     asked: Any = arguments[plan.position("attributes")] or []
-    outcome = make(plan, prepare(plan, arguments))
-    if outcome.status != 0:
-        return error(plan.module, outcome.status), None
     count: Any = arguments[plan.position("numAttributes")]
-    return error(plan.module, 0), [
-        _classed(plan, _pointer_kind(attribute), outcome.outputs.get(f"data.{index}"))
-        for index, attribute in enumerate(asked[: int(count)])
-    ]
+    return answered(
+        plan,
+        arguments,
+        lambda outputs: [
+            _classed(plan, _pointer_kind(attribute), outputs.get(f"data.{index}"))
+            for index, attribute in enumerate(asked[: int(count)])
+        ],
+    )
 
 
 def get_range(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaMemRangeGetAttribute(dataSize, attribute, devPtr, count)`, `cuMemRangeGetAttribute`."""
-    outcome = make(plan, prepare(plan, arguments))
-    if outcome.status != 0:
-        return error(plan.module, outcome.status), None
     size: Any = arguments[plan.position("dataSize")]
     attribute: Any = arguments[plan.position("attribute")]
-    return error(plan.module, 0), _range(outcome, "data", int(attribute), int(size))
+    return answered(plan, arguments, lambda outputs: _range(outputs, "data", int(attribute), int(size)))
 
 
 def get_ranges(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaMemRangeGetAttributes(dataSizes, attributes, numAttributes, devPtr, count)`, `cuMemRangeGetAttributes`."""
     sizes: Any = arguments[plan.position("dataSizes")]
     asked: Any = arguments[plan.position("attributes")] or []
-    outcome = make(plan, prepare(plan, arguments))
-    if outcome.status != 0:
-        return error(plan.module, outcome.status), None
-    return error(plan.module, 0), [
-        _range(outcome, f"data.{index}", int(attribute), int(sizes[index])) for index, attribute in enumerate(asked)
-    ]
+    return answered(
+        plan,
+        arguments,
+        lambda outputs: [
+            _range(outputs, f"data.{index}", int(attribute), int(sizes[index])) for index, attribute in enumerate(asked)
+        ],
+    )
 
 
-def _range(outcome: Outcome, name: str, attribute: int, size: int) -> object:
+def _range(outputs: Mapping[str, Value], name: str, attribute: int, size: int) -> object:
     if attribute != ACCESSED_BY:
-        return plain(outcome.outputs.get(name))
-    return [plain(outcome.outputs.get(f"{name}.{index}", -2)) for index in range(size // 4)]
+        return plain(outputs.get(name))
+    return [plain(outputs.get(f"{name}.{index}", -2)) for index in range(size // 4)]
 
 
 def ipc_handle(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
@@ -171,4 +168,4 @@ def ipc_handle(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
             identity = fields.get("identity", 0)
             prepared.values[index] = model_handle(identity if isinstance(identity, int) else 0, "ipc")
             prepared.structures[slot.name] = fields
-    return results(plan, make(plan, prepared), arguments)
+    return finish(plan, prepared, arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -127,6 +127,19 @@ def error(module: ModuleName, status: int) -> IntEnum | int:
     return found if isinstance(found, IntEnum) else member(kind, INVALID_VALUE)
 
 
+def finish(plan: Plan, prepared: Prepared, arguments: Sequence[object], status: int = 0) -> tuple[object, ...]:
+    """Make a prepared call and return its results; `status`: it is refused before it comes to the model."""
+    return refused(plan, status) if status else results(plan, make(plan, prepared), arguments)
+
+
+def answered(
+    plan: Plan, arguments: Sequence[object], shown: Callable[[Mapping[str, Value]], object]
+) -> tuple[object, ...]:
+    """Make a call and return its error and what `shown` makes of the outputs, None after a failure."""
+    outcome = make(plan, prepare(plan, arguments))
+    return error(plan.module, outcome.status), None if outcome.status else shown(outcome.outputs)
+
+
 def perform(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """Make a call that has no peculiarity."""
-    return results(plan, make(plan, prepare(plan, arguments)), arguments)
+    return finish(plan, prepare(plan, arguments), arguments)

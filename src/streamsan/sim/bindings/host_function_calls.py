@@ -8,7 +8,7 @@ from typing import Any
 
 from streamsan.model.statuses import INVALID_VALUE
 from streamsan.sim.bindings.addresses import address_of, number_of
-from streamsan.sim.bindings.binding_calls import Prepared, make, prepare, refused, results
+from streamsan.sim.bindings.binding_calls import Prepared, finish, prepare, refused
 from streamsan.sim.bindings.kernel_launches import attach_node
 from streamsan.sim.bindings.plans import Plan
 from streamsan.sim.bindings.structure_classes import Structure
@@ -40,20 +40,20 @@ def _body(function: object, data: object, call: Callable[[int, int], None]) -> C
 def host_function(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaLaunchHostFunc(stream, fn, userData)`, `cuLaunchHostFunc`."""
     body = host_body(arguments[1], arguments[2])
-    return _finish(plan, prepare(plan, arguments), arguments, body)
+    return _with_body(plan, prepare(plan, arguments), arguments, body)
 
 
 def stream_callback(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaStreamAddCallback(stream, callback, userData, flags)`, `cuStreamAddCallback`."""
     stream = number_of(0 if arguments[0] is None else arguments[0])
     body = _body(arguments[1], arguments[2], lambda address, argument: _CALLBACK(address)(int(stream), 0, argument))
-    return _finish(plan, prepare(plan, arguments), arguments, body)
+    return _with_body(plan, prepare(plan, arguments), arguments, body)
 
 
 def user_object(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaUserObjectCreate(ptr, destroy, initialRefcount, flags)`: `destroy` is called with `ptr` at the end."""
     body = host_body(arguments[1], arguments[0])
-    return _finish(plan, prepare(plan, arguments), arguments, body)
+    return _with_body(plan, prepare(plan, arguments), arguments, body)
 
 
 def host_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
@@ -61,8 +61,8 @@ def host_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     prepared = prepare(plan, arguments)
     given = next((one for one in arguments if isinstance(one, Structure)), None)
     if given is None:
-        return results(plan, make(plan, prepared), arguments)
-    return _finish(plan, prepared, arguments, _node_body(given))
+        return finish(plan, prepared, arguments)
+    return _with_body(plan, prepared, arguments, _node_body(given))
 
 
 def any_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
@@ -73,18 +73,16 @@ def any_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     if kind == KERNEL_NODE and (status := attach_node(prepared, given.kernel)):
         return refused(plan, status)
     if kind == HOST_NODE:
-        return _finish(plan, prepared, arguments, _node_body(given.host))
-    return results(plan, make(plan, prepared), arguments)
+        return _with_body(plan, prepared, arguments, _node_body(given.host))
+    return finish(plan, prepared, arguments)
 
 
 def _node_body(parameters: Any) -> Callable[[], None] | None:
     return host_body(parameters.fn, parameters.userData)
 
 
-def _finish(
+def _with_body(
     plan: Plan, prepared: Prepared, arguments: Sequence[object], body: Callable[[], None] | None
 ) -> tuple[object, ...]:
-    if body is None:
-        return refused(plan, INVALID_VALUE)
     prepared.payload = body
-    return results(plan, make(plan, prepared), arguments)
+    return finish(plan, prepared, arguments, INVALID_VALUE if body is None else 0)

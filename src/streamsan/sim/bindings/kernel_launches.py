@@ -7,7 +7,7 @@ from typing import Any
 
 from streamsan.sim import active
 from streamsan.sim.bindings.addresses import address_of, number_of
-from streamsan.sim.bindings.binding_calls import Prepared, make, prepare, refused, results
+from streamsan.sim.bindings.binding_calls import Prepared, finish, perform, prepare
 from streamsan.sim.bindings.class_index import KERNEL_PARAMETERS, KeptParameters
 from streamsan.sim.bindings.plans import Plan
 from streamsan.sim.bindings.structure_classes import Structure
@@ -47,7 +47,7 @@ def launch(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     status = _attach(
         prepared, function, parameters, extra, (sizes[0], sizes[1], sizes[2]), (sizes[3], sizes[4], sizes[5]), shared
     )
-    return _finish(plan, prepared, arguments, status)
+    return finish(plan, prepared, arguments, status)
 
 
 _SIZES = ("gridDimX", "gridDimY", "gridDimZ", "blockDimX", "blockDimY", "blockDimZ")
@@ -65,13 +65,7 @@ def launch_configured(plan: Plan, arguments: Sequence[object]) -> tuple[object, 
     if isinstance(config, Structure):
         grid, block, shared = _sizes_of(config)
         status = _attach(prepared, function, parameters, extra, grid, block, shared)
-    return _finish(plan, prepared, arguments, status)
-
-
-def _finish(plan: Plan, prepared: Prepared, arguments: Sequence[object], status: int) -> tuple[object, ...]:
-    if status:
-        return refused(plan, status)
-    return results(plan, make(plan, prepared), arguments)
+    return finish(plan, prepared, arguments, status)
 
 
 def _sizes_of(parameters: Any) -> tuple[Size, Size, int]:
@@ -90,7 +84,7 @@ def kernel_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     prepared = prepare(plan, arguments)
     given = next((one for one in arguments if isinstance(one, Structure)), None)
     status = 0 if given is None else attach_node(prepared, given)
-    return _finish(plan, prepared, arguments, status)
+    return finish(plan, prepared, arguments, status)
 
 
 def attach_node(prepared: Prepared, parameters: Structure) -> int:
@@ -117,7 +111,7 @@ def _part(parameters: Structure, name: str) -> int:
 
 def got_kernel_node(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """The parameters of a kernel node: those of the kernel stay with the driver."""
-    found = results(plan, make(plan, prepare(plan, arguments)), arguments)
+    found = perform(plan, arguments)
     for one in found[1:]:
         if isinstance(one, Structure):
             keep(one)

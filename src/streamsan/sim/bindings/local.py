@@ -14,7 +14,6 @@ from streamsan.sim.bindings.binding_calls import error
 from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.enums import member
 from streamsan.sim.bindings.plans import Plan
-from streamsan.sim.bindings.structure_classes import Structure
 
 _MODULES: tuple[ModuleName, ...] = ("runtime", "driver")
 
@@ -40,50 +39,27 @@ OTHERS: dict[ModuleName, dict[str, Callable[..., object]]] = {
 """Functions that are none of CUDA's."""
 
 
-def _filled(module: ModuleName, name: str, **attributes: object) -> Structure:
-    kind: Any = find(module, name)
+FROM_NUMBERS: dict[str, tuple[str, str]] = {
+    "make_cudaExtent": ("cudaExtent", "width height depth"),
+    "make_cudaPos": ("cudaPos", "x y z"),
+    "make_cudaPitchedPtr": ("cudaPitchedPtr", "ptr pitch xsize ysize"),
+    "cudaCreateChannelDesc": ("cudaChannelFormatDesc", "x y z w f"),
+}
+"""function -> the structure that it makes, and which of its fields each argument is"""
+
+
+def from_numbers(plan: Plan, arguments: Sequence[object]) -> object:
+    """Return a structure with its fields set."""
+    name, fields = FROM_NUMBERS[plan.name]
+    kind: Any = find("runtime", name)
     made = kind()
-    for key, value in attributes.items():
-        setattr(made, key, value)
-    assert isinstance(made, Structure)
-    return made
+    for field, value in zip(fields.split(), arguments, strict=True):
+        setattr(made, field, value)
+    return made if plan.name.startswith("make_") else (error("runtime", 0), made)
 
 
-def make_extent(plan: Plan, arguments: Sequence[object]) -> Structure:
-    """`make_cudaExtent(w, h, d)`."""
-    width, height, depth = arguments
-    return _filled("runtime", "cudaExtent", width=width, height=height, depth=depth)
-
-
-def make_position(plan: Plan, arguments: Sequence[object]) -> Structure:
-    """`make_cudaPos(x, y, z)`."""
-    x, y, z = arguments
-    return _filled("runtime", "cudaPos", x=x, y=y, z=z)
-
-
-def make_pitched(plan: Plan, arguments: Sequence[object]) -> Structure:
-    """`make_cudaPitchedPtr(d, p, xsz, ysz)`."""
-    pointer, pitch, width, height = arguments
-    return _filled("runtime", "cudaPitchedPtr", ptr=pointer, pitch=pitch, xsize=width, ysize=height)
-
-
-def channel_description(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
-    """`cudaCreateChannelDesc(x, y, z, w, f)`."""
-    x, y, z, w, form = arguments
-    return error("runtime", 0), _filled("runtime", "cudaChannelFormatDesc", x=x, y=y, z=z, w=w, f=form)
-
-
-def error_name(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
-    """`cudaGetErrorName(error)`, `cuGetErrorName(error)`."""
-    return _about_error(plan, arguments, in_words=False)
-
-
-def error_text(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
-    """`cudaGetErrorString(error)`, `cuGetErrorString(error)`: the name in words."""
-    return _about_error(plan, arguments, in_words=True)
-
-
-def _about_error(plan: Plan, arguments: Sequence[object], *, in_words: bool) -> tuple[object, ...]:
+def about_error(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
+    """`cudaGetErrorName(error)`, `cudaGetErrorString(error)` and the driver's: the name, as it is or in words."""
     given: Any = arguments[0]
     if given is None:
         raise TypeError("Argument 'error' must not be None")
@@ -94,7 +70,7 @@ def _about_error(plan: Plan, arguments: Sequence[object], *, in_words: bool) -> 
     if not isinstance(found, IntEnum):
         known = plan.module == "runtime"
         return (error(plan.module, 0), b"unrecognized error code") if known else (error("driver", INVALID_VALUE), None)
-    return error(plan.module, 0), (words(found.name) if in_words else found.name).encode()
+    return error(plan.module, 0), (found.name if plan.name.endswith("Name") else words(found.name)).encode()
 
 
 def _error_class(module: ModuleName) -> type[IntEnum]:

@@ -17,8 +17,7 @@ from streamsan.sim.bindings.structure_classes import Structure
 Handler = Callable[[Plan, Sequence[object]], object]
 
 _OF_BOTH: dict[Handler, str] = {
-    local.error_name: "GetErrorName",
-    local.error_text: "GetErrorString",
+    local.about_error: "GetErrorName GetErrorString",
     kernel_launches.kernel_node: "GraphAddKernelNode GraphKernelNodeSetParams GraphExecKernelNodeSetParams",
     kernel_launches.got_kernel_node: "GraphKernelNodeGetParams GraphNodeGetParams",
     host_function_calls.host_function: "LaunchHostFunc LaunchHostFunc_v2",
@@ -36,10 +35,7 @@ _OF_BOTH: dict[Handler, str] = {
 }
 """functions of both modules, without `cuda` or `cu` before their names"""
 _OF_ONE: dict[Handler, str] = {
-    local.make_extent: "make_cudaExtent",
-    local.make_position: "make_cudaPos",
-    local.make_pitched: "make_cudaPitchedPtr",
-    local.channel_description: "cudaCreateChannelDesc",
+    local.from_numbers: " ".join(local.FROM_NUMBERS),
     kernel_launches.launch: "cuLaunchKernel cuLaunchCooperativeKernel",
     kernel_launches.launch_configured: "cuLaunchKernelEx",
     host_function_calls.any_node: "cuGraphAddNode_v3 cuGraphNodeSetParams_v2",

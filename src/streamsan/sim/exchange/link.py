@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from typing import TypeVar
 
-from streamsan.sim.exchange.connections import Peers
-from streamsan.sim.exchange.messages import Request, new_token
+from streamsan.model.statuses import MAP_FAILED
+from streamsan.sim.exchange.connections import Peers, SilentError
+from streamsan.sim.exchange.messages import Operation, Reply, Request, new_token
 from streamsan.sim.exchange.service import Answer, Connection, Service
+
+_Taken = TypeVar("_Taken")
 
 
 class Link:
@@ -32,6 +37,36 @@ class Link:
                 return False
             self.token = token
         return True
+
+    def take(
+        self,
+        exporter: bytes,
+        operation: Operation,
+        identity: int,
+        take: Callable[[Reply, list[int]], _Taken | int],
+        *,
+        if_ended: int,
+    ) -> _Taken | int:
+        """Ask a process for what it has exported; return what `take` makes of its answer and files, or a status.
+
+        `take` may raise OSError; the files are closed after it.
+        """
+        if not self.start():
+            return MAP_FAILED
+        try:
+            answered = self.peers.ask(exporter, Request(operation, self.token, identity))
+        except SilentError:
+            return MAP_FAILED
+        if answered is None:
+            return if_ended
+        reply, files = answered
+        try:
+            return reply.status or take(reply, files)
+        except OSError:
+            return MAP_FAILED
+        finally:
+            for file in files:
+                os.close(file)
 
     def close(self) -> None:
         """Answer nobody any more: to others this process has ended."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamsan.model.statuses import INVALID_VALUE, MAP_FAILED, OUT_OF_MEMORY, SUCCESS
-from streamsan.sim.exchange.connections import SilentError
 from streamsan.sim.exchange.link import Link
 from streamsan.sim.exchange.messages import Operation, Reply, Request
 from streamsan.sim.exchange.records import MOST_EVENTS, PARTICIPANTS, RING, TABLE_SIZE, Records, Table
@@ -111,31 +110,20 @@ class SharedEvents:
         if known is not None:
             self._known(event, known)
             return SUCCESS
-        if not self._link.start():
-            return MAP_FAILED
-        try:
-            answered = self._link.peers.ask(exporter, Request(Operation.OPEN_EVENT, self._link.token, identity))
-        except SilentError:
-            return MAP_FAILED
-        if answered is None:
-            return SUCCESS
-        reply, files = answered
-        try:
-            if reply.status or not 0 < reply.number < PARTICIPANTS:
-                return reply.status or MAP_FAILED
+
+        def take(reply: Reply, files: list[int]) -> int:
+            if not 0 < reply.number < PARTICIPANTS:
+                return MAP_FAILED
             table = self._tables.get(exporter)
             if table is None and files:
                 table = self._tables[exporter] = Table(files[0])
             if table is None:
                 return MAP_FAILED
             records = table.records(reply.offset)
-        except OSError:
-            return MAP_FAILED
-        finally:
-            for file in files:
-                os.close(file)
-        self._known(event, _Shared(exporter, identity, reply.offset, reply.number, records))
-        return SUCCESS
+            self._known(event, _Shared(exporter, identity, reply.offset, reply.number, records))
+            return SUCCESS
+
+        return self._link.take(exporter, Operation.OPEN_EVENT, identity, take, if_ended=SUCCESS)
 
     def _known(self, event: Event, shared: _Shared) -> _Shared:
         shared.events.append(event)

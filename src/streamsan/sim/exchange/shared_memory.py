@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from contextlib import suppress
@@ -107,25 +106,14 @@ class SharedMemory:
     # -- importing --------------------------------------------------------------------------------
     def open(self, exporter: bytes, identity: int) -> Import | int:
         """Open what another process has exported; the status if that fails. Its end is another one than a free's."""
-        if not self._link.start():
-            return MAP_FAILED
-        try:
-            answered = self._link.peers.ask(exporter, Request(Operation.OPEN_MEMORY, self._link.token, identity))
-        except SilentError:
-            return MAP_FAILED
-        if answered is None:
-            return INVALID_HANDLE
-        reply, files = answered
-        try:
-            if reply.status or not files or not reply.size:
-                return reply.status or MAP_FAILED
+
+        def take(reply: Reply, files: list[int]) -> Import | int:
+            if not files or not reply.size:
+                return MAP_FAILED
             window = Window(files[0], reply.offset, reply.size, self._spare)
-        except OSError:
-            return MAP_FAILED
-        finally:
-            for file in files:
-                os.close(file)
-        return Import(window, reply.size, exporter, identity)
+            return Import(window, reply.size, exporter, identity)
+
+        return self._link.take(exporter, Operation.OPEN_MEMORY, identity, take, if_ended=INVALID_HANDLE)
 
     def placed(self, block: Block, opened: Import) -> None:
         """What was opened is this block."""

@@ -2,6 +2,6 @@
 
 import sys
 
-from streamsan.sim.bindings import driver
+from streamsan.sim.bindings.binding_modules import driver
 
 sys.modules[__name__] = driver

@@ -2,6 +2,6 @@
 
 import sys
 
-from streamsan.sim.bindings import runtime
+from streamsan.sim.bindings.binding_modules import runtime
 
 sys.modules[__name__] = runtime
