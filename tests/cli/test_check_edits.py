@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from streamsan.cli import main
-from streamsan.edits.text import SourceText
+from streamsan.edits.source_text import SourceText
 from streamsan.findings.finding import Edit
 
 LITMUS = Path(__file__).parents[1] / "litmus"

@@ -13,7 +13,7 @@ from streamsan.edits.cpp.layout import CppLayout
 from streamsan.edits.cpp.places import CppPlace, find
 from streamsan.edits.cpp.scope import Scope
 from streamsan.edits.layout import NoPlaceError
-from streamsan.edits.text import EditError, SourceText
+from streamsan.edits.source_text import EditError, SourceText
 from streamsan.findings.finding import Edit
 
 NAME = "a.cu"

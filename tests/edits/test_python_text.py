@@ -12,9 +12,9 @@ from streamsan.edits.python.calls import may_be_repeated, parameter_of, written
 from streamsan.edits.python.checks import Checks, unit_of
 from streamsan.edits.python.imports import defined_at_top, imports_of, longer_import, new_import
 from streamsan.edits.python.layout import PythonLayout
+from streamsan.edits.python.module_text import PythonText
 from streamsan.edits.python.places import PythonPlace, find
-from streamsan.edits.python.text import PythonText
-from streamsan.edits.text import EditError
+from streamsan.edits.source_text import EditError
 from streamsan.findings.finding import Edit
 from streamsan.trace import Site
 

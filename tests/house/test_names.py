@@ -14,20 +14,15 @@ CODES = {int(path.stem[2:]) for path in (ROOT / "docs" / "rules").glob("SS*.md")
 
 HOMONYMS = {
     "calls.py": 2,
-    "check.py": 2,
     "checks.py": 2,
-    "inputs.py": 2,
     "language.py": 3,
     "layout.py": 4,
-    "lines.py": 2,
     "names.py": 2,
     "nodes.py": 2,
     "nvrtc.py": 3,
     "phrases.py": 2,
-    "places.py": 4,
+    "places.py": 3,
     "rule.py": 2,
-    "text.py": 3,
-    "writer.py": 2,
 }
 """file names that several rooms still have, and how many"""
 

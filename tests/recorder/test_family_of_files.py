@@ -11,7 +11,7 @@ import pytest
 
 from streamsan.analysis.inputs import analyse_path
 from streamsan.cli import main
-from streamsan.cli.inputs import expand
+from streamsan.cli.input_files import expand
 from streamsan.trace import Site, Thread, TraceError, family
 from streamsan.trace.layout import SLOT
 from streamsan.trace.modules import Module

@@ -9,7 +9,7 @@ import click
 
 from streamsan.analysis.source_files import SourceOptions
 from streamsan.cli.checking import check_all
-from streamsan.cli.inputs import expand
+from streamsan.cli.input_files import expand
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_each, say_problems
 

@@ -12,7 +12,7 @@ from streamsan.analysis.inputs import analyse_path
 from streamsan.analysis.source_files import SourceOptions
 from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.cli.defects import problem_of
-from streamsan.cli.inputs import Input
+from streamsan.cli.input_files import Input
 from streamsan.cli.progress import progress
 from streamsan.report import Problem
 from streamsan.report.printable import printable

@@ -12,7 +12,7 @@ from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, unpr
 from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.cli.defects import problem_of
 from streamsan.cli.edited import Edited
-from streamsan.cli.inputs import Input
+from streamsan.cli.input_files import Input
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable
 from streamsan.cli.seeker import Seeker, Tell, without_edit

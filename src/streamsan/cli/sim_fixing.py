@@ -18,9 +18,9 @@ from streamsan.cli.rewriting import is_writable
 from streamsan.cli.seeker import Seeker, Tell
 from streamsan.cli.simulated import Ran, SimulatedProgram, TooSlowError, checked
 from streamsan.edits.python.language import Python
-from streamsan.edits.python.text import PythonText
+from streamsan.edits.python.module_text import PythonText
 from streamsan.edits.source import Contents, State
-from streamsan.edits.text import EditError
+from streamsan.edits.source_text import EditError
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.findings.finding import Finding
 from streamsan.report import Problem

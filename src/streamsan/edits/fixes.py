@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from streamsan.edits.comparison import key_of, new_findings
-from streamsan.edits.lines import LineMap
+from streamsan.edits.line_map import LineMap
 from streamsan.edits.source import Contents, Ground, Source, State
-from streamsan.edits.text import SourceText
+from streamsan.edits.source_text import SourceText
+from streamsan.edits.step_writer import Writer
 from streamsan.edits.trial import (
     Fixed,
     NotFixed,
@@ -26,7 +27,6 @@ from streamsan.edits.trial import (
     that_count,
 )
 from streamsan.edits.variant import Variant
-from streamsan.edits.writer import Writer
 from streamsan.evidence.fix.reasons import costs_then
 from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding

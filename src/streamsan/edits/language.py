@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from streamsan.edits.code_place import Argument, CodePlace, Node
 from streamsan.edits.layout import Layout
-from streamsan.edits.places import Argument, CodePlace, Node
-from streamsan.edits.text import SourceText
+from streamsan.edits.source_text import SourceText
 from streamsan.evidence.fix.event_steps import WaitForRecorded
 from streamsan.evidence.fix.order_steps import EdgeBetween
 from streamsan.evidence.fix.steps import Calls

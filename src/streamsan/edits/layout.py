@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from streamsan.cuda_syntax.tree import Span
-from streamsan.edits.places import CodePlace, Node
-from streamsan.edits.text import SourceText
+from streamsan.edits.code_place import CodePlace, Node
+from streamsan.edits.source_text import SourceText
 from streamsan.findings.finding import Edit
 
 P = TypeVar("P", bound=CodePlace)

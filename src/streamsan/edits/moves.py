@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from streamsan.edits.code_place import CodePlace
 from streamsan.edits.language import AnyLanguage, Code, Group
 from streamsan.edits.layout import NoPlaceError
-from streamsan.edits.places import CodePlace
 from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import FreeBehindUses, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamsan.edits.language import AnyLanguage
-from streamsan.edits.writer import Writer
+from streamsan.edits.step_writer import Writer
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.verification import Verification
 from streamsan.findings.finding import Finding

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamsan.edits.comparison import is_gone, new_findings
-from streamsan.edits.lines import LineMap, edits_between
+from streamsan.edits.line_map import LineMap, edits_between
 from streamsan.edits.source import Contents, Ground, Source, State
-from streamsan.edits.text import EditError, SourceText
+from streamsan.edits.source_text import EditError, SourceText
+from streamsan.edits.step_writer import Writer
 from streamsan.edits.variant import Variant
-from streamsan.edits.writer import Writer
 from streamsan.evidence.fix.candidates import candidates, rank
 from streamsan.evidence.fix.change_steps import WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits

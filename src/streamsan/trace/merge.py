@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.trace.check import CheckedSlots, TableSizes
 from streamsan.trace.errors import TraceError
 from streamsan.trace.lane import Lane, LaneCursor
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
+from streamsan.trace.slot_check import CheckedSlots, TableSizes
 from streamsan.trace.store import CHUNK, MOST_CONTINUATIONS, Slots, as_words, owners, uncut_end
 
 MERGE_SLOTS = 1 << 17

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from streamsan.trace.check import TableSizes
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import DENSE_FROM, END, MOST_LANES, SegmentFlag, SegmentType
 from streamsan.trace.header import read_header
@@ -17,6 +16,7 @@ from streamsan.trace.merge import FileSlots
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.segments import Segment, Segments, find_segments
 from streamsan.trace.side_tables import SideTables
+from streamsan.trace.slot_check import TableSizes
 from streamsan.trace.trace import Trace
 
 LONGEST_REASON = 200

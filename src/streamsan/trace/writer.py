@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import streamsan
-from streamsan.trace.check import DamagedSlots, TableSizes, checked
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import (
     API,
@@ -35,6 +34,7 @@ from streamsan.trace.modules import Module, packed_module
 from streamsan.trace.segments import HEADER_SIZE, packed_commit, packed_segment
 from streamsan.trace.side_tables import packed_string
 from streamsan.trace.site import Site
+from streamsan.trace.slot_check import DamagedSlots, TableSizes, checked
 from streamsan.trace.store import Slots, uncut_end
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import Thread, Trace

@@ -20,6 +20,7 @@ from streamsan.cuda_syntax.tree import (
     Variable,
 )
 from streamsan.cuda_syntax.walk import nodes
+from streamsan.edits.code_place import Argument
 from streamsan.edits.cpp.calls import ASKING, Chains, api_name, stream_argument
 from streamsan.edits.cpp.checks import check_at
 from streamsan.edits.cpp.groups import groups_at, is_plain_call, is_wait, releases_something
@@ -31,9 +32,8 @@ from streamsan.edits.cpp.places import CppPlace, loops_around
 from streamsan.edits.cpp.scope import names_in, names_in_statement
 from streamsan.edits.language import Group, Language
 from streamsan.edits.layout import NoPlaceError
-from streamsan.edits.places import Argument
 from streamsan.edits.source import Contents
-from streamsan.edits.text import SourceText
+from streamsan.edits.source_text import SourceText
 from streamsan.evidence.fix.change_steps import GRID_WAIT
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.event_steps import WaitForRecorded

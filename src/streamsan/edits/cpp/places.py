@@ -33,7 +33,7 @@ from streamsan.cuda_syntax.tree import (
     While,
 )
 from streamsan.cuda_syntax.walk import parts
-from streamsan.edits.places import CodePlace
+from streamsan.edits.code_place import CodePlace
 
 Body = Function | Lambda
 

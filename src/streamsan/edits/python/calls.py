@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from streamsan.edits.places import Argument
+from streamsan.edits.code_place import Argument
 from streamsan.edits.python.places import Function, PythonPlace, With
 from streamsan.platforms import CUDA
 from streamsan.platforms.python_bindings import FunctionEntry, ModuleName, catalogue

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from streamsan.edits.python.calls import entry_of, module_of
 from streamsan.edits.python.imports import defined_at_top
+from streamsan.edits.python.module_text import PythonText
 from streamsan.edits.python.places import Function, PythonPlace, blocks
-from streamsan.edits.python.text import PythonText
 
 HOLE = "\0"
 """where the call goes"""

@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from streamsan.edits.code_place import Argument
 from streamsan.edits.language import Group, Language
-from streamsan.edits.places import Argument
 from streamsan.edits.python.calls import METHODS_OF_WITH
 from streamsan.edits.python.checks import Checks, unit_of
 from streamsan.edits.python.layout import PythonLayout
+from streamsan.edits.python.module_text import PythonText
 from streamsan.edits.python.names import EVENT, Chains, Names, Wanted
 from streamsan.edits.python.nodes import dependent_edits
 from streamsan.edits.python.phrases import PythonPhrases
 from streamsan.edits.python.places import PythonPlace, With
-from streamsan.edits.python.text import PythonText
 from streamsan.evidence.fix.change_steps import GRID_WAIT
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.event_steps import WaitForRecorded

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from streamsan.cuda_syntax.tree import Span
 from streamsan.edits.layout import Layout, NoPlaceError
+from streamsan.edits.python.module_text import PythonText
 from streamsan.edits.python.places import PythonPlace, With, leaves
-from streamsan.edits.python.text import PythonText
 from streamsan.findings.finding import Edit
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from streamsan.edits.places import Argument
+from streamsan.edits.code_place import Argument
 from streamsan.edits.python.calls import EVENTS, STREAMS, may_be_repeated, parameter_of, written
 from streamsan.edits.python.checks import api_of
 from streamsan.edits.python.imports import defined_at_top
+from streamsan.edits.python.module_text import PythonText
 from streamsan.edits.python.places import Function, PythonPlace, find
-from streamsan.edits.python.text import PythonText
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order.facts import Operation
 from streamsan.platforms import CUDA

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from streamsan.edits.code_place import Argument
 from streamsan.edits.layout import inserted
-from streamsan.edits.places import Argument
 from streamsan.edits.python.calls import parameter_of, written
 from streamsan.edits.python.places import PythonPlace
 from streamsan.findings.finding import Edit

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamsan.cuda_syntax.tree import Span
-from streamsan.edits.places import CodePlace
-from streamsan.edits.python.text import PythonText
+from streamsan.edits.code_place import CodePlace
+from streamsan.edits.python.module_text import PythonText
 from streamsan.trace.site import Site
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import islice, product
 
 from streamsan.cuda_syntax.tree import Span
+from streamsan.edits.code_place import CodePlace
 from streamsan.edits.kernels import waiting_kernel
 from streamsan.edits.language import AnyLanguage, Code, Phrases
 from streamsan.edits.layout import NoPlaceError
 from streamsan.edits.moves import RELEASES, Moves
-from streamsan.edits.places import CodePlace
-from streamsan.edits.text import SourceText
+from streamsan.edits.source_text import SourceText
 from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace

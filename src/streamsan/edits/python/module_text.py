@@ -9,7 +9,7 @@ import tokenize
 import warnings
 
 from streamsan.cuda_syntax.tree import Span
-from streamsan.edits.text import BYTE_ORDER_MARK, EditError, SourceText
+from streamsan.edits.source_text import BYTE_ORDER_MARK, EditError, SourceText
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 LARGEST = 4 << 20
