@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from streamsan.model.emission import Emission
 from streamsan.model.executor import Executor
 from streamsan.model.hardware import Machine, load_machine
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Allocation, Context, Physical, Pool
-from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE, Event, Stream
+from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE, Event, Graph, GraphExec, Stream
 from streamsan.model.values import Handle, Pointer, Symbol, Value
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
@@ -25,6 +26,9 @@ from streamsan.vocabulary import (
 
 LARGEST_SIZE = 1 << 62
 FIRST_UNKNOWN_DEVICE = 1 << 16
+
+
+_Made = TypeVar("_Made", Context, Stream, Event, Graph, GraphExec)
 
 
 class OutOfMemoryError(Exception):
@@ -121,21 +125,31 @@ class ModelCore(Emission):
         known = thread.process.devices
         return known.setdefault(symbol, FIRST_UNKNOWN_DEVICE + len(known)), True
 
+    def known_or_assumed(
+        self, thread: HostThread, word: str, kind: type[_Made], value: Value, site: int, assume: Callable[[], _Made]
+    ) -> _Made:
+        """Return the object of a kind that a value means; one that nobody knows is assumed to exist, once."""
+        process = thread.process
+        if isinstance(value, Handle) and isinstance(found := process.handles.get(value.value), kind):
+            return found
+        key = (word, identity(value, site))
+        known = process.assumed_handles.get(key)
+        if not isinstance(known, kind):
+            known = assume()
+            process.assumed_handles[key] = process.handles[known.handle] = known
+        return known
+
     def context_of(self, thread: HostThread, value: Value, site: int) -> Context | None:
         """Return the context a value means; None for NULL. An unknown one is assumed to exist."""
-        if value == 0:
-            return None
-        if isinstance(value, Handle) and isinstance(found := thread.process.handles.get(value.value), Context):
-            return found
-        key = ("context", identity(value, site))
-        known = thread.process.assumed_handles.get(key)
-        if not isinstance(known, Context):
+
+        def assume() -> Context:
             symbol = value if isinstance(value, Symbol) else self.fresh_symbol("context")
             ordinal, _ = self._device_number(thread, replace(symbol, name=symbol.name + "'s device"))
-            known = Context(self.fresh_handle(), ContextKind.CREATED, ordinal, symbol, assumed=True)
-            thread.process.assumed_handles[key] = thread.process.handles[known.handle] = known
-            self._say_context(thread, known, site)
-        return known
+            made = Context(self.fresh_handle(), ContextKind.CREATED, ordinal, symbol, assumed=True)
+            self._say_context(thread, made, site)
+            return made
+
+        return None if value == 0 else self.known_or_assumed(thread, "context", Context, value, site, assume)
 
     # -- streams and events -----------------------------------------------------------------------
     def stream_of(self, thread: HostThread, value: Value, site: int, per_thread: bool = False) -> Stream:
@@ -145,41 +159,30 @@ class ModelCore(Emission):
             default = thread.process.handles[chosen]
             assert isinstance(default, Stream)
             return default
-        if isinstance(value, Handle) and isinstance(found := thread.process.handles.get(value.value), Stream):
-            return found
-        key = ("stream", identity(value, site))
-        known = thread.process.assumed_handles.get(key)
-        if not isinstance(known, Stream):
+
+        def assume() -> Stream:
             context = self.current(thread, site)
-            known = Stream(self.fresh_handle(), StreamKind.UNKNOWN, context, assumed=True)
-            thread.process.assumed_handles[key] = thread.process.handles[known.handle] = known
-            self.emit(
-                OperationKind.STREAM_CREATE,
-                thread,
-                self.named_site(site, value),
-                object=known.handle,
-                detail=StreamKind.UNKNOWN,
-                flags=SlotFlag.ASSUMED,
-            )
-        return known
+            made = Stream(self.fresh_handle(), StreamKind.UNKNOWN, context, assumed=True)
+            self._say_assumed(OperationKind.STREAM_CREATE, thread, site, value, made.handle, StreamKind.UNKNOWN)
+            return made
+
+        return self.known_or_assumed(thread, "stream", Stream, value, site, assume)
 
     def event_of(self, thread: HostThread, value: Value, site: int) -> Event:
         """Return the event a value means; an unknown one is assumed to exist."""
-        if isinstance(value, Handle) and isinstance(found := thread.process.handles.get(value.value), Event):
-            return found
-        key = ("event", identity(value, site))
-        known = thread.process.assumed_handles.get(key)
-        if not isinstance(known, Event):
-            known = Event(self.fresh_handle(), self.current(thread, site), assumed=True)
-            thread.process.assumed_handles[key] = thread.process.handles[known.handle] = known
-            self.emit(
-                OperationKind.EVENT_CREATE,
-                thread,
-                self.named_site(site, value),
-                object=known.handle,
-                flags=SlotFlag.ASSUMED,
-            )
-        return known
+
+        def assume() -> Event:
+            made = Event(self.fresh_handle(), self.current(thread, site), assumed=True)
+            self._say_assumed(OperationKind.EVENT_CREATE, thread, site, value, made.handle)
+            return made
+
+        return self.known_or_assumed(thread, "event", Event, value, site, assume)
+
+    def _say_assumed(
+        self, kind: OperationKind, thread: HostThread, site: int, value: Value, handle: int, detail: int = 0
+    ) -> None:
+        named = self.named_site(site, value)
+        self.emit(kind, thread, named, object=handle, detail=detail, flags=SlotFlag.ASSUMED)
 
     def named_site(self, site: int, value: Value) -> int:
         """Return the place where an unknown object is first met, labelled with the object's own name."""

@@ -18,10 +18,10 @@ from streamsan.model.statuses import (
     SUCCESS,
 )
 from streamsan.model.streams_and_graphs import Event, Stream
-from streamsan.model.values import Handle, HandleType, Value
+from streamsan.model.values import Handle, HandleType
+from streamsan.platforms import CUDA
 from streamsan.vocabulary import ContextKind, HandleKind, MemoryKind, OperationKind
 
-_FREE_OF_INIT = ("cuInit", "cuDriverGetVersion", "cuGetError", "cuGetProcAddress", "cuGetExportTable", "cuLogs")
 _NEEDS_CONTEXT = frozenset(
     {
         Effect.COPY,
@@ -46,10 +46,6 @@ _NEEDS_CONTEXT = frozenset(
         Effect.FREE,
     }
 )
-_NAMES_NEED_CONTEXT = ("cuModuleLoad", "cuMemGetInfo", "cuCtxGetDevice", "cuCtxGetFlags", "cuCtxSetFlags",
-                       "cuCtxGetLimit", "cuCtxSetLimit", "cuCtxGetCacheConfig", "cuCtxSetCacheConfig",
-                       "cuCtxGetStreamPriorityRange", "cuCtxEnablePeerAccess", "cuCtxDisablePeerAccess",
-                       "cuOccupancy", "cuLinkCreate")  # fmt: skip
 _WORKS_AFTER_ERRORS = frozenset(
     {
         Effect.PURE,
@@ -69,9 +65,13 @@ _WORKS_AFTER_ERRORS = frozenset(
         Effect.CONTEXT_POP,
     }
 )
-_KINDS: dict[str, type] = {"stream": Stream, "event": Event, "context": Context, "pool": OtherHandle}
-_WRONG = {"stream": INVALID_HANDLE, "event": INVALID_HANDLE, "context": INVALID_CONTEXT, "pool": INVALID_VALUE}
-_TYPES: dict[str, HandleType] = {"stream": "stream", "event": "event", "context": "context", "pool": "pool"}
+_HANDLES: dict[str, tuple[HandleType, type, int]] = {
+    "stream": ("stream", Stream, INVALID_HANDLE),
+    "event": ("event", Event, INVALID_HANDLE),
+    "context": ("context", Context, INVALID_CONTEXT),
+    "pool": ("pool", OtherHandle, INVALID_VALUE),
+}
+"""what a handle is, as the model knows it, and the status for one that never was"""
 
 
 def refusal(core: ModelCore, call: Call) -> int:
@@ -85,7 +85,7 @@ def refusal(core: ModelCore, call: Call) -> int:
         process.driver_initialised = process.driver_initialised or call.api.effect is not Effect.PURE
     elif call.api.name == "cuInit":
         process.driver_initialised = True
-    elif not process.driver_initialised and not call.api.name.startswith(_FREE_OF_INIT):
+    elif not process.driver_initialised and not call.api.name.startswith(CUDA.calls_before_init):
         return INITIALIZATION_ERROR
     if driver and not thread.stack and _needs_context(call):
         return INVALID_CONTEXT
@@ -123,7 +123,7 @@ def say_refusal(core: ModelCore, call: Call, status: int) -> None:
 
 
 def _needs_context(call: Call) -> bool:
-    if call.api.name.startswith(_NAMES_NEED_CONTEXT):
+    if call.api.name.startswith(CUDA.calls_of_a_context):
         return len(call.values) < 2 or call.api.name != "cuCtxGetDevice"
     if call.api.effect not in _NEEDS_CONTEXT or call.api.memory is MemoryKind.MAPPED or call.api.name == "cuMemUnmap":
         return False
@@ -146,26 +146,21 @@ def _devices(core: ModelCore, call: Call) -> int:
 
 
 def _handles(call: Call) -> int:
+    """Make handles of numbers that name one; return the status for one that names nothing."""
+    known = call.thread.process.handles
     for parameter in call.signature.with_role(Role.HANDLE):
-        if parameter.handle not in _KINDS or parameter.name not in call.values:
+        if parameter.handle not in _HANDLES or parameter.name not in call.values:
             continue
-        value = _as_handle(call, parameter.handle, call.values[parameter.name])
-        call.values[parameter.name] = value
-        if parameter.handle == "stream" and value in (0, 1, 2):
+        word, kind, wrong = _HANDLES[parameter.handle]
+        value = call.values[parameter.name]
+        if isinstance(value, int) and value in known and value > CUDA.per_thread_stream:
+            value = call.values[parameter.name] = Handle(word, value)
+        if word == "stream" and value in (0, CUDA.legacy_stream, CUDA.per_thread_stream):
             continue
-        if parameter.handle == "context" and value == 0 and call.api.effect is not Effect.CONTEXT_DESTROY:
-            continue
-        if parameter.handle == "pool" and isinstance(value, int) and value == 0:
+        if value == 0 and word in ("context", "pool"):
+            if word == "context" and call.api.effect is not Effect.CONTEXT_DESTROY:
+                continue
             return INVALID_VALUE
-        if parameter.handle == "context" and value == 0:
-            return INVALID_VALUE
-        found = call.thread.process.handles.get(value.value) if isinstance(value, Handle) else None
-        if not isinstance(found, _KINDS[parameter.handle]):
-            return _WRONG[parameter.handle]
+        if not isinstance(known.get(value.value) if isinstance(value, Handle) else None, kind):
+            return wrong
     return SUCCESS
-
-
-def _as_handle(call: Call, word: str, value: Value) -> Value:
-    if isinstance(value, int) and value in call.thread.process.handles and value > 2:
-        return Handle(_TYPES[word], value)
-    return value

@@ -20,8 +20,6 @@ from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
 LAST_KIND = 4
-OF_ONE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.ARRAY, MemoryKind.DEVICE_SYMBOL})
-"""Memory that other devices reach with leave only."""
 
 
 def copy_status(core: ModelCore, call: Call, operands: CopyOperands, stream: Stream) -> int:
@@ -130,8 +128,10 @@ def _direction_status(core: ModelCore, call: Call, operands: CopyOperands, kind:
 def _reaches(stream: Stream, allocation: Allocation | None) -> bool:
     """Return whether fills of a stream reach memory: another device's only with peer access (P-09)."""
     context = stream.context
-    if context is None or allocation is None or allocation.context is None or allocation.kind not in OF_ONE_DEVICE:
+    if context is None or allocation is None or allocation.context is None or CUDA.reached_by_all(allocation.kind):
         return True
+    if allocation.kind is MemoryKind.GRAPH:
+        return True  # what a fill of it returns nobody measured; the work itself meets what is there
     if allocation.context.ordinal == context.ordinal or allocation.context.handle in context.peers:
         return True
     return allocation.pool is not None and bool(allocation.pool.access.get(context.ordinal))

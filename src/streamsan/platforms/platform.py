@@ -72,6 +72,10 @@ class Platform:
         """Return whether memory of a kind is gone after a reset or the end of the context that made it."""
         return self.memory.get(kind, _NOTHING_KNOWN).dies_with_context
 
+    def reached_by_all(self, kind: MemoryKind) -> bool:
+        """Return whether every device reaches memory of a kind; other memory needs peer access, or its pool's leave."""
+        return self.memory.get(kind, _NOTHING_KNOWN).every_device
+
     def pageable(self, kind: MemoryKind) -> bool:
         """Return whether memory of a kind is the host's own, unknown to the device."""
         return self.side(kind) is Endpoint.PAGEABLE
@@ -92,6 +96,17 @@ class Platform:
     def free_waits(self, family: FreeClass, kind: MemoryKind) -> bool:
         """Return whether such a free of such memory waits for all work of the context that owns it (observed)."""
         return self.frees[family].waits and not self.memory.get(kind, _NOTHING_KNOWN).pooled
+
+    # -- calls ------------------------------------------------------------------------------------
+    @cached_property
+    def calls_before_init(self) -> tuple[str, ...]:
+        """How the names of calls begin that work before the platform is initialised."""
+        return tuple(self._facts["calls"]["before_init"])
+
+    @cached_property
+    def calls_of_a_context(self) -> tuple[str, ...]:
+        """How the names of calls begin that need a current context, where their effect does not say so."""
+        return tuple(self._facts["calls"]["of_a_context"])
 
     # -- handles and statuses ---------------------------------------------------------------------
     @property

@@ -21,6 +21,8 @@ class MemoryFacts:
     """a reset, or the end of the context that made it, takes it away"""
     pooled: bool = False
     """from a pool or a graph: given back in a stream's order, and no free waits for it"""
+    every_device: bool = False
+    """every device reaches it without further leave"""
     facts: tuple[str, ...] = ()
     """rows of docs/facts.md that say so"""
 

@@ -120,7 +120,7 @@ class Session:
             site = self.sites.here()
             is_refused = bool(getattr(self._in_host_function, "depth", 0))
             if not is_refused:
-                self.executor.settle()
+                self.executor.scheduler.settle()
             thread = self.threads.calling(site)
             if is_refused:
                 self.model.core.emit(OperationKind.CALL, thread, site, api, status=NOT_PERMITTED)
@@ -130,7 +130,7 @@ class Session:
                 details["payload"] = partial(self.guarded, payload)
             elif name := getattr(payload, "name", ""):
                 site = self.sites.labelled(site, name)
-            self.executor.site = site
+            self.executor.scheduler.site = site
             try:
                 return self.model.call(thread, api, arguments, site, **details)
             except DeadlockError as error:
@@ -239,10 +239,10 @@ class Session:
 
     def _let_others_run(self) -> bool:
         """Let other threads make calls while this one waits inside one; return whether there is any that may."""
-        site = self.executor.site
+        site = self.executor.scheduler.site
         if not self.turns.give(self.executor.exchange.go_on_elsewhere()):
             return False
-        self.executor.site = site
+        self.executor.scheduler.site = site
         self.threads.calling(site)
         return True
 
@@ -296,7 +296,7 @@ class Session:
         self.lock = CallLock()
         self.driver = DriverThread(self.lock)
         self.turns = Turns(self.lock, self.driver)
-        self.executor.abandon()
+        self.executor.scheduler.abandon()
         self._in_host_function = threading.local()
         self.executor.exchange.forget()
         if thread is None:

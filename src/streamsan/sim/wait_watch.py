@@ -86,7 +86,7 @@ def _outside_of_calls() -> Session | None:
 
 def _idle_session() -> Session | None:
     session = _outside_of_calls()
-    return session if session is not None and session.executor.has_ready else None
+    return session if session is not None and session.executor.scheduler.has_ready else None
 
 
 def _owned(lock: Any) -> bool:
@@ -121,13 +121,13 @@ def _wait(condition: Any, timeout: float | None, session: Session) -> bool:
 def _await(notified: _Lock, timeout: float | None, session: Session) -> bool:
     """Wait for a lock to be released. All that is ready on the device runs first, if no other thread can go on."""
     end = None if timeout is None else time.monotonic() + timeout
-    if _is_last(session) and session.executor.has_ready:
+    if _is_last(session) and session.executor.scheduler.has_ready:
         _run(session, session.executor.idle_for_long).acquire(timeout=PATIENCE)
     while True:
         left = PATIENCE if end is None else min(PATIENCE, end - time.monotonic())
         if notified.acquire(timeout=max(0.0, left)):
             return True
-        if session.executor.has_ready:
+        if session.executor.scheduler.has_ready:
             _run(session, session.executor.idle_for_long).acquire(timeout=PATIENCE)
         if end is not None and time.monotonic() >= end:
             return notified.acquire(blocking=False)

@@ -237,4 +237,4 @@ def test_many_launches_of_a_graph_leave_nothing_behind():
         machine.launch(graph, stream)
     machine.synchronize()
     assert len(count) == 4000
-    assert machine.device._scheduler.pending == 0
+    assert machine.device.scheduler.pending == 0

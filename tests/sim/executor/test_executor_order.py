@@ -286,5 +286,5 @@ def test_finished_work_is_forgotten(schedule):
         machine.note(streams[index % 3], [], "a")
         machine.wait(streams[(index + 1) % 3], machine.record(streams[index % 3]))
     machine.synchronize()
-    assert machine.device._scheduler.pending == 0
+    assert machine.device.scheduler.pending == 0
     assert not any(work.active for work in machine.device._timelines.works())

@@ -20,55 +20,26 @@ KERNEL, MEMCPY, MEMSET, HOST, CHILD, EMPTY, EVENT_WAIT, EVENT_RECORD = range(8)
 SEMAPHORE_SIGNAL, SEMAPHORE_WAIT, MEM_ALLOC, MEM_FREE, BATCH_MEM_OP, CONDITIONAL = range(8, 14)
 """cudaGraphNodeType and CUgraphNodeType."""
 
-KIND_OF = {
-    KERNEL: NodeKind.KERNEL,
-    MEMCPY: NodeKind.COPY,
-    MEMSET: NodeKind.MEMSET,
-    HOST: NodeKind.HOST,
-    CHILD: NodeKind.EMPTY,
-    EMPTY: NodeKind.EMPTY,
-    EVENT_WAIT: NodeKind.EVENT_WAIT,
-    EVENT_RECORD: NodeKind.EVENT_RECORD,
-    SEMAPHORE_SIGNAL: NodeKind.OPAQUE,
-    SEMAPHORE_WAIT: NodeKind.OPAQUE,
-    MEM_ALLOC: NodeKind.ALLOC,
-    MEM_FREE: NodeKind.FREE,
-    BATCH_MEM_OP: NodeKind.STREAM_MEMORY_OP,
-    CONDITIONAL: NodeKind.EMPTY,
-}
-
-MEMBER = {
-    KERNEL: "kernel",
-    MEMCPY: "memcpy.copyParams",
-    MEMSET: "memset",
-    HOST: "host",
-    CHILD: "graph",
-    EVENT_WAIT: "eventWait",
-    EVENT_RECORD: "eventRecord",
-    SEMAPHORE_SIGNAL: "extSemSignal",
-    SEMAPHORE_WAIT: "extSemWait",
-    MEM_ALLOC: "alloc",
-    MEM_FREE: "free",
-    BATCH_MEM_OP: "memOp",
-    CONDITIONAL: "conditional",
-}
-"""Where the generic parameters keep those of a kind."""
-
-TYPE_IN_NAME = {
-    "KernelNode": KERNEL,
-    "MemcpyNode": MEMCPY,
-    "MemsetNode": MEMSET,
-    "HostNode": HOST,
-    "ChildGraphNode": CHILD,
-    "EmptyNode": EMPTY,
-    "EventRecordNode": EVENT_RECORD,
-    "EventWaitNode": EVENT_WAIT,
-    "ExternalSemaphoresSignalNode": SEMAPHORE_SIGNAL,
-    "ExternalSemaphoresWaitNode": SEMAPHORE_WAIT,
-    "MemAllocNode": MEM_ALLOC,
-    "MemFreeNode": MEM_FREE,
-    "BatchMemOpNode": BATCH_MEM_OP,
-}
+_TYPES = (
+    # type, what a launch does, where the generic parameters keep those of the type, the word in names of calls
+    (KERNEL, NodeKind.KERNEL, "kernel", "KernelNode"),
+    (MEMCPY, NodeKind.COPY, "memcpy.copyParams", "MemcpyNode"),
+    (MEMSET, NodeKind.MEMSET, "memset", "MemsetNode"),
+    (HOST, NodeKind.HOST, "host", "HostNode"),
+    (CHILD, NodeKind.EMPTY, "graph", "ChildGraphNode"),
+    (EMPTY, NodeKind.EMPTY, "", "EmptyNode"),
+    (EVENT_WAIT, NodeKind.EVENT_WAIT, "eventWait", "EventWaitNode"),
+    (EVENT_RECORD, NodeKind.EVENT_RECORD, "eventRecord", "EventRecordNode"),
+    (SEMAPHORE_SIGNAL, NodeKind.OPAQUE, "extSemSignal", "ExternalSemaphoresSignalNode"),
+    (SEMAPHORE_WAIT, NodeKind.OPAQUE, "extSemWait", "ExternalSemaphoresWaitNode"),
+    (MEM_ALLOC, NodeKind.ALLOC, "alloc", "MemAllocNode"),
+    (MEM_FREE, NodeKind.FREE, "free", "MemFreeNode"),
+    (BATCH_MEM_OP, NodeKind.STREAM_MEMORY_OP, "memOp", "BatchMemOpNode"),
+    (CONDITIONAL, NodeKind.EMPTY, "conditional", ""),
+)
+KIND_OF = {type: kind for type, kind, _, _ in _TYPES}
+MEMBER = {type: member for type, _, member, _ in _TYPES if member}
+TYPE_IN_NAME = {word: type for type, _, _, word in _TYPES if word}
 
 KERNEL_FIELDS = {
     f"{word}{axis.upper()}": f"{word}.{axis}" for word in ("gridDim", "blockDim") for axis in ("x", "y", "z")

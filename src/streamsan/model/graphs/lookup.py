@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from streamsan.effects import Role
 from streamsan.model.call import Call
-from streamsan.model.core import ModelCore, identity
+from streamsan.model.core import ModelCore
 from streamsan.model.process_state import HostThread, Process
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.streams_and_graphs import Graph, GraphExec, Node
@@ -19,30 +19,18 @@ def graph_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> Gr
     """Return the graph that a value means; None for NULL. An unknown one is assumed to exist."""
     if value == 0 or _never_made(thread.process, value):
         return None
-    known = thread.process.handles
-    if isinstance(value, Handle) and isinstance(found := known.get(value.value), Graph):
-        return found
-    key = ("graph", identity(value, site))
-    assumed = thread.process.assumed_handles.get(key)
-    if not isinstance(assumed, Graph):
-        assumed = Graph(core.fresh_handle(), None, assumed=True)
-        thread.process.assumed_handles[key] = known[assumed.handle] = assumed
-    return assumed
+    return core.known_or_assumed(
+        thread, "graph", Graph, value, site, lambda: Graph(core.fresh_handle(), None, assumed=True)
+    )
 
 
 def exec_of(core: ModelCore, thread: HostThread, value: Value, site: int) -> GraphExec | None:
     """Return the executable graph that a value means; None for NULL. An unknown one is assumed to exist."""
     if value == 0 or _never_made(thread.process, value):
         return None
-    known = thread.process.handles
-    if isinstance(value, Handle) and isinstance(found := known.get(value.value), GraphExec):
-        return found
-    key = ("graph_exec", identity(value, site))
-    assumed = thread.process.assumed_handles.get(key)
-    if not isinstance(assumed, GraphExec):
-        assumed = GraphExec(core.fresh_handle(), None, None, assumed=True)
-        thread.process.assumed_handles[key] = known[assumed.handle] = assumed
-    return assumed
+    return core.known_or_assumed(
+        thread, "graph_exec", GraphExec, value, site, lambda: GraphExec(core.fresh_handle(), None, None, assumed=True)
+    )
 
 
 def _never_made(process: Process, value: Value) -> bool:

@@ -65,17 +65,12 @@ class Scheduler:
         """Whether anything may run, or end, now."""
         return bool(self._ready or self._blocked or self._underway)
 
-    @property
-    def is_underway(self) -> bool:
-        """Whether a host function has begun and not ended."""
-        return bool(self._underway)
-
     def host_is_free(self) -> bool:
         """Return whether the driver's thread may begin a host function: it runs one after another."""
         return not self._underway
 
     def abandon(self) -> None:
-        """Forget what is under way: it never ends."""
+        """Forget host functions that have begun: this is a forked child, whose driver has no thread."""
         self._underway.clear()
 
     @property

@@ -63,18 +63,17 @@ class SimulatedDevice(Executor):
         """Called with the line and the site of the call that issued the work."""
         self._broken = 0
         """the error that work met: "any further CUDA work will return the same error" (cudaErrorIllegalAddress)"""
-        self._scheduler = Scheduler(self._policy, self._run)
-        self.works = Works(self.memory, self._scheduler.host_is_free)
+        self.scheduler = Scheduler(self._policy, self._run)
+        """what is under way, and the site of the call that is being made"""
+        self.works = Works(self.memory, self.scheduler.host_is_free)
         self._timelines = Timelines()
         self._knowledge = HostKnowledge()
         self._storage = Storage(
             self.memory, ObservedReuse(self._knowledge) if self._waits else PromisedReuse(self._policy)
         )
-        self._sharing = Sharing(self._storage, self._timelines, self._scheduler, damages=not self._waits)
+        self._sharing = Sharing(self._storage, self._timelines, self.scheduler, damages=not self._waits)
         self.exchange = self._sharing.exchange
-        placement = Placement(
-            self._storage, self._timelines, self._scheduler, self._wait_for_context, waits=self._waits
-        )
+        placement = Placement(self._storage, self._timelines, self.scheduler, self._wait_for_context, waits=self._waits)
         self.place, self.free, self.trim = placement.place, placement.free, placement.trim  # type: ignore[method-assign]
         self.release_addresses, self.release_physical = placement.release_addresses, placement.release_physical  # type: ignore[method-assign]
         self.set_access = placement.set_access  # type: ignore[method-assign]
@@ -84,7 +83,7 @@ class SimulatedDevice(Executor):
         self.share_pool, self.open_pool = sharing.share_pool, is_pool_file  # type: ignore[method-assign]
         self.share_physical, self.open_physical = self._storage.share_physical, self._storage.open_physical  # type: ignore[method-assign]
         self.end_process = sharing.end
-        self._graphs = GraphLaunches(self.memory, self._storage, self._scheduler, self._timelines, self.works)
+        self._graphs = GraphLaunches(self.memory, self._storage, self.scheduler, self._timelines, self.works)
 
     # -- for the session and tests ----------------------------------------------------------------
     def on_stuck(self, let_others_run: Callable[[], bool]) -> None:
@@ -94,47 +93,24 @@ class SimulatedDevice(Executor):
         session's lock to other threads for a moment and returns True; False when no other thread is there (or has done
         anything for long): then the wait raises DeadlockError. Without it every such wait does.
         """
-        self._scheduler.let_others_run = let_others_run
-
-    @property
-    def site(self) -> int:
-        """The site of the call that is being made."""
-        return self._scheduler.site
-
-    @site.setter
-    def site(self, site: int) -> None:
-        self._scheduler.site = site
-
-    def settle(self) -> None:
-        """Let host functions that have begun go on as far as they can: the program is about to make a call."""
-        if self._scheduler.is_underway:
-            self._scheduler.settle()
-
-    def abandon(self) -> None:
-        """Forget host functions that have begun: this is a forked child, whose driver has no thread."""
-        self._scheduler.abandon()
+        self.scheduler.let_others_run = let_others_run
 
     def drain(self, let_host_functions_run: Callable[[], bool] | None = None) -> None:
         """Run all that is pending, as a normal exit of the program may. What waits for ever stays."""
-        self._scheduler.let_others_run = let_host_functions_run
+        self.scheduler.let_others_run = let_host_functions_run
         for work in self._timelines.works():
             with suppress(DeadlockError):
-                self._scheduler.wait(work.tails())
-
-    @property
-    def has_ready(self) -> bool:
-        """Whether there is work that may run now."""
-        return self._scheduler.has_ready
+                self.scheduler.wait(work.tails())
 
     def idle(self) -> None:
         """Run a share of what is pending: the program sleeps."""
         self.exchange.go_on_elsewhere()
-        self._scheduler.idle()
+        self.scheduler.idle()
 
     def idle_for_long(self) -> None:
         """Run all that can run: the program waits for something that is not CUDA."""
         self.exchange.go_on_elsewhere()
-        self._scheduler.idle_for_long()
+        self.scheduler.idle_for_long()
 
     def read(self, address: int, size: int) -> bytes:
         """Return bytes as they are now, without waiting. Raises IllegalAddressError."""
@@ -158,17 +134,17 @@ class SimulatedDevice(Executor):
             body = self.works.body(work, timeline.work.context)
         if isinstance(work, KernelWork):
             overtakes, runs_early = wait is WaitClass.AT_ONCE, is_used_early(work.references)
-            task = self._scheduler.follow_kernel(
+            task = self.scheduler.follow_kernel(
                 timeline, label_of(work), body, overtakes=overtakes, runs_early=runs_early
             )
         else:
-            task = self._scheduler.follow(timeline, label_of(work), body, (), self.works.condition(work))
+            task = self.scheduler.follow(timeline, label_of(work), body, (), self.works.condition(work))
         if wait is WaitClass.COMPLETE or self._copy_waits(work, wait, staged):
-            self._scheduler.wait([task])
+            self.scheduler.wait([task])
             self._knowledge.stream(timeline, task.number)
             if isinstance(work, CopyWork):
                 self._sharing.looked_at(work.source.address)
-        self._scheduler.after_call()
+        self.scheduler.after_call()
 
     def _copy_waits(self, work: Work, wait: WaitClass, staged: bool) -> bool:
         """Decide whether a copy that need not be complete on return is."""
@@ -193,13 +169,13 @@ class SimulatedDevice(Executor):
             try:
                 body()
             except (IllegalAddressError, LaunchFailedError) as error:
-                self._note(f"{label_of(work)}: {error}", self.site)
+                self._note(f"{label_of(work)}: {error}", self.scheduler.site)
 
     def record(self, thread: HostThread, stream: Stream, event: Event) -> None:
         timeline = self._timelines.of(thread, stream)
-        task = self._scheduler.follow(timeline, "an event", None)
+        task = self.scheduler.follow(timeline, "an event", None)
         self._timelines.record(event, task, timeline)
-        self._scheduler.after_call()
+        self.scheduler.after_call()
 
     def wait_event(self, thread: HostThread, stream: Stream, event: Event) -> None:
         """What is issued to the stream from here on waits for the event's latest record; none: for nothing (A-06)."""
@@ -208,8 +184,8 @@ class SimulatedDevice(Executor):
             timeline = self._timelines.of(thread, stream)
             timeline.join(record.timeline, record.position, record.clock)
             if not record.task.done:
-                self._scheduler.follow(timeline, "a wait for an event", None, (record.task,))
-        self._scheduler.after_call()
+                self.scheduler.follow(timeline, "a wait for an event", None, (record.task,))
+        self.scheduler.after_call()
 
     def synchronize_stream(self, thread: HostThread, stream: Stream) -> None:
         """The host waits for a stream, and what the default stream's rules put before its end."""
@@ -219,7 +195,7 @@ class SimulatedDevice(Executor):
     def synchronize_event(self, thread: HostThread, event: Event) -> None:
         record = self._timelines.recorded(event)
         if record is not None:
-            self._scheduler.wait([record.task])
+            self.scheduler.wait([record.task])
             self._knowledge.event(record)
         self._waited()
 
@@ -230,15 +206,15 @@ class SimulatedDevice(Executor):
     def query_stream(self, thread: HostThread, stream: Stream, fresh: Symbol) -> Value:
         """Return 0 (complete) or 600 (not ready)."""
         timeline = self._timelines.of(thread, stream)
-        complete = self._scheduler.query(timeline.awaited())
+        complete = self.scheduler.query(timeline.awaited())
         if complete:
-            self._knowledge.stream(timeline, self._scheduler.latest)
+            self._knowledge.stream(timeline, self.scheduler.latest)
         return self._answer(complete)
 
     def query_event(self, thread: HostThread, event: Event, fresh: Symbol) -> Value:
         """Return 0 (complete, or never recorded) or 600 (not ready)."""
         record = self._timelines.recorded(event)
-        complete = record is None or self._scheduler.query([record.task])
+        complete = record is None or self.scheduler.query([record.task])
         if complete and record is not None:
             self._knowledge.event(record)
         return self._answer(complete)
@@ -255,8 +231,8 @@ class SimulatedDevice(Executor):
         timeline = self._timelines.of(thread, stream)
         end = self._graphs.launch(executable, timeline)
         if self._graphs.uses_pageable(executable):
-            self._scheduler.wait([end])
-        self._scheduler.after_call()
+            self.scheduler.wait([end])
+        self.scheduler.after_call()
 
     # -- ends -------------------------------------------------------------------------------------
     def end_context(self, thread: HostThread, context: Context) -> None:
@@ -268,14 +244,14 @@ class SimulatedDevice(Executor):
         elif not self._drops_pending():
             with suppress(DeadlockError):
                 self._wait_for_context(context)
-        self._scheduler.drop(work)
+        self.scheduler.drop(work)
         self._knowledge.forget(work)
         self._storage.end_context(context)
         self._timelines.end(context)
         if self._broken and context.kind is ContextKind.PRIMARY:
             # After a reset that followed a sticky error only a new process can use the device.
             self._broken = CUDA.status.devices_unavailable
-        self._scheduler.after_call()
+        self.scheduler.after_call()
 
     def _awaited_at_end(self, context: Context) -> list[ContextWork]:
         """Return what a context's end waits for: its device's work (L-22), at a reset all devices' (R-01, P-07)."""
@@ -330,23 +306,23 @@ class SimulatedDevice(Executor):
     def _answer(self, complete: bool) -> Value:
         if not complete:
             self.exchange.go_on_elsewhere()
-        self._scheduler.after_call()
+        self.scheduler.after_call()
         return CUDA.status.success if complete else CUDA.status.not_ready
 
     def _waited(self) -> None:
         """After a wait the driver gives back what pools hold above their thresholds; promised is that it will try."""
         if self._waits:
             self._storage.release_unused()
-        self._scheduler.after_call()
+        self.scheduler.after_call()
 
     def _wait_for_stream(self, timeline: Timeline) -> None:
-        self._scheduler.wait(timeline.awaited())
-        self._knowledge.stream(timeline, self._scheduler.latest)
+        self.scheduler.wait(timeline.awaited())
+        self._knowledge.stream(timeline, self.scheduler.latest)
 
     def _wait_for_context(self, context: Context | None) -> None:
         self._wait_for_works([self._timelines.work(context)])
 
     def _wait_for_works(self, works: Sequence[ContextWork]) -> None:
-        latest = self._scheduler.latest
-        self._scheduler.wait([task for work in works for task in work.tails()])
+        latest = self.scheduler.latest
+        self.scheduler.wait([task for work in works for task in work.tails()])
         self._knowledge.contexts(works, latest)

@@ -6,6 +6,7 @@ from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from streamsan.platforms import CUDA
 from streamsan.sim.executor import host_bytes
 from streamsan.sim.executor.poison import Poison
 from streamsan.sim.executor.regions import ForeignRange, Region
@@ -16,17 +17,6 @@ if TYPE_CHECKING:
     from streamsan.model.resources import Context
 
 GRANULE = 512
-EVERYWHERE = frozenset(
-    {
-        MemoryKind.MANAGED,
-        MemoryKind.PINNED,
-        MemoryKind.REGISTERED,
-        MemoryKind.MAPPED,
-        MemoryKind.IPC,
-        MemoryKind.POOL_IMPORT,
-    }
-)
-"""Memory that every device can use (of imported memory: opening it enables the access)."""
 
 
 def rounded(size: int) -> int:
@@ -182,7 +172,7 @@ class SimulatedMemory:
         if block.kind is MemoryKind.MAPPED and not self._may_touch(block):
             whom = "any device" if running is None else f"device {running.ordinal}"
             raise IllegalAddressError(f"what is mapped at {address:#x} was not made accessible to {whom}")
-        if running is None or running.ordinal == block.device or block.kind in EVERYWHERE:
+        if running is None or running.ordinal == block.device or CUDA.reached_by_all(block.kind):
             return
         if block.pool is not None:
             allowed = block.pool.admits(running.ordinal)
