@@ -6,17 +6,11 @@
 namespace streamsan::order {
 namespace {
 
-// The runtime's and the driver's numbers are the same.
-constexpr std::int16_t capture_unsupported = 900;
-constexpr std::int16_t capture_invalidated = 901;
-constexpr std::int16_t capture_implicit = 906;
-constexpr std::int16_t captured_event = 907;
-
 FactVariant variant_of(const Operation& operation) {
     switch (operation.status) {
-        case capture_implicit: return FactVariant::CAPTURE_LEGACY;
-        case captured_event: return FactVariant::CAPTURE_WAIT;
-        case capture_unsupported: break;
+        case status::capture_implicit: return FactVariant::CAPTURE_LEGACY;
+        case status::captured_event: return FactVariant::CAPTURE_WAIT;
+        case status::capture_unsupported: break;
         default: return FactVariant::CAPTURE_STRUCTURE;
     }
     return waits_of_host.has(operation.kind) ? FactVariant::CAPTURE_WAIT : FactVariant::CAPTURE_UNSAFE;
@@ -72,7 +66,7 @@ void Engine::judge_capture(const Slot& slot, Process& process, Operation& operat
         best = fit;
         found = &each;
     }
-    const bool silent = operation.status == capture_invalidated || (found != nullptr && found->broken);
+    const bool silent = operation.status == status::capture_invalidated || (found != nullptr && found->broken);
     if (found != nullptr) found->broken = true;
     if (!silent) {
         if (const std::uint32_t stream = slot.stream <= per_thread_handle ? none : process.streams.find(slot.stream);

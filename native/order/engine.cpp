@@ -115,6 +115,7 @@ Engine::Engine(const std::vector<std::int64_t>& thread_process, bool requirement
       recording_(recording),
       begins_at_(begins_at),
       edges_(without),
+      run_order_(edges_, timelines_, threads_),
       contexts_(facts_),
       handles_(facts_),
       graphs_(facts_, edges_, recording, begins_at),
@@ -262,7 +263,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     const auto kind = static_cast<OperationKind>(slot.kind);
     const bool failed = operation.failed();
     if (failed || thread.failure.matters()) failures_.watch(slot, operation, thread.failure, failed, process.broken);
-    if (failed && recording_) note_status(process, operation);
+    if (failed && recording_ && status::sticky(slot.status)) process.broken = true;
     if (failed && !acts_though_failed(kind)) {
         if (judge_refusal(slot, process, operation)) return;
         if (kind == CAPTURE_END) capture_end(slot, process);
@@ -372,8 +373,7 @@ void Engine::finish() {
     }
     for (const std::unique_ptr<Process>& process : processes_) {
         if (process->ending.sequence == 0) continue;
-        switch_thread(
-            static_cast<std::uint16_t>(process->ending_thread));  // other threads may have waited and freed since
+        run_order_.go_on(process->ending_thread);  // other threads may have waited and freed since
         judge_exit(threads_[process->ending_thread], *process, process->ending);
     }
     churn_.report(facts_);

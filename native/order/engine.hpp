@@ -17,6 +17,7 @@
 #include "graphs.hpp"
 #include "handles.hpp"
 #include "state.hpp"
+#include "run_order.hpp"
 #include "stream_names.hpp"
 #include "sync_keys.hpp"
 #include "timelines.hpp"
@@ -103,11 +104,7 @@ private:
     /// The stream on which the slot's operation was done, `none` when there is none; makes none.
     [[nodiscard]] std::uint32_t stream_at(const Slot& slot, const Thread& thread, const Process& process) const;
 
-    // run_order.cpp: what only a recording has
-    [[gnu::noinline]] void switch_thread(std::uint16_t index);
-    void publish(Thread& thread);
-    /// What `teller` knows may reach any host thread from now on, in a way that nobody sees.
-    void tell_unseen(Thread& thread, const Timeline& teller);
+    // recorded_calls.cpp: what only a recording has
     /// Whether the call returned: else there is nothing more to do.
     bool arrive(const Slot& slot, Thread& thread);
     void enter_only(const Slot& slot, Thread& thread);
@@ -115,7 +112,6 @@ private:
     [[nodiscard]] bool is_restated(const Slot& slot) const {
         return recording_ && (slot.api == 0 || slot.sequence < begins_at_);
     }
-    static void note_status(Process& process, const Operation& operation);
 
     // teardown.cpp: other threads' calls at a reset
     void note_times(const Slot& slot, Thread& thread) const;
@@ -280,7 +276,7 @@ private:
                         const Access& later, const Access& earlier, Epoch earlier_at);
 
     // graph_calls.cpp: executable graphs made, updated, ended
-    std::uint32_t new_exec(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    std::uint32_t new_exec(const Slot& slot, Process& process, const Operation& operation);
     void graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void graph_update(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void graph_node_update(const Slot& slot, Process& process, const Operation& operation);
@@ -336,20 +332,18 @@ private:
     bool recording_;
     std::uint64_t begins_at_;
     EdgeKinds edges_;
-    bool launched_ = false;         ///< kernels
-    std::uint32_t running_ = none;  ///< thread of the latest operation of a recording
-    std::uint32_t run_version_ = 1;
+    bool launched_ = false;  ///< kernels
     /// A program may start a thread for each task, and nobody says when one ends: further threads share the timelines
     /// of others. So their calls seem ordered: silence, never a false finding; no wait is called redundant from then
     /// on.
     static constexpr std::size_t most_recorded_threads = 512;
     std::vector<std::uint32_t> thread_timelines_;
     bool crowded_ = false;
-    Clock run_;  ///< what the other threads had seen when they stopped running
     Explanations explanations_;
     std::vector<Thread> threads_;
     std::vector<std::unique_ptr<Process>> processes_;
     Timelines timelines_;
+    RunOrder run_order_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint32_t> spare_streams_;
     Events events_;

@@ -43,10 +43,6 @@ bool goes_on(OperationKind kind) {
     return work.has(kind);
 }
 
-/// An update that is refused is how programs learn that a graph has to be instantiated anew: it counts only if the old
-/// executable graph is launched all the same.
-constexpr std::int16_t update_refused = 910;
-
 }  // namespace
 
 Failures::Failures(const std::vector<std::uint16_t>& asking, const std::vector<std::uint16_t>& setting, bool recording,
@@ -68,7 +64,9 @@ void Failures::watch(const Slot& slot, const Operation& operation, UnseenFailure
     }
     if (unseen.call.sequence != 0) {
         const bool asked = asks(operation);
-        const bool refused = unseen.call.status == update_refused;
+        // An update that is refused is how programs learn that a graph has to be instantiated anew: it counts only if
+        // the old executable graph is launched all the same.
+        const bool refused = unseen.call.status == status::update_refused;
         const bool replaced =
             refused && (operation.kind == OperationKind::GRAPH_INSTANTIATE ||
                         (operation.kind == OperationKind::HANDLE_DESTROY && slot.object == unseen.object));

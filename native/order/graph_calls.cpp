@@ -3,15 +3,15 @@
 
 namespace streamsan::order {
 
-std::uint32_t Engine::new_exec(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
+std::uint32_t Engine::new_exec(const Slot& slot, Process& process, const Operation& operation) {
     exec_destroyed(slot, process, operation);  // the destruction of an earlier one was not seen
-    return graphs_.make(process, slot.object, contexts_.current(thread, process), operation);
+    return graphs_.make(process, slot.object, operation);
 }
 
 void Engine::graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (slot.address != 0) handles_.admit(process, HandleKind::GRAPH, slot.address, operation);
     handles_.create(process, HandleKind::GRAPH_EXEC, slot.object, operation);
-    const std::uint32_t index = new_exec(slot, thread, process, operation);
+    const std::uint32_t index = new_exec(slot, process, operation);
     GraphExec& exec = graphs_[index];
     exec.graph = slot.address;
     exec.auto_free = (slot.detail & static_cast<std::uint8_t>(GraphExecFlag::AUTO_FREE)) != 0;
@@ -22,7 +22,7 @@ void Engine::graph_instantiate(const Slot& slot, Thread& thread, Process& proces
 void Engine::graph_update(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (!handles_.admit(process, HandleKind::GRAPH_EXEC, slot.object, operation)) return;
     std::uint32_t index = process.execs.find(slot.object);
-    if (index == none) index = new_exec(slot, thread, process, operation);
+    if (index == none) index = new_exec(slot, process, operation);
     begin_body(slot, thread, index);
 }
 

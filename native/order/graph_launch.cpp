@@ -62,7 +62,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         event->note_record(placed.epoch, !last, stream.index, process.opaque_version, operation);
     }
     if (recording_ && exec->tells_unseen) {
-        tell_unseen(thread, own);
+        run_order_.tell_unseen(thread, own);
         process.host_function = operation.sequence;
     }
     for (const std::uint64_t name : exec->keys) {

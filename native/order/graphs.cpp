@@ -12,7 +12,7 @@ Access launched(const Access& access, const Operation& launch) {
     return result;
 }
 
-std::uint32_t Graphs::make(Process& process, std::uint64_t handle, std::uint32_t context, const Operation& made) {
+std::uint32_t Graphs::make(Process& process, std::uint64_t handle, const Operation& made) {
     std::uint32_t index;
     if (spare_.empty()) {
         index = static_cast<std::uint32_t>(execs_.size());
@@ -26,7 +26,6 @@ std::uint32_t Graphs::make(Process& process, std::uint64_t handle, std::uint32_t
     exec.incarnation = ++incarnations_;
     exec.handle = handle;
     exec.process = process.number;
-    exec.context = context;
     exec.made = made;
     process.execs.set(handle, index);
     return index;

@@ -104,7 +104,6 @@ struct GraphExec {
     std::uint64_t handle = 0;
     std::uint64_t graph = 0;
     std::uint32_t process = none;
-    std::uint32_t context = none;
     bool alive = true;
     bool auto_free = false;
     bool changed = false;  ///< nodes have new references since the summary was made
@@ -171,7 +170,7 @@ public:
     [[nodiscard]] std::uint64_t problems() const { return problems_; }
 
     // graphs.cpp: executable graphs, and the memory that they use
-    std::uint32_t make(Process& process, std::uint64_t handle, std::uint32_t context, const Operation& made);
+    std::uint32_t make(Process& process, std::uint64_t handle, const Operation& made);
     void end(Process& process, std::uint32_t index, const Operation& operation);
     /// Whether there is a node of that number.
     bool update_node(std::uint32_t index, std::uint64_t number, const Operation& operation,

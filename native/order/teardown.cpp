@@ -18,8 +18,8 @@ bool uses_device(OperationKind kind) {
 
 /// What a call gets whose context was taken away: deinitialized, invalid context, context is destroyed.
 bool context_is_gone(std::int16_t status) {
-    constexpr std::int16_t deinitialized = 4;
-    return status == deinitialized || status == status::invalid_context || status == status::context_is_destroyed;
+    return status == status::deinitialized || status == status::invalid_context ||
+           status == status::context_is_destroyed;
 }
 
 /// The moment at which a call had surely not returned yet; 0 when that is not known.

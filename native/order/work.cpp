@@ -67,7 +67,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         // A body that was not seen to begin, or a value that the host may poll, tells anybody that the stream got so
         // far.
         own.released = true;
-        tell_unseen(thread, own);
+        run_order_.tell_unseen(thread, own);
     }
     // In a recording a body's thread says what it knows by the order of its calls.
     if (has_body && !recording_) add_body(stream, slot.object);

@@ -78,6 +78,12 @@ class Statuses:
     not_registered: int = NO_STATUS
     launch_failure: int = NO_STATUS
     not_supported: int = NO_STATUS
+    deinitialized: int = NO_STATUS
+    capture_unsupported: int = NO_STATUS
+    capture_invalidated: int = NO_STATUS
+    capture_implicit: int = NO_STATUS
+    captured_event: int = NO_STATUS
+    update_refused: int = NO_STATUS
     answers: frozenset[int] = frozenset()
     """a program calls to see them: no failures"""
     of_other_code: frozenset[int] = frozenset()
