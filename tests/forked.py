@@ -24,7 +24,7 @@ import pytest
 
 from streamsan.cli import main, simulated  # noqa: F401: what is run, imported once for all
 from streamsan.sim import program_process  # noqa: F401
-from streamsan.sim.bindings import nvrtc  # noqa: F401
+from streamsan.sim.bindings import nvrtc_functions  # noqa: F401
 from streamsan.sim.bindings.binding_modules import driver, runtime  # noqa: F401
 from streamsan.sim.settings import CODE
 

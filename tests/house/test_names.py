@@ -19,7 +19,7 @@ HOMONYMS = {
     "layout.py": 4,
     "names.py": 2,
     "nodes.py": 2,
-    "nvrtc.py": 3,
+    "nvrtc.py": 2,
     "phrases.py": 2,
     "places.py": 3,
     "rule.py": 2,

@@ -9,6 +9,7 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -92,35 +93,25 @@ def _described(program: Program) -> dict[str, Any]:
     for kernel in program.kernels:
         parameters = None
         if kernel.parameters is not None:
-            parameters = [
-                [
-                    one.name,
-                    one.offset,
-                    one.size,
-                    one.pointer,
-                    _type_of(one.dtype),
-                    one.count,
-                    one.const,
-                    one.mode,
-                    one.flags,
-                    one.early,
-                ]
-                for one in kernel.parameters
-            ]
+            parameters = [[_plain(getattr(one, part.name)) for part in fields(one)] for one in kernel.parameters]
         kernels.append([kernel.name, kernel.lowered, parameters, sorted(kernel.aliases), kernel.start.value])
     variables = [[v.name, v.lowered, v.size, v.managed, v.initial.hex()] for v in program.variables]
     return {"version": 1, "kernels": kernels, "variables": variables, "any": program.any_kernel}
 
 
-def _type_of(dtype: np.dtype[Any] | None) -> Any:
-    if dtype is None or dtype.names is None or dtype.fields is None:
-        return None if dtype is None else dtype.str
-    fields = []
+def _plain(value: Any) -> Any:
+    return _type_of(value) if isinstance(value, np.dtype) else value
+
+
+def _type_of(dtype: np.dtype[Any]) -> Any:
+    if dtype.names is None or dtype.fields is None:
+        return dtype.str
+    parts = []
     for name in dtype.names:
         inner, offset = dtype.fields[name][:2]
         base, shape = inner.subdtype or (inner, ())
-        fields.append([name, _type_of(base), int(np.prod(shape, dtype=np.int64)), offset])
-    return {"fields": fields, "size": dtype.itemsize}
+        parts.append([name, _type_of(base), int(np.prod(shape, dtype=np.int64)), offset])
+    return {"fields": parts, "size": dtype.itemsize}
 
 
 def _type_from(given: Any, depth: int = 0) -> np.dtype[Any] | None:

@@ -27,7 +27,7 @@ def test_imports_are_simulated_inside_and_as_before_outside() -> None:
 
         assert runtime is cudart
         assert driver is cuda
-        assert nvrtc.__name__ == "streamsan.sim.bindings.nvrtc"
+        assert nvrtc.__name__ == "streamsan.sim.bindings.nvrtc_functions"
         with pytest.raises(ImportError, match=r"cuda\.core is not simulated"):
             import cuda.core  # type: ignore[import-not-found,unused-ignore]
     assert {name: module for name, module in sys.modules.items() if name.split(".")[0] == "cuda"} == before

@@ -16,13 +16,8 @@ _END = 5.0
 """seconds for the thread to end"""
 
 
-class Connection:
-    """One other process, as long as it is connected."""
-
-    def __init__(self, end: socket.socket) -> None:
-        self.end = end
-
-
+Connection = socket.socket
+"""one other process, as long as it is connected"""
 Answer = tuple[Reply, int]
 """what is answered, and the file that goes with it, -1 for none"""
 
@@ -72,7 +67,7 @@ class Service:
         """Let go of the files, as a forked child does, which has no such thread."""
         self._listener.close()
         for connection in self._connections.values():
-            connection.end.close()
+            connection.close()
         self._connections.clear()
         for file in self._wake:
             if file >= 0:
@@ -105,14 +100,14 @@ class Service:
     def _answered(self, connection: Connection) -> bool:
         """Read a message and answer it; False: there is none, or none of ours."""
         try:
-            request = Request.unpacked(connection.end.recv(LONGEST))
+            request = Request.unpacked(connection.recv(LONGEST))
         except BlockingIOError:
             return True  # what was to be read came to a connection that has ended, under the same number
         if request is None:
             return False
         answer = self._handle(connection, request)
         if answer is not None:
-            _send(connection.end, *answer)
+            _send(connection, *answer)
         return True
 
     def _accept(self) -> None:
@@ -121,13 +116,13 @@ class Service:
             end.close()
             return
         end.setblocking(False)
-        self._connections[end.fileno()] = Connection(end)
+        self._connections[end.fileno()] = end
         self._poll.register(end, select.POLLIN)
 
     def _drop(self, file: int) -> None:
         connection = self._connections.pop(file)
         self._poll.unregister(file)
-        connection.end.close()
+        connection.close()
         self._ended(connection)
 
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from streamsan.sim.bindings import nvrtc
+from streamsan.sim.bindings import nvrtc_functions
 
-sys.modules[__name__] = nvrtc
+sys.modules[__name__] = nvrtc_functions
