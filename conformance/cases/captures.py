@@ -15,68 +15,23 @@ capture_case = Family("capture")
 MODES = ("Global", "ThreadLocal", "Relaxed")
 
 
-@dataclass(slots=True)
 class Bench:
-    """What a call may use. All was made before the capture began."""
+    """What a call may use. All is made before the capture begins."""
 
-    lab: Lab
-    capturing: Any
-    other: Any
-    blocking: Any
-    captured: Any
-    """an event recorded in the capture"""
-    recorded: Any
-    """an event recorded outside"""
-    fresh: Any
-    """an event never recorded"""
-    plain: Any
-    victim: Any
-    pooled: Any
-    host_victim: Any
-    managed: Any
-    page: int
-    graph: Any
-    exec: Any
-    pool: Any
-    default_pool: Any
-
-    @property
-    def rt(self) -> Any:
-        """The runtime."""
-        return self.lab.rt
-
-    @property
-    def cu(self) -> Any:
-        """The driver."""
-        return self.lab.cu
-
-
-def _bench(lab: Lab, legacy: bool) -> Bench:
-    rt = lab.rt
-    other = lab.stream()
-    graph = lab.ok(rt.cudaGraphCreate(0))
-    lab.ok(rt.cudaGraphAddEmptyNode(graph, None, 0))
-    bench = Bench(
-        lab,
-        lab.stream(blocking=legacy),
-        other,
-        lab.stream(blocking=True),
-        lab.event(),
-        lab.event(other),
-        lab.event(),
-        lab.plain(PAGE),
-        lab.plain(PAGE),
-        lab.pooled(other, PAGE),
-        lab.pinned(PAGE),
-        lab.managed(PAGE),
-        int(lab.pageable(2 * PAGE).ctypes.data),
-        graph,
-        lab.instantiate(graph),
-        lab.pool(),
-        lab.ok(rt.cudaDeviceGetDefaultMemPool(0)),
-    )
-    lab.ok(rt.cudaDeviceSynchronize())
-    return bench
+    def __init__(self, lab: Lab, legacy: bool) -> None:
+        """Prepare a capture. `legacy`: its stream is a blocking one."""
+        self.lab, self.rt, self.cu = lab, lab.rt, lab.cu
+        self.capturing, self.other, self.blocking = lab.stream(legacy), lab.stream(), lab.stream(blocking=True)
+        self.captured, self.recorded, self.fresh = lab.event(), lab.event(self.other), lab.event()
+        """events: to be recorded in the capture, recorded outside, never recorded"""
+        self.plain, self.victim = lab.plain(PAGE), lab.plain(PAGE)
+        self.pooled, self.host_victim, self.managed = lab.pooled(self.other, PAGE), lab.pinned(PAGE), lab.managed(PAGE)
+        self.page = int(lab.pageable(2 * PAGE).ctypes.data)
+        graph = lab.ok(lab.rt.cudaGraphCreate(0))
+        lab.ok(lab.rt.cudaGraphAddEmptyNode(graph, None, 0))
+        self.graph, self.exec = graph, lab.instantiate(graph)
+        self.pool, self.default_pool = lab.pool(), lab.ok(lab.rt.cudaDeviceGetDefaultMemPool(0))
+        lab.ok(lab.rt.cudaDeviceSynchronize())
 
 
 Call = Callable[[Bench], Sequence[Any]]
@@ -273,7 +228,7 @@ def _call(lab: Lab, row: Row) -> Observations:
     lab.kernel("write_words")
     for mode in MODES:
         for thread in ("same", "other"):
-            bench = _bench(lab, row.legacy)
+            bench = Bench(lab, row.legacy)
             lab.begin_capture(bench.capturing, mode)
             lab.ok(rt.cudaMemsetAsync(bench.plain, 1, PAGE, bench.capturing))
             lab.ok(rt.cudaEventRecord(bench.captured, bench.capturing))
