@@ -7,6 +7,7 @@ be there; further notes are free. Several codes are separated by commas.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable
@@ -55,6 +56,15 @@ def check_text(text: str, folder: Path, name: str = "example.cu") -> list[Findin
 def check_file(path: Path) -> list[Finding]:
     """Check a program in a file."""
     return list(analyse_path(path).findings)
+
+
+check_unchanged = functools.cache(check_file)
+"""the same for a file that stays as it is: many tests ask about one analysis"""
+
+
+def pair_name(path: Path) -> str:
+    """Return what a litmus program and its twin are called."""
+    return path.name.split(".")[0]
 
 
 @dataclass(frozen=True)

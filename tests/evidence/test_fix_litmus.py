@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from expectations import Expectations, check_file
+from expectations import Expectations, check_file, check_unchanged, pair_name
 from streamsan.cli import main
 from streamsan.findings.finding import Finding, Severity
 from streamsan.rules.catalogue import RULES
@@ -21,10 +21,6 @@ BY_THE_PROGRAM = {"ss106_detached_worker", "ss106_reset_before_join"}
 """how another thread comes to its end is the program's decision"""
 
 
-def pair_name(path: Path) -> str:
-    return path.name.split(".")[0]
-
-
 def codes_of(findings: list[Finding]) -> list[str]:
     return sorted(finding.code for finding in findings)
 
@@ -34,7 +30,7 @@ def test_fixed_program_passes_the_check(path: Path, tmp_path: Path, capsys: pyte
     copy = tmp_path / path.name
     copy.write_bytes(path.read_bytes())
     expected = {code for _, code in Expectations.of(path.read_text(encoding="utf-8")).loud}
-    before = check_file(copy)
+    before = check_unchanged(path)
     # What is a note is edited where it is asked for.
     options = [] if expected else ["--select", path.name[:5].upper()]
     assert main(["check", "--fix", *options, str(copy)]) == 0, capsys.readouterr()
@@ -59,7 +55,7 @@ def test_fixed_program_passes_the_check(path: Path, tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize("path", ORDERING, ids=pair_name)
 def test_fix_is_verified_on_the_trace(path: Path) -> None:
     code = path.name[:5].upper()
-    findings = [finding for finding in check_file(path) if finding.code == code]
+    findings = [finding for finding in check_unchanged(path) if finding.code == code]
     assert findings
     for finding in findings:
         assert finding.fix is not None
@@ -72,7 +68,7 @@ def test_dominated_waits_are_removed(name: str, tmp_path: Path) -> None:
     copy = tmp_path / "a.cu"
     copy.write_bytes((LITMUS / f"{name}.wrong.cu").read_bytes())
     lines = len(copy.read_text(encoding="utf-8").split("\n"))
-    removed = [finding for finding in check_file(copy) if finding.code == "SS504"]
+    removed = [finding for finding in check_unchanged(LITMUS / f"{name}.wrong.cu") if finding.code == "SS504"]
     assert all(finding.fix is not None and finding.fix.verified for finding in removed)
     assert main(["check", "--fix", "--notes", str(copy)]) == 0
     assert "SS504" not in codes_of(check_file(copy))
@@ -81,7 +77,7 @@ def test_dominated_waits_are_removed(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", WRONG, ids=pair_name)
 def test_every_finding_has_a_verified_fix_or_says_why_not(path: Path) -> None:
-    for finding in check_file(path):
+    for finding in check_unchanged(path):
         verified = finding.fix is not None and finding.fix.verified
         assert verified == (finding.no_fix == ""), (finding.code, finding.fix, finding.no_fix)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from expectations import check_file
+from expectations import check_unchanged, pair_name
 from streamsan import cuda_source
 from streamsan.analysis.traces import analyse_trace
 from streamsan.cli import main
@@ -36,10 +36,6 @@ WRONG_SCRIPTS = [path for path in sorted(LITMUS.glob("*.wrong.py")) if path.name
 RIGHT_SCRIPTS = [path for path in sorted(LITMUS.glob("*.right.py")) if path.name.startswith(CODES)]
 SEEDS = range(20)
 MOST_STEPS = 6
-
-
-def name_of(path: Path) -> str:
-    return path.name.split(".")[0]
 
 
 def about_order(findings: list[Finding]) -> list[Finding]:
@@ -72,26 +68,22 @@ def recorded(path: Path, folder: Path, schedule: str) -> str:
     return str(output)
 
 
-@pytest.mark.parametrize("path", WRONG, ids=name_of)
+@pytest.mark.parametrize("path", WRONG, ids=pair_name)
 def test_findings_of_sources_have_a_witness_that_goes_wrong(path: Path) -> None:
-    findings = check_file(path)
+    findings = check_unchanged(path)
     assert complaints(findings) == []
     if path.name.startswith(CODES):
         assert about_order(findings)
+    for finding in findings:
+        assert bool(finding.witness) != bool(finding.no_witness), finding
+        assert not finding.no_witness.endswith(".")
 
 
-@pytest.mark.parametrize("path", WRONG_SCRIPTS, ids=name_of)
+@pytest.mark.parametrize("path", WRONG_SCRIPTS, ids=pair_name)
 def test_findings_of_scripts_have_a_witness_that_goes_wrong(path: Path, tmp_path: Path) -> None:
     findings = list(analyse_trace(recorded(path, tmp_path, "lazy")).findings)
     assert about_order(findings)
     assert complaints(findings) == []
-
-
-@pytest.mark.parametrize("path", WRONG, ids=name_of)
-def test_every_finding_has_a_witness_or_the_reason_why_not(path: Path) -> None:
-    for finding in check_file(path):
-        assert bool(finding.witness) != bool(finding.no_witness), finding
-        assert not finding.no_witness.endswith(".")
 
 
 def run_all(steps: Sequence[Step], layouts: dict[int, Layout], policy: Policy, name: Name) -> Seen:
@@ -112,18 +104,14 @@ def wrong_words(trace: Trace) -> list[str]:
         seen = run_all(steps, layouts, Random(seed), name)
         both = seen.reads.keys() & expected.reads.keys()
         different |= {name(place[0]) for place in seen.reads.keys() ^ expected.reads.keys()}
-        different |= {name(place[0]) for place in both if not same(seen.reads[place], expected.reads[place])}
+        different |= {name(place[0]) for place in both if not np.array_equal(seen.reads[place], expected.reads[place])}
         different |= {
             f"{name(place[0])}: {seen.faults[place]}" for place in seen.faults.keys() - expected.faults.keys()
         }
     return sorted(different)
 
 
-def same(left: np.ndarray, right: np.ndarray) -> bool:  # type: ignore[type-arg]
-    return bool(np.array_equal(left, right))
-
-
-@pytest.mark.parametrize("path", RIGHT, ids=name_of)
+@pytest.mark.parametrize("path", RIGHT, ids=pair_name)
 def test_right_sources_see_the_same_words_under_every_schedule(path: Path) -> None:
     worlds = cuda_source.read(path, defines={}, include_dirs=[]).worlds
     assert worlds
@@ -131,7 +119,7 @@ def test_right_sources_see_the_same_words_under_every_schedule(path: Path) -> No
         assert wrong_words(world.trace) == []
 
 
-@pytest.mark.parametrize("path", RIGHT_SCRIPTS, ids=name_of)
+@pytest.mark.parametrize("path", RIGHT_SCRIPTS, ids=pair_name)
 def test_right_scripts_see_the_same_words_under_every_schedule(path: Path, tmp_path: Path) -> None:
     assert wrong_words(reader.read(recorded(path, tmp_path, "1"))) == []
 

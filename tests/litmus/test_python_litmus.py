@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from expectations import Expectations, differences, simulate
+from expectations import Expectations, differences, pair_name, simulate
 
 pytestmark = pytest.mark.usefixtures("forked_programs")
 
@@ -24,10 +24,6 @@ RULES = frozenset(
     )
 )
 """what a simulation can reach: SS105 needs a framework's pool, SS207 a static object, SS503 source, SS602 a compiler"""
-
-
-def pair_name(path: Path) -> str:
-    return path.name.split(".")[0]
 
 
 @pytest.mark.parametrize("path", WRONG, ids=pair_name)
