@@ -17,14 +17,9 @@ ALLOC_NODE = memory_node(NodeKind.ALLOC, P)
 FREE_NODE = memory_node(NodeKind.FREE, P)
 
 
-def program() -> Program:
-    result = Program(S, T)
-    return result
-
-
 def allocating(*, frees: bool = False, flags: int = 0, launches: int = 1) -> Program:
     """A graph that allocates P and uses it, perhaps frees it, launched on S."""
-    p = program()
+    p = Program(S, T)
     p.alloc(P, MemoryKind.GRAPH)
     if frees:
         p.free(P, FreeClass.GRAPH_NODE)
@@ -91,7 +86,7 @@ def test_code_that_nobody_can_see_may_have_launched_the_graph(free: bool) -> Non
 
 
 def test_code_that_ran_before_there_was_a_graph_did_not_launch_it() -> None:
-    p = program()
+    p = Program(S, T)
     p.op(Kind.OPAQUE_CALL)
     p.alloc(P, MemoryKind.GRAPH)
     p.graph(G, [ALLOC_NODE, kernel(P)], [(1, 2)])
@@ -196,7 +191,7 @@ def test_memory_survives_its_graph(freed: bool) -> None:
     [(((1, 2), (2, 3)), None), (((1, 2), (1, 3)), True), (((1, 3),), False), (((1, 3), (3, 2)), True)],
 )
 def test_inside_the_graph(edges: tuple[tuple[int, int], ...], free: bool | None) -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P, MemoryKind.GRAPH)
     # Numbers are in a topological order: the free comes last, or before the use.
     nodes = [ALLOC_NODE, kernel(P, WRITE), FREE_NODE]
@@ -229,7 +224,7 @@ def test_another_graph_uses_and_frees_the_memory() -> None:
 
 
 def test_frees_that_a_graph_refuses() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(Q, MemoryKind.STREAM_ORDERED, S)
     outside = p.free(Q, FreeClass.GRAPH_NODE, status=1)  # G-09
     p.alloc(P, MemoryKind.GRAPH)
@@ -241,7 +236,7 @@ def test_frees_that_a_graph_refuses() -> None:
 
 
 def test_a_free_in_a_conditional_body_may_run() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P, MemoryKind.GRAPH)
     maybe = Node(NodeKind.FREE, (Reference(P, 256),), flags=16)
     p.graph(G, [ALLOC_NODE, maybe], [(1, 2)])

@@ -15,11 +15,6 @@ G, H = 70, 71
 ORDERED = MemoryKind.STREAM_ORDERED
 
 
-def program() -> Program:
-    result = Program(S, T)
-    return result
-
-
 def roles(fact: object) -> list[RelatedRole]:
     return [role for role, _ in fact.related]  # type: ignore[attr-defined]
 
@@ -29,7 +24,7 @@ def copy_node(address: int, size: int, mode: object = WRITE) -> Node:
 
 
 def test_a_launch_is_one_operation_and_launches_are_ordered_among_themselves() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.graph(G, [kernel(P, READ_WRITE), kernel(P, READ)], [(1, 2)])
     for _ in range(3):
@@ -44,7 +39,7 @@ def test_a_launch_is_one_operation_and_launches_are_ordered_among_themselves() -
 
 
 def test_a_free_races_the_launch_that_uses_the_memory() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P, ORDERED, S)
     p.graph(G, [kernel(P)])
     p.record(30, S)
@@ -57,7 +52,7 @@ def test_a_free_races_the_launch_that_uses_the_memory() -> None:
 
 
 def test_a_free_after_the_launch_in_its_stream_is_fine() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P, ORDERED, S)
     p.graph(G, [kernel(P)])
     p.graph_launch(G, S)
@@ -66,7 +61,7 @@ def test_a_free_after_the_launch_in_its_stream_is_fine() -> None:
 
 
 def test_a_launch_before_the_allocation_is_reached_is_said_once() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P, ORDERED, S)
     p.graph(G, [kernel(P)])
     launched = p.graph_launch(G, T)
@@ -76,7 +71,7 @@ def test_a_launch_before_the_allocation_is_reached_is_said_once() -> None:
 
 @pytest.mark.parametrize(("again", "variant"), [(0, "STALE_FREED"), (P, "STALE_RECYCLED"), (P - 128, "STALE_RECYCLED")])
 def test_a_launch_with_freed_memory(again: int, variant: str) -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P, generation=1)
     made = p.graph(G, [kernel(Q), kernel(P, generation=1)])
     p.graph_launch(G, S)
@@ -96,7 +91,7 @@ def test_a_launch_with_freed_memory(again: int, variant: str) -> None:
 
 
 def test_an_update_gives_the_graph_new_memory() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.graph(G, [kernel(P)])
     p.graph_launch(G, S)
@@ -109,7 +104,7 @@ def test_an_update_gives_the_graph_new_memory() -> None:
 
 
 def test_a_node_that_is_updated_uses_other_memory() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.alloc(Q, ORDERED, S)
     p.graph(G, [kernel(P), kernel(P)], [(1, 2)])
@@ -133,7 +128,7 @@ def test_a_node_that_is_updated_uses_other_memory() -> None:
 
 def test_what_a_graph_used_before_its_update_or_destruction_is_pending_still() -> None:
     for end in ("update", "destroy"):
-        p = program()
+        p = Program(S, T)
         p.alloc(P, ORDERED, S)
         p.graph(G, [kernel(P)])
         p.graph_launch(G, S)
@@ -146,7 +141,7 @@ def test_what_a_graph_used_before_its_update_or_destruction_is_pending_still() -
 
 
 def test_a_reset_makes_what_graphs_use_stale() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.graph(G, [kernel(P)])
     p.graph_launch(G, S)
@@ -161,7 +156,7 @@ def test_a_reset_makes_what_graphs_use_stale() -> None:
 
 
 def test_memory_of_unknown_callers_is_no_loud_guess() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P, MemoryKind.UNKNOWN, flags=8)
     p.graph(G, [kernel(P)])
     p.graph_launch(G, S)
@@ -172,7 +167,7 @@ def test_memory_of_unknown_callers_is_no_loud_guess() -> None:
 
 
 def test_a_launch_of_a_destroyed_graph_is_a_stale_handle() -> None:
-    p = program()
+    p = Program(S, T)
     p.graph(G, [])
     p.graph_launch(G, S)
     destroyed = p.graph_destroy(G)
@@ -186,7 +181,7 @@ def test_a_launch_of_a_destroyed_graph_is_a_stale_handle() -> None:
 
 
 def test_event_nodes_order_streams() -> None:
-    p = program()
+    p = Program(S, T)
     p.op(Kind.EVENT_CREATE, object=30)
     p.op(Kind.EVENT_CREATE, object=31)
     p.alloc(P, ORDERED, S)
@@ -202,7 +197,7 @@ def test_event_nodes_order_streams() -> None:
 
 def test_host_reads_what_a_graph_copied() -> None:
     for waits in (False, True):
-        p = program()
+        p = Program(S, T)
         p.alloc(P, MemoryKind.PINNED)
         p.graph(G, [copy_node(P, 256)])
         p.graph_launch(G, S)
@@ -213,7 +208,7 @@ def test_host_reads_what_a_graph_copied() -> None:
 
 
 def test_nodes_without_a_path_conflict_only_where_they_surely_touch() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     line = p.graph(
         G,
@@ -236,7 +231,7 @@ def test_nodes_without_a_path_conflict_only_where_they_surely_touch() -> None:
 
 
 def test_a_path_of_edges_orders_nodes() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.graph(G, [copy_node(P, 256), Node(NodeKind.EMPTY), copy_node(P, 256)], [(1, 2), (2, 3), (2, 3)])
     analysis = p.analysis()
@@ -246,7 +241,7 @@ def test_a_path_of_edges_orders_nodes() -> None:
 
 def test_graphs_that_share_memory_conflict_unless_ordered() -> None:
     for ordered in (False, True):
-        p = program()
+        p = Program(S, T)
         p.alloc(P)
         p.graph(G, [kernel(P, WRITE, touches=True)])
         p.graph(H, [kernel(P, READ, touches=True)])
@@ -265,7 +260,7 @@ def test_graphs_that_share_memory_conflict_unless_ordered() -> None:
 
 def test_a_launch_and_a_plain_use_conflict_either_way_around() -> None:
     for graph_first in (False, True):
-        p = program()
+        p = Program(S, T)
         p.alloc(P)
         p.graph(G, [kernel(P, READ_WRITE, touches=True)])
         if graph_first:
@@ -278,7 +273,7 @@ def test_a_launch_and_a_plain_use_conflict_either_way_around() -> None:
 
 
 def test_a_wait_between_launches_that_the_graph_orders_anyway_is_dominated() -> None:
-    p = program()
+    p = Program(S, T)
     p.op(Kind.EVENT_CREATE, object=30)
     p.graph(G, [kernel(P)])
     p.graph_launch(G, S)
@@ -289,7 +284,7 @@ def test_a_wait_between_launches_that_the_graph_orders_anyway_is_dominated() -> 
 
 
 def test_bad_bodies_are_counted_and_left_out() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.op(Kind.GRAPH_INSTANTIATE, object=G, size=1000)
     p.builder.append(Kind.GRAPH_NODE, thread=0, stream=G, object=2, detail=NodeKind.KERNEL)
@@ -306,7 +301,7 @@ def test_bad_bodies_are_counted_and_left_out() -> None:
 
 
 def test_refused_graphs() -> None:
-    p = program()
+    p = Program(S, T)
     p.op(Kind.HANDLE_CREATE, object=60, detail=HandleKind.GRAPH)
     made = p.graph(G, [], graph=60)
     second = p.op(Kind.GRAPH_INSTANTIATE, object=0, address=60, status=801)
@@ -332,7 +327,7 @@ def update_node(p: Program, number: int, address: int, mode: AccessMode) -> int:
 
 
 def test_a_changed_node_is_checked_against_the_others() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.alloc(Q)
     p.graph(
@@ -351,7 +346,7 @@ def test_a_changed_node_is_checked_against_the_others() -> None:
 
 
 def test_a_changed_node_behind_an_edge_is_no_conflict() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.alloc(Q)
     p.graph(G, [kernel(P, WRITE, touches=True), kernel(Q, WRITE, touches=True)], [(1, 2)])
@@ -362,7 +357,7 @@ def test_a_changed_node_behind_an_edge_is_no_conflict() -> None:
 
 
 def test_a_node_that_is_given_the_address_again_has_the_memory_that_is_there_now() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.graph(G, [kernel(P, WRITE)])
     p.graph_launch(G, S)
@@ -375,7 +370,7 @@ def test_a_node_that_is_given_the_address_again_has_the_memory_that_is_there_now
 
 
 def test_a_graph_that_reads_after_its_update_is_no_conflict_of_other_readers() -> None:
-    p = program()
+    p = Program(S, T)
     p.alloc(P)
     p.graph(G, [kernel(P, WRITE, touches=True)])
     p.graph(H, [kernel(P, READ, touches=True)])

@@ -123,16 +123,14 @@ def test_host_work_in_a_child_is_fine() -> None:
     assert program.found() == []
 
 
-def test_stale_stream_after_destroy_and_recycled_handle() -> None:
+@pytest.mark.parametrize("recycled", [False, True])
+def test_stale_stream_after_destroy(recycled: bool) -> None:
     program = Program(S)
     program.op(Kind.STREAM_DESTROY, object=S)
-    stale = program.launch(S, status=400)
-    assert program.found() == [(205, "STALE_STREAM", stale)]
-    program = Program(S)
-    program.op(Kind.STREAM_DESTROY, object=S)
-    program.stream(S)
-    program.launch(S)
-    assert program.found() == []
+    if recycled:
+        program.stream(S)
+    stale = program.launch(S, status=0 if recycled else 400)
+    assert program.found() == ([] if recycled else [(205, "STALE_STREAM", stale)])
 
 
 def test_handles_die_with_the_reset() -> None:
@@ -244,9 +242,12 @@ def test_plain_memory_dies_with_the_reset_and_pool_memory_does_not() -> None:
     assert program.found() == [(401, "LEAK_AT_RESET", made), (101, "AFTER_FREE", stale)]
 
 
-def test_work_pending_at_reset() -> None:
+@pytest.mark.parametrize("destroyed", [False, True])
+def test_work_pending_at_reset(destroyed: bool) -> None:
     program = Program(S)
     program.launch(S)
+    if destroyed:
+        program.op(Kind.STREAM_DESTROY, object=S)
     reset = program.op(Kind.DEVICE_RESET, object=PRIMARY)
     assert program.found() == [(106, "PENDING_WORK", reset)]
 
@@ -259,14 +260,6 @@ def test_only_a_free_pending_at_reset() -> None:
     program.free(P, FreeClass.ASYNC, S)
     reset = program.op(Kind.DEVICE_RESET, object=PRIMARY)
     assert program.found() == [(106, "PENDING_FREE", reset)]
-
-
-def test_work_of_a_destroyed_stream_is_still_pending() -> None:
-    program = Program(S)
-    program.launch(S)
-    program.op(Kind.STREAM_DESTROY, object=S)
-    reset = program.op(Kind.DEVICE_RESET, object=PRIMARY)
-    assert program.found() == [(106, "PENDING_WORK", reset)]
 
 
 @pytest.mark.parametrize("joined", [False, True])

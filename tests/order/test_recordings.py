@@ -213,28 +213,22 @@ def test_a_failure_that_the_program_goes_on_after_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "status", "detail"),
+    ("kind", "status", "detail", "api"),
     [
-        (Kind.EVENT_QUERY, 600, 0),
-        (Kind.STREAM_QUERY, 600, 0),
-        (Kind.PEER_ENABLE, 704, 0),
-        (Kind.ALLOC, 712, MemoryKind.REGISTERED),
-        (Kind.ALLOC, 1, MemoryKind.REGISTERED),
-        (Kind.ALLOC_ATTRIBUTE, 1, 0),
-        (Kind.CALL, 1, 0),
-        (Kind.LAUNCH, 901, 0),
+        (Kind.EVENT_QUERY, 600, 0, ""),
+        (Kind.STREAM_QUERY, 600, 0, ""),
+        (Kind.PEER_ENABLE, 704, 0, ""),
+        (Kind.ALLOC, 712, MemoryKind.REGISTERED, ""),
+        (Kind.ALLOC, 1, MemoryKind.REGISTERED, ""),
+        (Kind.ALLOC_ATTRIBUTE, 1, 0, ""),
+        (Kind.CALL, 1, 0, "cuFuncGetAttribute"),
+        (Kind.CALL, 209, 0, "cuLibraryLoadData"),  # libraries try whether code loads
+        (Kind.LAUNCH, 901, 0, ""),
     ],
 )
-def test_probing_is_no_failure(kind: Kind, status: int, detail: int) -> None:
+def test_probing_is_no_failure(kind: Kind, status: int, detail: int, api: str) -> None:
     program = Recording(S, threads=1)
-    program.op(kind, status=status, api="cuFuncGetAttribute", detail=detail)
-    program.launch(S)
-    assert program.facts(601) == []
-
-
-def test_libraries_that_try_whether_code_loads_are_no_failure() -> None:
-    program = Recording(S, threads=1)
-    program.op(Kind.CALL, status=209, api="cuLibraryLoadData")
+    program.op(kind, status=status, api=api, detail=detail)
     program.launch(S)
     assert program.facts(601) == []
 
@@ -328,22 +322,20 @@ def test_calls_that_had_returned_do_not_race_with_a_reset(duration: int) -> None
     assert calls_and_reset(11 * MILLISECOND, duration).found() == []
 
 
-def test_a_call_of_another_thread_that_begins_during_the_reset_races_with_it() -> None:
+@pytest.mark.parametrize(
+    ("kind", "api", "begins", "races"),
+    [
+        (Kind.EVENT_CREATE, "cudaEventCreate", 21, True),
+        (Kind.EVENT_CREATE, "cudaEventCreate", 23, False),  # behind the reset
+        (Kind.CALL, "cudaGetDevice", 21, False),  # asks the host only
+    ],
+)
+def test_a_call_of_another_thread_that_begins_during_the_reset_races_with_it(
+    kind: Kind, api: str, begins: int, races: bool
+) -> None:
     program = calls_and_reset(20 * MILLISECOND, 1000)
-    program.op(Kind.EVENT_CREATE, object=31, thread=1, time=21 * MILLISECOND, duration=500)
-    assert [(fact.code, fact.variant.name) for fact in program.facts()] == [(106, "OTHER_THREAD")]
-
-
-def test_a_call_of_another_thread_behind_the_reset_is_in_order() -> None:
-    program = calls_and_reset(20 * MILLISECOND, 1000)
-    program.op(Kind.EVENT_CREATE, object=31, thread=1, time=23 * MILLISECOND, duration=500)
-    assert program.found() == []
-
-
-def test_a_call_that_asks_the_host_only_does_not_race_with_a_reset() -> None:
-    program = calls_and_reset(20 * MILLISECOND, 1000)
-    program.op(Kind.CALL, api="cudaGetDevice", thread=1, time=21 * MILLISECOND, duration=500)
-    assert program.found() == []
+    program.op(kind, object=31, api=api, thread=1, time=begins * MILLISECOND, duration=500)
+    assert [(fact.code, fact.variant.name) for fact in program.facts()] == ([(106, "OTHER_THREAD")] if races else [])
 
 
 @pytest.mark.parametrize("status", [709, 201, 4])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from order_program import PRIMARY, READ, WRITE, Program, kernel
 
 from streamsan.order.consumers import unconsumed_waits
@@ -196,35 +197,17 @@ def test_taking_out_and_putting_in() -> None:
     assert longer["kind"][place - 1] == Kind.CALL
 
 
-def ends_with_a_pending_free(program: Program) -> int:
-    program.stream(S)
+@pytest.mark.parametrize("before", [None, Kind.DEVICE_RESET, Kind.STREAM_DESTROY])
+def test_a_wait_for_a_free_before_an_end_has_a_consumer(before: Kind | None) -> None:
+    program = Program(S)
     program.alloc(P, MemoryKind.STREAM_ORDERED, S)
     program.launch(S, P)
     program.sync(S)
     program.free(P, FreeClass.ASYNC, S)
-    return program.sync(S)
-
-
-def test_a_wait_for_a_free_before_the_end_has_a_consumer() -> None:
-    program = Program()
-    last = ends_with_a_pending_free(program)
-    program.exit()
-    assert last not in unconsumed(program)
-
-
-def test_a_wait_for_a_free_before_the_reset_has_a_consumer() -> None:
-    program = Program()
-    last = ends_with_a_pending_free(program)
-    program.op(Kind.DEVICE_RESET, object=PRIMARY)
-    program.exit()
-    assert last not in unconsumed(program)
-
-
-def test_a_wait_for_a_free_before_the_stream_is_destroyed_has_a_consumer() -> None:
-    program = Program()
-    last = ends_with_a_pending_free(program)
-    program.op(Kind.STREAM_DESTROY, object=S)
-    program.sync_all()
+    last = program.sync(S)
+    if before is not None:
+        program.op(before, object=PRIMARY if before is Kind.DEVICE_RESET else S)
+        program.sync_all()
     program.exit()
     assert last not in unconsumed(program)
 

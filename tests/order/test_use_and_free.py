@@ -13,15 +13,8 @@ S, T = 10, 11
 P = 0x10000
 
 
-def two_streams(kind: StreamKind = StreamKind.NON_BLOCKING) -> Program:
-    program = Program()
-    program.stream(S, kind)
-    program.stream(T, kind)
-    return program
-
-
 def test_free_races_a_use_on_another_stream() -> None:
-    program = two_streams()
+    program = Program(S, T)
     made = program.alloc(P, ORDERED, S)
     program.record(30, S)
     program.wait(T, 30)
@@ -40,7 +33,7 @@ def test_free_races_a_use_on_another_stream() -> None:
 
 
 def test_an_event_orders_the_free() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, ORDERED, S)
     program.record(30, S)
     program.wait(T, 30)
@@ -53,7 +46,9 @@ def test_an_event_orders_the_free() -> None:
 
 @pytest.mark.parametrize(("kind", "codes"), [(StreamKind.BLOCKING, []), (StreamKind.NON_BLOCKING, [102])])
 def test_the_legacy_stream_waits_for_blocking_streams_only(kind: StreamKind, codes: list[int]) -> None:
-    program = two_streams(kind)
+    program = Program()
+    program.stream(S, kind)
+    program.stream(T, kind)
     program.alloc(P)
     program.launch(S, P)
     program.free(P, FreeClass.ASYNC, 1)  # F-08, F-09
@@ -61,7 +56,7 @@ def test_the_legacy_stream_waits_for_blocking_streams_only(kind: StreamKind, cod
 
 
 def test_use_before_the_allocation_is_reached() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, ORDERED, S)
     used = program.launch(T, P)
     program.sync(T)
@@ -71,7 +66,7 @@ def test_use_before_the_allocation_is_reached() -> None:
 
 
 def test_a_plain_free_waits_but_nobody_promised_it() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P)
     program.launch(S, P)
     freed = program.free(P, duration=5000)
@@ -82,7 +77,7 @@ def test_a_plain_free_waits_but_nobody_promised_it() -> None:
 
 
 def test_a_plain_free_does_not_wait_for_another_context() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P)
     program.context(200)
     program.stream(12)
@@ -93,7 +88,7 @@ def test_a_plain_free_does_not_wait_for_another_context() -> None:
 
 
 def test_device_free_of_stream_ordered_memory_does_not_wait() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, ORDERED, S)
     program.launch(S, P)
     freed = program.free(P)
@@ -101,7 +96,7 @@ def test_device_free_of_stream_ordered_memory_does_not_wait() -> None:
 
 
 def test_device_free_of_stream_ordered_memory_after_a_wait_is_only_noted() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, ORDERED, S)
     program.launch(S, P)
     program.sync(S)
@@ -110,7 +105,7 @@ def test_device_free_of_stream_ordered_memory_after_a_wait_is_only_noted() -> No
 
 
 def test_use_after_an_asynchronous_free_in_the_same_stream() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, ORDERED, S)
     program.free(P, FreeClass.ASYNC, S)
     used = program.launch(S, P + 16)
@@ -143,7 +138,7 @@ def test_use_after_free_by_another_thread(edge: EdgeClass | None, code: int, res
 
 
 def test_a_recycled_address_is_new_memory() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, generation=1)
     program.free(P, generation=1)
     program.alloc(P, generation=2)
@@ -154,7 +149,7 @@ def test_a_recycled_address_is_new_memory() -> None:
 
 
 def test_a_pointer_of_an_earlier_generation_is_stale() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, generation=1)
     program.free(P, generation=1)
     program.alloc(P, generation=2)
@@ -167,7 +162,7 @@ def test_a_pointer_of_an_earlier_generation_is_stale() -> None:
     [(MemoryKind.MAPPED, FreeClass.UNMAP, "UNMAP"), (MemoryKind.IPC, FreeClass.IPC_CLOSE, "IPC_CLOSE")],
 )
 def test_unmapping_memory_in_use(kind: MemoryKind, family: FreeClass, variant: str) -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, kind)
     program.launch(S, P)
     unmapped = program.free(P, family)
@@ -182,7 +177,7 @@ def test_unmapping_memory_in_use(kind: MemoryKind, family: FreeClass, variant: s
     ],
 )
 def test_host_memory_gone_while_a_copy_reads_it(kind: MemoryKind, family: FreeClass, variant: str) -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, kind)
     program.copy(S, P, READ)
     gone = program.free(P, family)
@@ -190,7 +185,7 @@ def test_host_memory_gone_while_a_copy_reads_it(kind: MemoryKind, family: FreeCl
 
 
 def test_freeing_pinned_memory_waits_but_nobody_promised_it() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, MemoryKind.PINNED)
     program.copy(S, P, READ)
     freed = program.free(P, FreeClass.PINNED)  # F-11
@@ -198,7 +193,7 @@ def test_freeing_pinned_memory_waits_but_nobody_promised_it() -> None:
 
 
 def test_unregistering_leaves_host_memory() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, MemoryKind.HOST_HEAP, generation=1)
     program.alloc(P, MemoryKind.REGISTERED, generation=2)
     program.copy(S, P, READ, generation=1)
@@ -214,7 +209,7 @@ def test_unregistering_leaves_host_memory() -> None:
     [(READ, WRITE, "HOST_WRITE"), (WRITE, READ, "HOST_READ"), (WRITE, WRITE, "HOST_WRITE"), (READ, READ, None)],
 )
 def test_host_access_while_a_copy_is_pending(device: object, host: object, variant: str | None) -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, MemoryKind.PINNED)
     program.copy(S, P, device)  # type: ignore[arg-type]
     touched = program.op(Kind.HOST_ACCESS, memory=P, mode=host, api="")  # type: ignore[arg-type]
@@ -222,7 +217,7 @@ def test_host_access_while_a_copy_is_pending(device: object, host: object, varia
 
 
 def test_another_half_of_a_buffer_is_free_to_touch() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, MemoryKind.PINNED)
     program.copy(S, P, READ, bytes=128)
     program.op(Kind.HOST_ACCESS, memory=P + 128, mode=WRITE, bytes=128, api="")
@@ -233,7 +228,7 @@ def test_another_half_of_a_buffer_is_free_to_touch() -> None:
 
 
 def test_a_staged_copy_has_read_its_pageable_source() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, MemoryKind.HOST_STACK)
     program.copy(1, P, READ, detail=WaitClass.BEFORE)
     program.free(P, FreeClass.HOST_SCOPE)
@@ -241,7 +236,7 @@ def test_a_staged_copy_has_read_its_pageable_source() -> None:
 
 
 def test_an_opaque_call_silences() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, ORDERED, S)
     program.launch(S, P)
     program.op(Kind.OPAQUE_CALL, memory=P)
@@ -249,32 +244,22 @@ def test_an_opaque_call_silences() -> None:
     assert program.found() == []
 
 
-def test_unknown_streams_may_be_one() -> None:
+@pytest.mark.parametrize("made_here", [False, True])
+def test_unknown_streams_may_be_one(made_here: bool) -> None:
     program = Program(whole=False)
     program.unknown_stream(S)
-    program.unknown_stream(T)
-    program.alloc(P)
-    program.launch(S, P)
-    program.free(P, FreeClass.ASYNC, T)
-    (fact,) = program.facts(102)
-    assert fact.may_be_equal
-    assert fact.assumed
-    assert fact.operation.stream_assumed
-
-
-def test_an_unknown_stream_is_none_that_was_made_here() -> None:
-    program = Program(whole=False)
-    program.unknown_stream(S)
-    program.stream(T)
+    (program.stream if made_here else program.unknown_stream)(T)
     program.alloc(P)
     program.launch(T, P)
     program.free(P, FreeClass.ASYNC, S)
     (fact,) = program.facts(102)
-    assert not fact.may_be_equal
+    assert fact.may_be_equal is not made_here
+    assert fact.assumed
+    assert fact.operation.stream_assumed
 
 
 def test_a_reference_that_may_not_be_used_is_assumed() -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P)
     program.free(P)
     program.launch(S, P, mode=OPAQUE, flags=int(SlotFlag.ASSUMED))
@@ -283,7 +268,7 @@ def test_a_reference_that_may_not_be_used_is_assumed() -> None:
 
 
 def test_instances_of_one_place_are_one_fact() -> None:
-    program = two_streams()
+    program = Program(S, T)
     for _ in range(3):
         program.alloc(P, at=50)
         program.launch(S, P, at=51)
@@ -339,7 +324,7 @@ def test_a_host_read_that_only_unseen_code_could_order() -> None:
 
 @pytest.mark.parametrize(("size", "assumed"), [(0, True), (256, False)])
 def test_a_host_read_of_unknown_extent_may_end_before_the_copy(size: int, assumed: bool) -> None:
-    program = two_streams()
+    program = Program(S, T)
     program.alloc(P, MemoryKind.PINNED, bytes=256)
     program.copy(S, P + 128, WRITE, bytes=128)
     program.op(Kind.HOST_ACCESS, memory=P, mode=READ, api="", bytes=size)

@@ -59,7 +59,6 @@ class Memory:
     """node, reads only, a copy (not a kernel)"""
     free_host: int | None = None
     free_stream: int | None = None
-    free_thread: int = 0
     free_assumed: bool = False
     free_sequence: int = 0
     family: str = ""
@@ -267,7 +266,7 @@ class Reference:
 
     def do_free(self, op: Op, sequence: int) -> None:
         memory = self.memory[op.references[0][0]]
-        memory.family, memory.free_thread, memory.free_sequence = op.kind, op.thread, sequence
+        memory.family, memory.free_sequence = op.kind, sequence
         if op.kind == "async":
             stream = self.stream(op)
             memory.free_assumed = stream.assumed

@@ -35,11 +35,12 @@ def _include_folders() -> list[Path]:
 FOLDERS = _include_folders()
 
 
+@pytest.mark.parametrize("name", ["cuda_abi", "cuda_memory_abi"])
 @pytest.mark.skipif(not FOLDERS or COMPILER is None, reason="no CUDA headers, or no compiler")
-def test_our_types_are_those_of_the_headers(tmp_path: Path) -> None:
+def test_our_types_are_those_of_the_headers(name: str, tmp_path: Path) -> None:
     assert COMPILER
     includes = [f"-I{folder}" for folder in (NATIVE, *FOLDERS)]
-    source = NATIVE / "recorder/tests/cuda_abi.cpp"
+    source = NATIVE / f"recorder/tests/{name}.cpp"
     command = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof", *includes, str(source)]
     compiled = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert compiled.returncode == 0, compiled.stderr[:4000]

@@ -12,6 +12,7 @@
 
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -23,15 +24,7 @@ std::atomic<std::uint64_t> keys{std::uint64_t{1} << 32};
 /// On the driver's thread. No call of the API is allowed here, and none is made.
 void acquire(void* key) noexcept {
     try {
-        const Recorder* const here = recorder();
-        Lane* const lane = here != nullptr && here->writer ? here->writer->lane() : nullptr;
-        Slot* const slot = lane != nullptr ? lane->reserve(0) : nullptr;
-        if (slot == nullptr) return;
-        slot->time = here->writer->now();
-        slot->object = reinterpret_cast<std::uint64_t>(key);
-        slot->kind = static_cast<std::uint8_t>(OperationKind::HOST_ACQUIRE);
-        slot->detail = static_cast<std::uint8_t>(EdgeClass::CONTRACT);
-        lane->commit();
+        write_event(OperationKind::HOST_ACQUIRE, EdgeClass::CONTRACT, reinterpret_cast<std::uint64_t>(key));
     } catch (...) {
     }
 }

@@ -123,7 +123,7 @@ void at_exit() noexcept {
 __attribute__((destructor)) void at_the_very_end() noexcept {
     if (recorder() == nullptr || phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     try {
-        write_event(OperationKind::PROCESS_EXIT, static_cast<std::uint8_t>(ExitKind::NORMAL), 0);
+        write_event(OperationKind::PROCESS_EXIT, ExitKind::NORMAL, 0);
         recorder()->writer->close();
     } catch (...) {
     }
@@ -144,14 +144,14 @@ void watch_process() {
     std::atexit(at_exit);
 }
 
-void write_event(OperationKind kind, std::uint8_t detail, std::uint64_t object) {
+void write_event(OperationKind kind, Detail detail, std::uint64_t object) {
     Lane* const lane = recorder()->writer->lane();
     Slot* const slot = lane != nullptr ? lane->reserve(0) : nullptr;
     if (slot == nullptr) return;
     slot->time = recorder()->writer->now();
     slot->object = object;
     slot->kind = static_cast<std::uint8_t>(kind);
-    slot->detail = detail;
+    slot->detail = detail.value;
     lane->commit();
 }
 

@@ -37,6 +37,6 @@ inline std::atomic<bool> hot_enabled{false};
 void watch_process();
 
 /// An operation of the process itself, without call or site.
-void write_event(OperationKind kind, std::uint8_t detail, std::uint64_t object);
+void write_event(OperationKind kind, Detail detail, std::uint64_t object);
 
 }  // namespace streamsan::recorder::cuda

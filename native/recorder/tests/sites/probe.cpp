@@ -116,18 +116,6 @@ extern "C" {
     return count;
 }
 
-[[gnu::noinline]] double probe_cost(unsigned count) {
-    std::uint32_t all = sites().here(0);
-    timespec begin{};
-    timespec end{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    for (unsigned index = 0; index < count; ++index) all ^= sites().here(0);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-    if (all == 1) std::fputs("", stderr);  // used
-    return (static_cast<double>(end.tv_sec - begin.tv_sec) * 1e9 + static_cast<double>(end.tv_nsec - begin.tv_nsec)) /
-           count;
-}
-
 int probe_main_has_begun() { return sites().main_has_begun() ? 1 : 0; }
 
 void probe_forget() { sites().forget(); }

@@ -17,8 +17,6 @@ std::uint32_t probe_site(std::uint32_t label);
 /// Writes the chain as lines "file<tab>function<tab>line<tab>column<tab>module<newline>", innermost first; the number
 /// of frames.
 unsigned probe_text(char* text, std::size_t size);
-/// Nanoseconds of processor time for each look-up of this place's site, over `count` look-ups.
-double probe_cost(unsigned count);
 int probe_main_has_begun();
 void probe_forget();
 }
