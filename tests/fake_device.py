@@ -179,7 +179,7 @@ def _bodies() -> dict[str, tuple[int, str]]:
     text = PROGRAMS.read_text()
     bodies: dict[str, tuple[int, str]] = {}
     start = 0
-    for match in re.finditer(r"^int (\w+)\(const Options&(?: options)?\) \{.*?(?:^\}$|\}$)", text, re.M | re.S):
+    for match in re.finditer(r"^PROGRAM\((\w+)\) \{.*?(?:^\}$|\}$)", text, re.M | re.S):
         bodies[match[1]] = (text.count("\n", 0, start), text[start : match.end()])
         start = match.end()
     return bodies

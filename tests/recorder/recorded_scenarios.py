@@ -108,14 +108,14 @@ def loud(checked: Checked) -> set[tuple[int, str]]:
 
 def names() -> list[str]:
     """Return all scenarios of graphs."""
-    return re.findall(r"^    SCENARIO\((\w+)\),$", GRAPHS, re.MULTILINE)
+    return re.findall(r"^SCENARIO\((\w+)\)", GRAPHS, re.MULTILINE)
 
 
 def expected(name: str) -> set[tuple[int, str]]:
     """Return line and code of what a scenario's comments say."""
     found, inside = set(), False
     for number, line in enumerate(GRAPHS.splitlines(), 1):
-        inside = line.startswith(f"void {name}(") or (inside and line != "}")
+        inside = line.startswith(f"SCENARIO({name})") or (inside and line != "}")
         if inside and (match := re.search(r"// expect: (SS\d+)", line)):
             found.add((number, match[1]))
     return found

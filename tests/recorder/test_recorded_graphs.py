@@ -82,7 +82,7 @@ def test_a_scenario_is_reported_at_its_lines(name: str, scenarios: Scenarios) ->
 def test_a_stale_pointer_is_told_with_its_node_and_its_release(scenarios: Scenarios) -> None:
     (finding,) = scenarios.check("stale_pointer_wrong").findings
     lines = {related.line for related in finding.related}
-    start = line_of("void stale_pointer_wrong()")
+    start = line_of("SCENARIO(stale_pointer_wrong)")
     assert start + 6 in lines  # the release
     assert line_of("    launch(fill, stream, {address, 1});") in lines  # the launch that was captured
 
@@ -162,7 +162,7 @@ def test_nodes_have_the_places_where_they_were_made(scenarios: Scenarios) -> Non
 def test_a_clone_keeps_places_and_is_another_graph(scenarios: Scenarios) -> None:
     trace = scenarios.trace("clone_keeps_places")
     (node,) = of_kind(trace, KIND.GRAPH_NODE)
-    line = line_of("void clone_keeps_places()") + 3
+    line = line_of("SCENARIO(clone_keeps_places)") + 3
     assert (trace.site(int(node["site"])).line, trace.site(int(node["site"])).label) == (line, "fill")
     (clone,) = of_kind(trace, KIND.GRAPH_CLONE)
     created = of_kind(trace, KIND.HANDLE_CREATE)

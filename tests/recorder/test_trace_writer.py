@@ -97,6 +97,7 @@ def test_ended_threads_leave_their_space_to_others(driver: Path, tmp_path: Path)
     assert path.stat().st_size < 300_000
 
 
+@pytest.mark.deep
 def test_more_threads_than_a_trace_can_tell_apart(plain_driver: Path, tmp_path: Path) -> None:
     path = tmp_path / "F.sst"
     output = run(plain_driver, "one_by_one", path, (1 << 16) + 10)
@@ -136,6 +137,7 @@ def test_calls_from_a_threads_last_destructors(driver: Path, tmp_path: Path) -> 
     assert operations_of(trace)["thread"].tolist() == [0, 0, 1, 1, 2, 2]
 
 
+@pytest.mark.deep
 def test_killed_at_any_moment(plain_driver: Path, tmp_path: Path) -> None:
     """A hundred kills: whatever has its name is readable, and holds each thread's operations up to some moment."""
     moments = random.Random(4)

@@ -25,6 +25,16 @@ bool ask(Ask function, abi::Word node, Parameters& parameters) {
     return function != nullptr && function(node, &parameters) == abi::success;
 }
 
+void describe_alloc(const abi::MemoryAllocNode& node, NodeContent& content) {
+    content.kind = NodeKind::ALLOC;
+    content.references.push_back({node.address, node.bytes, write_only});
+}
+
+void describe_free(const abi::Word& address, NodeContent& content) {
+    content.kind = NodeKind::FREE;
+    content.references.push_back({address, 0, write_only});
+}
+
 }  // namespace
 
 NodeKind kind_of(abi::NodeType type) {
@@ -101,63 +111,32 @@ void describe_memory_operations(const abi::BatchMemoryNode& node, NodeContent& c
 }
 
 bool read_node(const Driver& driver, abi::Word node, abi::NodeType type, NodeContent& content) {
+    /// The driver's answer in the given structure, described.
+    const auto read = [&]<class Parameters>(auto function, void (*described)(const Parameters&, NodeContent&)) {
+        Parameters found{};
+        if (!ask(function, node, found)) return false;
+        described(found, content);
+        return true;
+    };
+    const auto read_event = [&](auto function, NodeKind kind) {
+        const bool found = ask(function, node, content.object);
+        content.kind = found ? kind : NodeKind::OPAQUE;
+        return found;
+    };
     using enum abi::NodeType;
     switch (type) {
-        case kernel: {
-            abi::KernelNode found{};
+        case kernel:
             // The first version knows nothing of kernels that have no function in the current context.
-            if (!ask(driver.cuGraphKernelNodeGetParams_v2, node, found) &&
-                !ask(driver.cuGraphKernelNodeGetParams, node, found))
-                return false;
-            describe_kernel(found, content);
-            return true;
-        }
-        case memcpy: {
-            abi::Copy3D found{};
-            if (!ask(driver.cuGraphMemcpyNodeGetParams, node, found)) return false;
-            describe_copy(found, content);
-            return true;
-        }
-        case memset: {
-            abi::MemsetNode found{};
-            if (!ask(driver.cuGraphMemsetNodeGetParams, node, found)) return false;
-            describe_fill(found, content);
-            return true;
-        }
-        case host: {
-            abi::HostNode found{};
-            if (!ask(driver.cuGraphHostNodeGetParams, node, found)) return false;
-            describe_host(found, content);
-            return true;
-        }
-        case wait_event:
-            content.kind = ask(driver.cuGraphEventWaitNodeGetEvent, node, content.object) ? NodeKind::EVENT_WAIT
-                                                                                          : NodeKind::OPAQUE;
-            return content.kind == NodeKind::EVENT_WAIT;
-        case event_record:
-            content.kind = ask(driver.cuGraphEventRecordNodeGetEvent, node, content.object) ? NodeKind::EVENT_RECORD
-                                                                                            : NodeKind::OPAQUE;
-            return content.kind == NodeKind::EVENT_RECORD;
-        case mem_alloc: {
-            abi::MemoryAllocNode found{};
-            if (!ask(driver.cuGraphMemAllocNodeGetParams, node, found)) return false;
-            content.kind = NodeKind::ALLOC;
-            content.references.push_back({found.address, found.bytes, write_only});
-            return true;
-        }
-        case mem_free: {
-            abi::Word address = 0;
-            if (!ask(driver.cuGraphMemFreeNodeGetParams, node, address)) return false;
-            content.kind = NodeKind::FREE;
-            content.references.push_back({address, 0, write_only});
-            return true;
-        }
-        case batch_mem_op: {
-            abi::BatchMemoryNode found{};
-            if (!ask(driver.cuGraphBatchMemOpNodeGetParams, node, found)) return false;
-            describe_memory_operations(found, content);
-            return true;
-        }
+            return read(driver.cuGraphKernelNodeGetParams_v2, describe_kernel) ||
+                   read(driver.cuGraphKernelNodeGetParams, describe_kernel);
+        case memcpy: return read(driver.cuGraphMemcpyNodeGetParams, describe_copy);
+        case memset: return read(driver.cuGraphMemsetNodeGetParams, describe_fill);
+        case host: return read(driver.cuGraphHostNodeGetParams, describe_host);
+        case wait_event: return read_event(driver.cuGraphEventWaitNodeGetEvent, NodeKind::EVENT_WAIT);
+        case event_record: return read_event(driver.cuGraphEventRecordNodeGetEvent, NodeKind::EVENT_RECORD);
+        case mem_alloc: return read(driver.cuGraphMemAllocNodeGetParams, describe_alloc);
+        case mem_free: return read(driver.cuGraphMemFreeNodeGetParams, describe_free);
+        case batch_mem_op: return read(driver.cuGraphBatchMemOpNodeGetParams, describe_memory_operations);
         case graph:
         case empty:
         case conditional: content.kind = NodeKind::EMPTY; return true;

@@ -33,6 +33,17 @@ void say_unknown(ThreadState& state, Call& call) {
     write_unseen(state, call);
 }
 
+/// The node of a call that changed it. What was refused, and of nodes that nobody knows that they changed, is written.
+std::optional<BodyNode> changed_node(ThreadState& state, Call& call, const Place& place) {
+    if (call.status != abi::success) {
+        write_refused_exec(state, call, place.exec);
+        return std::nullopt;
+    }
+    std::optional<BodyNode> node = graph_execs().node(place.exec, place.number);
+    if (!node) say_unknown(state, call);
+    return node;
+}
+
 /// Kept before it is written: a new file that is begun in between then has it, and the operation says it once more.
 void write_node(ThreadState& state, Call& call, const Place& place, const BodyNode& before,
                 const NodeContent& content) {
@@ -80,16 +91,9 @@ void enter_set(ThreadState& state, Call& call) {
 
 void exit_update_set(ThreadState& state, Call& call) {
     const Place place = place_of(call);
-    if (call.status != abi::success) {
-        write_refused_exec(state, call, place.exec);
-        return;
-    }
+    const std::optional<BodyNode> before = changed_node(state, call, place);
+    if (!before) return;
     const GivenNode given = given_node(call);
-    const std::optional<BodyNode> before = graph_execs().node(place.exec, place.number);
-    if (!before) {
-        say_unknown(state, call);
-        return;
-    }
     if (given.known && given.type == abi::NodeType::graph) {
         set_child(state, call, place, *before, given.child);
         return;
@@ -105,15 +109,8 @@ void exit_update_set(ThreadState& state, Call& call) {
 
 void exit_enable(ThreadState& state, Call& call) {
     const Place place = place_of(call);
-    if (call.status != abi::success) {
-        write_refused_exec(state, call, place.exec);
-        return;
-    }
-    const std::optional<BodyNode> node = graph_execs().node(place.exec, place.number);
-    if (!node) {
-        say_unknown(state, call);
-        return;
-    }
+    const std::optional<BodyNode> node = changed_node(state, call, place);
+    if (!node) return;
     const bool enabled = call.value(Role::VALUE) != 0;
     const std::vector<Reference> references =
         enabled ? graph_execs().references_of(place.exec, place.number) : std::vector<Reference>{};

@@ -49,27 +49,13 @@ void exit_import_open(ThreadState& state, Call& call) {
         write_allocation(state, call, MemoryKind::IPC, 0, address, size_by_driver(address));
 }
 
-struct CloseScratch {
-    enum : std::size_t { base, size, kind, sequence };
-};
-
 void enter_close(ThreadState& state, Call& call) {
-    call.scratch[CloseScratch::base] = 0;
-    const Reference freed{call.value(Role::FREED), 0, 0};
-    if (freed.address == 0 || !opened().close(freed.address)) return;
-    if (prepare_entered(state, call, OperationKind::FREE, call.callback->free, 0, 0, &freed, 1) == nullptr) return;
-    if (const auto range = memory_ends(freed.address)) {
-        call.scratch = {range->base, range->size, static_cast<std::uint64_t>(range->kind), range->sequence};
-    }
-    commit_prepared(state);
+    const abi::Word address = call.value(Role::FREED);
+    begin_free(state, call, address != 0 && opened().close(address) ? address : 0);
 }
 
 void exit_close(ThreadState& state, Call& call) {
-    complete(state, call, false);
-    if (call.status == abi::success || call.scratch[CloseScratch::base] == 0) return;
-    memory_goes_on({call.scratch[CloseScratch::base], call.scratch[CloseScratch::size],
-                    static_cast<MemoryKind>(call.scratch[CloseScratch::kind]), call.scratch[CloseScratch::sequence]});
-    opened().open(call.scratch[CloseScratch::base]);
+    if (const std::uint64_t base = end_free(state, call); base != 0) opened().open(base);
 }
 
 /// A buffer of external memory: released by the usual free, or with the external memory; who else uses it nobody here

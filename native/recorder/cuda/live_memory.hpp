@@ -17,6 +17,34 @@ void memory_begins(const ThreadState& state, const Slot& slot);
 std::optional<Range> memory_ends(std::uint64_t address);
 /// The free failed, and nobody else got the address.
 void memory_goes_on(const Range& range);
+
+/// What a free keeps of its memory from entry to exit.
+struct FreeScratch {
+    enum : std::size_t { base, size, kind, sequence };
+};
+
+/// The entry of a free: written, and its memory is nobody's from here on, unless the free fails. 0 is no memory.
+inline void begin_free(ThreadState& state, Call& call, std::uint64_t address) {
+    call.scratch[FreeScratch::base] = 0;
+    if (address == 0) return;
+    const Reference freed{address, 0, 0};
+    const std::uint64_t stream = static_cast<FreeClass>(call.callback->free) == FreeClass::ASYNC ? call.stream() : 0;
+    if (prepare_entered(state, call, OperationKind::FREE, call.callback->free, stream, 0, &freed, 1) == nullptr) return;
+    if (const auto range = memory_ends(address)) {
+        call.scratch = {range->base, range->size, static_cast<std::uint64_t>(range->kind), range->sequence};
+    }
+    commit_prepared(state);
+}
+
+/// Its exit. Returns where the memory begins that goes on, 0 if none does.
+inline std::uint64_t end_free(ThreadState& state, Call& call) {
+    complete(state, call, false);
+    if (call.status == abi::success || call.scratch[FreeScratch::base] == 0) return 0;
+    memory_goes_on({call.scratch[FreeScratch::base], call.scratch[FreeScratch::size],
+                    static_cast<MemoryKind>(call.scratch[FreeScratch::kind]), call.scratch[FreeScratch::sequence]});
+    return call.scratch[FreeScratch::base];
+}
+
 /// A context is reset or destroyed: what dies with it is not restated any more.
 void memory_loses_context(std::uint64_t context);
 

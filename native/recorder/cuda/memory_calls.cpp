@@ -47,29 +47,11 @@ void exit_register(ThreadState& state, Call& call) {
     if (address != 0) write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(Role::SIZE));
 }
 
-struct FreeScratch {
-    enum : std::size_t { base, size, kind, sequence };
-};
-
 [[gnu::hot]] void enter_free(ThreadState& state, Call& call) {
-    call.scratch[FreeScratch::base] = 0;
-    const Reference freed{call.value(Role::FREED), 0, 0};
-    if (freed.address == 0) return;  // NULL is a no-op (F-02)
-    const auto family = static_cast<FreeClass>(call.callback->free);
-    const std::uint64_t stream = family == FreeClass::ASYNC ? call.stream() : 0;
-    if (prepare_entered(state, call, OperationKind::FREE, call.callback->free, stream, 0, &freed, 1) == nullptr) return;
-    if (const auto range = memory_ends(freed.address)) {
-        call.scratch = {range->base, range->size, static_cast<std::uint64_t>(range->kind), range->sequence};
-    }
-    commit_prepared(state);
+    begin_free(state, call, call.value(Role::FREED));  // of NULL it is a no-op (F-02)
 }
 
-[[gnu::hot]] void exit_free(ThreadState& state, Call& call) {
-    complete(state, call, false);
-    if (call.status == abi::success || call.scratch[FreeScratch::base] == 0) return;
-    memory_goes_on({call.scratch[FreeScratch::base], call.scratch[FreeScratch::size],
-                    static_cast<MemoryKind>(call.scratch[FreeScratch::kind]), call.scratch[FreeScratch::sequence]});
-}
+[[gnu::hot]] void exit_free(ThreadState& state, Call& call) { end_free(state, call); }
 
 }  // namespace
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -25,6 +27,13 @@ struct Options {
     const char* self = "";
 };
 
+std::map<std::string, int (*)(const Options&)> programs;
+
+#define PROGRAM(name)                                                  \
+    int name(const Options&);                                          \
+    const bool name##_is_there = programs.emplace(#name, name).second; \
+    int name([[maybe_unused]] const Options& options)
+
 cudaStream_t stream() {
     cudaStream_t made = nullptr;
     cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
@@ -39,7 +48,7 @@ void order(cudaStream_t before, cudaStream_t after) {
     cudaEventDestroy(event);
 }
 
-int use_after_free_wrong(const Options&) {
+PROGRAM(use_after_free_wrong) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMallocAsync(&p, bytes, s);
@@ -51,7 +60,7 @@ int use_after_free_wrong(const Options&) {
     return 0;
 }
 
-int use_after_free_right(const Options&) {
+PROGRAM(use_after_free_right) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMallocAsync(&p, bytes, s);
@@ -63,7 +72,7 @@ int use_after_free_right(const Options&) {
     return 0;
 }
 
-int use_races_free_wrong(const Options&) {
+PROGRAM(use_races_free_wrong) {
     cudaStream_t s = stream();
     cudaStream_t t = stream();
     void* p = nullptr;
@@ -77,7 +86,7 @@ int use_races_free_wrong(const Options&) {
     return 0;
 }
 
-int use_races_free_right(const Options&) {
+PROGRAM(use_races_free_right) {
     cudaStream_t s = stream();
     cudaStream_t t = stream();
     void* p = nullptr;
@@ -92,7 +101,7 @@ int use_races_free_right(const Options&) {
     return 0;
 }
 
-int use_before_alloc_wrong(const Options&) {
+PROGRAM(use_before_alloc_wrong) {
     cudaStream_t s = stream();
     cudaStream_t t = stream();
     void* p = nullptr;
@@ -106,7 +115,7 @@ int use_before_alloc_wrong(const Options&) {
     return 0;
 }
 
-int use_before_alloc_right(const Options&) {
+PROGRAM(use_before_alloc_right) {
     cudaStream_t s = stream();
     cudaStream_t t = stream();
     void* p = nullptr;
@@ -141,11 +150,11 @@ int reset_races_work(bool awaited) {
     return 0;
 }
 
-int reset_races_work_wrong(const Options&) { return reset_races_work(false); }
-int reset_races_work_right(const Options&) { return reset_races_work(true); }
+PROGRAM(reset_races_work_wrong) { return reset_races_work(false); }
+PROGRAM(reset_races_work_right) { return reset_races_work(true); }
 
 /// Two threads share memory in an order that only the host keeps: a join, then a flag.
-int threads_in_order_right(const Options&) {
+PROGRAM(threads_in_order_right) {
     cudaStream_t s = stream();
     void* p = nullptr;
     std::thread maker([&] {
@@ -171,7 +180,7 @@ int threads_in_order_right(const Options&) {
     return 0;
 }
 
-int double_free_wrong(const Options&) {
+PROGRAM(double_free_wrong) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);
     cudaFree(p);
@@ -181,7 +190,7 @@ int double_free_wrong(const Options&) {
     return 0;
 }
 
-int double_free_right(const Options&) {
+PROGRAM(double_free_right) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);
     cudaFree(p);
@@ -190,7 +199,7 @@ int double_free_right(const Options&) {
     return 0;
 }
 
-int use_after_fork_wrong(const Options&) {
+PROGRAM(use_after_fork_wrong) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);
     std::fflush(stdout);
@@ -206,7 +215,7 @@ int use_after_fork_wrong(const Options&) {
     return 0;
 }
 
-int use_after_fork_right(const Options&) {
+PROGRAM(use_after_fork_right) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
@@ -224,7 +233,7 @@ int use_after_fork_right(const Options&) {
 }
 
 /// A fork whose child leaves CUDA alone does no harm.
-int fork_without_use_right(const Options&) {
+PROGRAM(fork_without_use_right) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);
     std::fflush(stdout);
@@ -236,7 +245,7 @@ int fork_without_use_right(const Options&) {
     return 0;
 }
 
-int wait_in_capture_wrong(const Options&) {
+PROGRAM(wait_in_capture_wrong) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMalloc(&p, bytes);
@@ -264,7 +273,7 @@ cudaGraphExec_t captured(cudaStream_t s, void* p) {
     return executable;
 }
 
-int wait_in_capture_right(const Options&) {
+PROGRAM(wait_in_capture_right) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMalloc(&p, bytes);
@@ -277,7 +286,7 @@ int wait_in_capture_right(const Options&) {
     return 0;
 }
 
-int stale_pointer_in_graph_wrong(const Options&) {
+PROGRAM(stale_pointer_in_graph_wrong) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMalloc(&p, bytes);
@@ -292,7 +301,7 @@ int stale_pointer_in_graph_wrong(const Options&) {
     return 0;
 }
 
-int stale_pointer_in_graph_right(const Options&) {
+PROGRAM(stale_pointer_in_graph_right) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMalloc(&p, bytes);
@@ -307,7 +316,7 @@ int stale_pointer_in_graph_right(const Options&) {
     return 0;
 }
 
-int graph_relaunch_wrong(const Options&) {
+PROGRAM(graph_relaunch_wrong) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaGraph_t graph = nullptr;
@@ -328,7 +337,7 @@ int graph_relaunch_wrong(const Options&) {
     return 0;
 }
 
-int graph_relaunch_right(const Options&) {
+PROGRAM(graph_relaunch_right) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaGraph_t graph = nullptr;
@@ -348,7 +357,7 @@ int graph_relaunch_right(const Options&) {
     return 0;
 }
 
-int leak_wrong(const Options&) {
+PROGRAM(leak_wrong) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);  // expect-note: SS401
     cudaMemset(p, 0, bytes);
@@ -356,7 +365,7 @@ int leak_wrong(const Options&) {
     return 0;
 }
 
-int leak_right(const Options&) {
+PROGRAM(leak_right) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);
     cudaMemset(p, 0, bytes);
@@ -365,7 +374,7 @@ int leak_right(const Options&) {
     return 0;
 }
 
-int failed_launch_wrong(const Options&) {
+PROGRAM(failed_launch_wrong) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMalloc(&p, bytes);
@@ -377,7 +386,7 @@ int failed_launch_wrong(const Options&) {
     return 0;
 }
 
-int failed_launch_right(const Options&) {
+PROGRAM(failed_launch_right) {
     cudaStream_t s = stream();
     void* p = nullptr;
     cudaMalloc(&p, bytes);
@@ -390,7 +399,7 @@ int failed_launch_right(const Options&) {
 }
 
 /// What a program can see of its device: all of it is to be the same with and without a recorder.
-int looks_around_right(const Options&) {
+PROGRAM(looks_around_right) {
     std::vector<unsigned char> host(256);
     for (std::size_t at = 0; at < host.size(); ++at) host[at] = static_cast<unsigned char>(at);
     void* p = nullptr;
@@ -417,7 +426,7 @@ int looks_around_right(const Options&) {
 }
 
 /// Works until a thread has seen `count` steps and kills it, in the middle of whatever it does then.
-int is_killed(const Options& options) {
+PROGRAM(is_killed) {
     std::atomic<int> steps{0};
     std::thread killer([&] {
         while (steps < options.count) {
@@ -434,7 +443,7 @@ int is_killed(const Options& options) {
 }
 
 /// `count` allocations and frees, then the end that the word names.
-int ends(const Options& options) {
+PROGRAM(ends) {
     cudaStream_t s = stream();
     for (int step = 0; step < options.count; ++step) {
         void* p = nullptr;
@@ -454,7 +463,7 @@ int ends(const Options& options) {
 }
 
 /// Becomes another program of this file, by exec.
-int execs(const Options& options) {
+PROGRAM(execs) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);
     cudaFree(p);
@@ -463,7 +472,7 @@ int execs(const Options& options) {
 }
 
 /// Starts another program of this file and waits for it; both use the device.
-int spawns(const Options& options) {
+PROGRAM(spawns) {
     void* p = nullptr;
     cudaMalloc(&p, bytes);
     const pid_t child = fork();
@@ -485,7 +494,7 @@ struct Late {
     bool armed = false;
 } late;
 
-int static_destructor_wrong(const Options&) {
+PROGRAM(static_destructor_wrong) {
     late.armed = true;
     cudaMalloc(&late.memory, bytes);
     return 0;
@@ -508,7 +517,7 @@ private:
 };
 
 /// Made after CUDA's first call: destroyed before the recorder hears of the process's end.
-int function_static_wrong(const Options&) {
+PROGRAM(function_static_wrong) {
     LAUNCH(fill, nullptr, Arena::instance().memory(), 1);
     cudaDeviceSynchronize();
     return 0;
@@ -520,13 +529,13 @@ void release_cache() {
     cudaFree(cache);  // expect: SS207
 }
 
-int exit_handler_wrong(const Options&) {
+PROGRAM(exit_handler_wrong) {
     cudaMalloc(&cache, bytes);
     std::atexit(release_cache);
     std::exit(0);
 }
 
-int exit_handler_right(const Options&) {
+PROGRAM(exit_handler_right) {
     cudaMalloc(&cache, bytes);
     std::atexit([] { std::puts("bye"); });
     cudaFree(cache);
@@ -534,7 +543,7 @@ int exit_handler_right(const Options&) {
 }
 
 /// The driver crashes in the second call, before it calls back.
-int stream_destroyed_twice_wrong(const Options&) {
+PROGRAM(stream_destroyed_twice_wrong) {
     cudaStream_t s = stream();
     cudaStream_t t = stream();
     cudaStreamDestroy(s);
@@ -543,7 +552,7 @@ int stream_destroyed_twice_wrong(const Options&) {
     return 0;
 }
 
-int event_destroyed_twice_wrong(const Options&) {
+PROGRAM(event_destroyed_twice_wrong) {
     cudaEvent_t event = nullptr;
     cudaEventCreate(&event);
     cudaEventRecord(event, nullptr);
@@ -555,7 +564,7 @@ int event_destroyed_twice_wrong(const Options&) {
     return 0;
 }
 
-int handles_come_back_right(const Options&) {
+PROGRAM(handles_come_back_right) {
     for (int round = 0; round < 4; ++round) {
         cudaStream_t s = stream();
         cudaEvent_t event = nullptr;
@@ -570,62 +579,17 @@ int handles_come_back_right(const Options&) {
     return 0;
 }
 
-int no_cuda_right(const Options&) {
+PROGRAM(no_cuda_right) {
     std::puts("nothing");
     return 3;
 }
-
-#define PROGRAM(name) {#name, name}
-constexpr struct {
-    const char* name;
-    int (*run)(const Options&);
-} programs[] = {
-    PROGRAM(use_after_free_wrong),
-    PROGRAM(use_after_free_right),
-    PROGRAM(use_races_free_wrong),
-    PROGRAM(use_races_free_right),
-    PROGRAM(use_before_alloc_wrong),
-    PROGRAM(use_before_alloc_right),
-    PROGRAM(reset_races_work_wrong),
-    PROGRAM(reset_races_work_right),
-    PROGRAM(threads_in_order_right),
-    PROGRAM(double_free_wrong),
-    PROGRAM(double_free_right),
-    PROGRAM(use_after_fork_wrong),
-    PROGRAM(use_after_fork_right),
-    PROGRAM(fork_without_use_right),
-    PROGRAM(wait_in_capture_wrong),
-    PROGRAM(wait_in_capture_right),
-    PROGRAM(stale_pointer_in_graph_wrong),
-    PROGRAM(stale_pointer_in_graph_right),
-    PROGRAM(graph_relaunch_wrong),
-    PROGRAM(graph_relaunch_right),
-    PROGRAM(leak_wrong),
-    PROGRAM(leak_right),
-    PROGRAM(failed_launch_wrong),
-    PROGRAM(failed_launch_right),
-    PROGRAM(looks_around_right),
-    PROGRAM(ends),
-    PROGRAM(is_killed),
-    PROGRAM(execs),
-    PROGRAM(spawns),
-    PROGRAM(function_static_wrong),
-    PROGRAM(exit_handler_wrong),
-    PROGRAM(exit_handler_right),
-    PROGRAM(handles_come_back_right),
-    PROGRAM(stream_destroyed_twice_wrong),
-    PROGRAM(event_destroyed_twice_wrong),
-    PROGRAM(static_destructor_wrong),
-    PROGRAM(no_cuda_right),
-};
 
 }  // namespace
 
 int main(int count, char** arguments) {
     const Options options{count > 3 ? std::atoi(arguments[3]) : 0, count > 2 ? arguments[2] : "", arguments[0]};
-    for (const auto& program : programs) {
-        if (count > 1 && std::strcmp(arguments[1], program.name) == 0) return program.run(options);
-    }
-    for (const auto& program : programs) std::puts(program.name);
+    if (const auto found = programs.find(count > 1 ? arguments[1] : ""); found != programs.end())
+        return found->second(options);
+    for (const auto& [name, run] : programs) std::puts(name.c_str());
     return 64;
 }

@@ -22,6 +22,8 @@
 namespace recorded {
 namespace core_calls {
 
+Scenarios scenarios;
+
 using namespace streamsan::recorder::cuda;
 using fired::Call;
 using streamsan::OperationKind;
@@ -66,7 +68,7 @@ void launch(abi::Word stream, abi::Status status = abi::success) {
 
 void free_failed(abi::Word address, abi::Status status) { Call("cudaFree").with(0, address).done(status); }
 
-void streams_and_events() {
+SCENARIO(streams_and_events) {
     begin_context(primary, 0);
     create_stream(0x51, 0);
     create_stream(0x52, 1);
@@ -85,7 +87,7 @@ void streams_and_events() {
 }
 
 /// A wait is numbered when it returns: what another thread did meanwhile is before its end.
-void waits() {
+SCENARIO(waits) {
     begin_context(primary, 0);
     Call wait("cuCtxSynchronize");
     wait.with(0, abi::Word{0}).enter();
@@ -99,7 +101,7 @@ void waits() {
     hangs.with(0, abi::Word{0x51}).enter();
 }
 
-void contexts() {
+SCENARIO(contexts) {
     begin_context(primary, 0);
     Call create("cuCtxCreate");
     abi::Word out = 0;
@@ -123,7 +125,7 @@ void contexts() {
     Call("cuCtxDestroy").with(0, created).done(201);
 }
 
-void resets() {
+SCENARIO(resets) {
     begin_context(primary, 0);
     launch(0x51);
     Call reset("cudaDeviceReset");
@@ -163,7 +165,7 @@ abi::Status register_log(abi::LogFunction function, void*, abi::Word*) {
 
 void log(std::string text) { log_function(nullptr, abi::LogLevel::error, text.data(), text.size()); }
 
-void failures() {
+SCENARIO(failures) {
     static Driver driver;
     driver.cuLogsRegisterCallback = register_log;
     recorder()->driver = &driver;
@@ -210,7 +212,7 @@ void failures() {
     runtime.exit(2);
 }
 
-void nesting() {
+SCENARIO(nesting) {
     begin_context(primary, 0);
     // The driver's own calls inside a call are its business.
     Call outer("cuLaunchKernel");
@@ -239,7 +241,7 @@ void nesting() {
     depth[1] = depth[0];
 }
 
-void exceptions() {
+SCENARIO(exceptions) {
     begin_context(primary, 0);
     abandoned();
     launch(0x62);
@@ -247,7 +249,7 @@ void exceptions() {
 
 std::atomic<abi::Word> capturing_stream{0};
 
-void captures() {
+SCENARIO(captures) {
     static Driver driver;
     driver.cuStreamIsCapturing = [](abi::Word stream, abi::CaptureStatus* status) -> abi::Status {
         *status = stream == capturing_stream.load() ? abi::CaptureStatus::active : abi::CaptureStatus::none;
@@ -269,7 +271,7 @@ void captures() {
     Call("cuStreamWaitEvent").with(0, abi::Word{0x54}).with(1, abi::Word{0xe2}).done();
 }
 
-void threads() {
+SCENARIO(threads) {
     begin_context(primary, 0);
     std::vector<std::thread> all;
     for (abi::Word number = 0; number < 4; ++number) {
@@ -309,7 +311,7 @@ void subscribe_to_fake() {
     watch_process();
 }
 
-void forks() {
+SCENARIO(forks) {
     subscribe_to_fake();
     begin_context(primary, 0);
     launch(0x51);
@@ -331,7 +333,7 @@ struct CallsWhenDestroyed {
     ~CallsWhenDestroyed() { free_failed(0x7000, 4); }
 };
 
-void ends() {
+SCENARIO(ends) {
     subscribe_to_fake();
     begin_context(primary, 0);
     launch(0x51);
@@ -339,7 +341,7 @@ void ends() {
     std::exit(0);
 }
 
-void spoken() {
+SCENARIO(spoken) {
     note_omission("first");
     note_omission("first");
     note_omission("second\nline");
@@ -349,21 +351,6 @@ void begin(Settings& settings, std::string_view scenario) {
     if (scenario == "ends") static CallsWhenDestroyed object;
     recorded::begin(settings);
 }
-
-constexpr Scenario scenarios[] = {
-    {"streams_and_events", streams_and_events},
-    {"waits", waits},
-    {"contexts", contexts},
-    {"resets", resets},
-    {"failures", failures},
-    {"nesting", nesting},
-    {"exceptions", exceptions},
-    {"captures", captures},
-    {"threads", threads},
-    {"forks", forks},
-    {"ends", ends},
-    {"spoken", spoken},
-};
 
 }  // namespace core_calls
 

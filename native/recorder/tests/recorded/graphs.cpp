@@ -14,6 +14,8 @@
 namespace recorded {
 namespace graph_programs {
 
+Scenarios scenarios;
+
 using namespace fake;
 
 constexpr std::size_t bytes = 64 * kib;
@@ -43,7 +45,7 @@ Word captured(Word stream, Word address) {
 // -- SS303
 // --------------------------------------------------------------------------------------------------------------
 
-void stale_pointer_wrong() {
+SCENARIO(stale_pointer_wrong) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     const Word executable = captured(s, p);
@@ -54,7 +56,7 @@ void stale_pointer_wrong() {
     stream_synchronize(s);
 }
 
-void stale_pointer_right() {
+SCENARIO(stale_pointer_right) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     const Word executable = captured(s, p);
@@ -65,7 +67,7 @@ void stale_pointer_right() {
     release(p);
 }
 
-void recycled_pointer_wrong() {
+SCENARIO(recycled_pointer_wrong) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     const Word executable = captured(s, p);
@@ -79,7 +81,7 @@ void recycled_pointer_wrong() {
     release(q);
 }
 
-void set_to_new_pointer_right() {
+SCENARIO(set_to_new_pointer_right) {
     const Word s = stream_create();
     const Word p = allocate(bytes), q = allocate(bytes);
     const Word graph = graph_create();
@@ -97,7 +99,7 @@ void set_to_new_pointer_right() {
     release(q);
 }
 
-void set_to_old_pointer_wrong() {
+SCENARIO(set_to_old_pointer_wrong) {
     const Word s = stream_create();
     const Word p = allocate(bytes), q = allocate(bytes);
     const Word graph = graph_create();
@@ -113,7 +115,7 @@ void set_to_old_pointer_wrong() {
     release(q);
 }
 
-void updated_as_a_whole_right() {
+SCENARIO(updated_as_a_whole_right) {
     const Word s = stream_create();
     const Word p = allocate(bytes), q = allocate(bytes);
     const Word executable = captured(s, p);
@@ -131,7 +133,7 @@ void updated_as_a_whole_right() {
     release(q);
 }
 
-void disabled_node_right() {
+SCENARIO(disabled_node_right) {
     const Word s = stream_create();
     const Word p = allocate(bytes), q = allocate(bytes);
     const Word graph = graph_create();
@@ -148,7 +150,7 @@ void disabled_node_right() {
     release(q);
 }
 
-void enabled_again_wrong() {
+SCENARIO(enabled_again_wrong) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     const Word graph = graph_create();
@@ -165,7 +167,7 @@ void enabled_again_wrong() {
     stream_synchronize(s);
 }
 
-void child_set_to_new_pointer_right() {
+SCENARIO(child_set_to_new_pointer_right) {
     const Word s = stream_create();
     const Word p = allocate(bytes), q = allocate(bytes);
     const Word child = graph_create();
@@ -190,7 +192,7 @@ void child_set_to_new_pointer_right() {
 // -- memory of graphs
 // ---------------------------------------------------------------------------------------------------
 
-void relaunch_unfreed_wrong() {
+SCENARIO(relaunch_unfreed_wrong) {
     const Word s = stream_create();
     Word graph = 0, executable = 0, p = 0;
     begin_capture(s);
@@ -203,7 +205,7 @@ void relaunch_unfreed_wrong() {
     stream_synchronize(s);
 }
 
-void relaunch_with_free_right() {
+SCENARIO(relaunch_with_free_right) {
     const Word s = stream_create();
     Word graph = 0, executable = 0, p = 0;
     begin_capture(s);
@@ -219,7 +221,7 @@ void relaunch_with_free_right() {
     graph_destroy(graph);
 }
 
-void relaunch_with_flag_right() {
+SCENARIO(relaunch_with_flag_right) {
     const Word s = stream_create();
     Word graph = 0, executable = 0, p = 0;
     begin_capture(s);
@@ -232,7 +234,7 @@ void relaunch_with_flag_right() {
     stream_synchronize(s);
 }
 
-void used_outside_without_order_wrong() {
+SCENARIO(used_outside_without_order_wrong) {
     const Word s = stream_create(), t = stream_create();
     Word graph = 0, executable = 0, p = 0;
     begin_capture(s);
@@ -248,7 +250,7 @@ void used_outside_without_order_wrong() {
     stream_synchronize(s);
 }
 
-void used_outside_in_order_right() {
+SCENARIO(used_outside_in_order_right) {
     const Word s = stream_create(), t = stream_create(), e = event_create();
     Word graph = 0, executable = 0, p = 0;
     begin_capture(s);
@@ -265,7 +267,7 @@ void used_outside_in_order_right() {
     stream_synchronize(s);
 }
 
-void free_node_beside_use_wrong() {
+SCENARIO(free_node_beside_use_wrong) {
     Word p = 0, executable = 0;
     const Word graph = graph_create();
     const Word made = add_alloc(graph, {}, bytes, p);
@@ -274,7 +276,7 @@ void free_node_beside_use_wrong() {
     instantiate(executable, graph);
 }
 
-void free_node_after_use_right() {
+SCENARIO(free_node_after_use_right) {
     Word p = 0, executable = 0;
     const Word s = stream_create();
     const Word graph = graph_create();
@@ -285,7 +287,7 @@ void free_node_after_use_right() {
     stream_synchronize(s);
 }
 
-void restrictions_wrong() {
+SCENARIO(restrictions_wrong) {
     const Word s = stream_create();
     const Word outside = allocate(bytes);
     Word graph = 0, executable = 0, again = 0, clone = 0, p = 0;
@@ -303,7 +305,7 @@ void restrictions_wrong() {
 }
 
 /// What is refused for another reason is no breach of what memory nodes demand.
-void refused_for_conditional_nodes() {
+SCENARIO(refused_for_conditional_nodes) {
     const Word graph = graph_create();
     std::vector<Word> bodies(1);
     add_conditional(graph, {}, bodies);
@@ -316,7 +318,7 @@ void refused_for_conditional_nodes() {
 // -- captures
 // -----------------------------------------------------------------------------------------------------------
 
-void wait_in_capture_wrong() {
+SCENARIO(wait_in_capture_wrong) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     Word graph = 0;
@@ -331,7 +333,7 @@ void wait_in_capture_wrong() {
     release(p);
 }
 
-void not_joined_wrong() {
+SCENARIO(not_joined_wrong) {
     const Word s = stream_create(), t = stream_create(), e = event_create();
     const Word p = allocate(bytes);
     Word graph = 0;
@@ -344,7 +346,7 @@ void not_joined_wrong() {
     release(p);
 }
 
-void joined_right() {
+SCENARIO(joined_right) {
     const Word s = stream_create(), t = stream_create(), e = event_create(), f = event_create();
     const Word p = allocate(bytes), q = allocate(bytes);
     Word graph = 0, executable = 0;
@@ -366,7 +368,7 @@ void joined_right() {
 }
 
 /// While one stream captures, others work and wait as ever.
-void order_beside_a_capture_right() {
+SCENARIO(order_beside_a_capture_right) {
     const Word s = stream_create(), t = stream_create(), u = stream_create(), e = event_create();
     const Word p = allocate(bytes);
     Word graph = 0;
@@ -381,7 +383,7 @@ void order_beside_a_capture_right() {
 }
 
 /// However a capture ends, nothing is asked afterwards.
-void ends_of_captures() {
+SCENARIO(ends_of_captures) {
     const Word s = stream_create(), t = stream_create(), e = event_create();
     Word graph = 0;
     CHECK(begin_capture(1) == 900);
@@ -406,7 +408,7 @@ void ends_of_captures() {
     CHECK(captures_under_way() == 0);
 }
 
-void capture_into_a_graph() {
+SCENARIO(capture_into_a_graph) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     Word graph = graph_create(), executable = 0;
@@ -425,7 +427,7 @@ void capture_into_a_graph() {
 // -------------------------------------------------------------------------------------------------------------
 
 /// Every type of node. The test knows what is to come of it.
-void all_nodes() {
+SCENARIO(all_nodes) {
     const Word p = allocate(4 * bytes), q = allocate(4 * bytes), e = event_create();
     std::printf("%#llx %#llx %#llx\n", static_cast<unsigned long long>(p), static_cast<unsigned long long>(q),
                 static_cast<unsigned long long>(e));
@@ -451,7 +453,7 @@ void all_nodes() {
     instantiate(executable, graph, 15);
 }
 
-void clone_keeps_places() {
+SCENARIO(clone_keeps_places) {
     const Word p = allocate(bytes);
     const Word graph = graph_create();
     add_kernel(graph, {}, fill, {p, 1});
@@ -463,7 +465,7 @@ void clone_keeps_places() {
 }
 
 /// Handles of graphs and nodes come back: nothing is stale, and places are those of the new nodes.
-void handles_come_back_right() {
+SCENARIO(handles_come_back_right) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     for (int round = 0; round < 3; ++round) {
@@ -480,7 +482,7 @@ void handles_come_back_right() {
     release(p);
 }
 
-void unreadable() {
+SCENARIO(unreadable) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     Word graph = 0, executable = 0, r = 0;
@@ -499,7 +501,7 @@ void unreadable() {
     release(p);
 }
 
-void many_nodes() {
+SCENARIO(many_nodes) {
     constexpr int count = 100'000;
     const Word p = allocate(bytes);
     const Word graph = graph_create();
@@ -516,12 +518,12 @@ void many_nodes() {
 }
 
 /// A driver that lacks the later versions of its functions.
-void older_driver_right() {
+SCENARIO(older_driver_right) {
     stale_pointer_right();
     joined_right();
 }
 
-void older_driver_wrong() {
+SCENARIO(older_driver_wrong) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     const Word executable = captured(s, p);
@@ -533,7 +535,7 @@ void older_driver_wrong() {
 }
 
 /// A new file is begun again and again: what is launched is known in the last one too.
-void rotation() {
+SCENARIO(rotation) {
     const Word s = stream_create();
     const Word p = allocate(bytes), q = allocate(bytes);
     const Word executable = captured(s, p);
@@ -553,7 +555,7 @@ void rotation() {
 std::atomic<bool> told{false};
 
 /// The main thread waits for what a host function says, and knows by it that the kernel is over.
-void told_by_host_function_right() {
+SCENARIO(told_by_host_function_right) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
     told = false;
@@ -567,7 +569,7 @@ void told_by_host_function_right() {
     CHECK(model().host_functions == 2);  // the recorder's, then the program's
 }
 
-void host_function_in_a_capture() {
+SCENARIO(host_function_in_a_capture) {
     const Word s = stream_create();
     Word graph = 0, executable = 0;
     begin_capture(s);
@@ -586,7 +588,7 @@ void host_function_in_a_capture() {
 // -- threads
 // ------------------------------------------------------------------------------------------------------------
 
-void threads_right() {
+SCENARIO(threads_right) {
     std::vector<std::thread> threads;
     for (int index = 0; index < 4; ++index) {
         threads.emplace_back([] {
@@ -622,45 +624,6 @@ void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scena
     tool.callback = streamsan::recorder::cuda::dispatch;
     for (auto& domain : tool.enabled) std::fill(std::begin(domain), std::end(domain), true);
 }
-
-#define SCENARIO(name) {#name, name}
-constexpr Scenario scenarios[] = {
-    SCENARIO(stale_pointer_wrong),
-    SCENARIO(stale_pointer_right),
-    SCENARIO(recycled_pointer_wrong),
-    SCENARIO(set_to_new_pointer_right),
-    SCENARIO(set_to_old_pointer_wrong),
-    SCENARIO(updated_as_a_whole_right),
-    SCENARIO(disabled_node_right),
-    SCENARIO(enabled_again_wrong),
-    SCENARIO(child_set_to_new_pointer_right),
-    SCENARIO(relaunch_unfreed_wrong),
-    SCENARIO(relaunch_with_free_right),
-    SCENARIO(relaunch_with_flag_right),
-    SCENARIO(used_outside_without_order_wrong),
-    SCENARIO(used_outside_in_order_right),
-    SCENARIO(free_node_beside_use_wrong),
-    SCENARIO(free_node_after_use_right),
-    SCENARIO(restrictions_wrong),
-    SCENARIO(refused_for_conditional_nodes),
-    SCENARIO(wait_in_capture_wrong),
-    SCENARIO(not_joined_wrong),
-    SCENARIO(joined_right),
-    SCENARIO(order_beside_a_capture_right),
-    SCENARIO(ends_of_captures),
-    SCENARIO(capture_into_a_graph),
-    SCENARIO(all_nodes),
-    SCENARIO(clone_keeps_places),
-    SCENARIO(handles_come_back_right),
-    SCENARIO(unreadable),
-    SCENARIO(many_nodes),
-    SCENARIO(older_driver_right),
-    SCENARIO(older_driver_wrong),
-    SCENARIO(rotation),
-    SCENARIO(told_by_host_function_right),
-    SCENARIO(host_function_in_a_capture),
-    SCENARIO(threads_right),
-};
 
 }  // namespace graph_programs
 

@@ -77,14 +77,12 @@ void print_names() {
 }
 
 int record(const Family& family, std::string_view name, cuda::Settings settings) {
-    for (const Scenario& scenario : family.scenarios) {
-        if (scenario.name != name) continue;
-        family.begin(settings, name);
-        scenario.run();
-        cuda::recorder()->writer->close();
-        return 0;
-    }
-    return 2;
+    const auto scenario = family.scenarios.find(name);
+    if (scenario == family.scenarios.end()) return 2;
+    family.begin(settings, name);
+    scenario->second();
+    cuda::recorder()->writer->close();
+    return 0;
 }
 
 }  // namespace

@@ -1,22 +1,25 @@
 // The scenarios that `recorded FAMILY NAME FILE [SETTINGS]` records, and what they ask of the recording.
 #pragma once
 #include <cstdint>
-#include <span>
+#include <map>
 #include <string_view>
 
 #include "recorder/cuda/recorder.hpp"
 
 namespace recorded {
 
-struct Scenario {
-    const char* name;
-    void (*run)();
-};
+using Scenarios = std::map<std::string_view, void (*)()>;
+
+/// `SCENARIO(name) { ... }` in a namespace that has `scenarios`.
+#define SCENARIO(name)                                                  \
+    void name();                                                        \
+    const bool name##_is_there = scenarios.emplace(#name, name).second; \
+    void name()
 
 /// Scenarios of one kind. `begin` begins the recording.
 struct Family {
     const char* name;
-    std::span<const Scenario> scenarios;
+    const Scenarios& scenarios;
     void (*begin)(streamsan::recorder::cuda::Settings& settings, std::string_view scenario);
 };
 extern const Family core, graphs, work;

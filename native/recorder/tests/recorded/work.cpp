@@ -13,6 +13,8 @@
 namespace recorded {
 namespace work_calls {
 
+Scenarios scenarios;
+
 namespace abi = streamsan::recorder::cuda::abi;
 using fake::Kernel;
 
@@ -75,7 +77,7 @@ void launch_scale(std::uint64_t stream, std::uint64_t to, std::uint64_t from) {
 // -- launches
 // -----------------------------------------------------------------------------------------------------------
 
-void launches() {
+SCENARIO(launches) {
     stream(one);
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
@@ -89,7 +91,7 @@ void launches() {
     fired::Call("cuLaunchKernel", true).all({at(scale), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}).done();
 }
 
-void structures() {
+SCENARIO(structures) {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
     struct Small {
@@ -114,7 +116,7 @@ void structures() {
     launch(shifted, 0, {&value.number, packed});
 }
 
-void argument_buffers() {
+SCENARIO(argument_buffers) {
     std::uint64_t buffer[3]{allocate(device, megabyte), allocate(device + 4 * megabyte, megabyte), 7};
     std::size_t size = 20;
     void* extra[]{reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
@@ -128,7 +130,7 @@ void argument_buffers() {
     call("cuLaunchGridAsync", {at(plain), 1, 1, one});
 }
 
-void older_driver() {
+SCENARIO(older_driver) {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
     launch_scale(0, a, b);       // the name tells which are pointers
@@ -136,7 +138,7 @@ void older_driver() {
     launch(plain, 0, {&a, &b});
 }
 
-void many_arguments() {
+SCENARIO(many_arguments) {
     allocate(device, 64 * megabyte);
     static const Kernel large{"_Z5large5Large", {8 * 600}};
     std::vector<std::uint64_t> words(600);
@@ -147,7 +149,7 @@ void many_arguments() {
     launch(large, 0, {words.data()});
 }
 
-void configured() {
+SCENARIO(configured) {
     stream(one);
     event(ready);
     const std::uint64_t a = allocate(device, megabyte);
@@ -173,7 +175,7 @@ void configured() {
     call("cuLaunchCooperativeKernelMultiDevice", {at(list), 2, 0}, 719);
 }
 
-void reloaded_module() {
+SCENARIO(reloaded_module) {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
     Kernel code{"_Z3onePKf", {8}};
@@ -185,7 +187,7 @@ void reloaded_module() {
     launch(code, 0, {&a, &b});
 }
 
-void threads() {
+SCENARIO(threads) {
     constexpr int count = 4;
     constexpr int rounds = 200;
     std::vector<std::thread> all;
@@ -211,7 +213,7 @@ void threads() {
 // -- copies and fills
 // ---------------------------------------------------------------------------------------------------
 
-void copies() {
+SCENARIO(copies) {
     stream(one);
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t b = allocate(device + 4 * megabyte, megabyte);
@@ -234,7 +236,7 @@ void copies() {
     fired::Call("cuMemcpyHtoD", true).all({a, p, 100}).done();
 }
 
-void shaped_copies() {
+SCENARIO(shaped_copies) {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t p = pinned(host, megabyte);
     abi::Copy2D flat{};
@@ -261,7 +263,7 @@ void shaped_copies() {
     call("cuMemcpy2DAsync", {at(flat), 0}, 1);
 }
 
-void array_copies() {
+SCENARIO(array_copies) {
     const std::uint64_t a = allocate(device, megabyte);
     std::uint64_t handle = 0;
     abi::ArrayDescriptor description{64, 32, 0, 0x20, 1, 0};  // floats
@@ -286,7 +288,7 @@ void array_copies() {
     call("cuMipmappedArrayDestroy", {handle});
 }
 
-void batches() {
+SCENARIO(batches) {
     stream(one);
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t p = pinned(host, megabyte);
@@ -312,7 +314,7 @@ void batches() {
     call("cuMemDiscardBatchAsync", {at(ranges), at(sizes), 2, 0, one}, 1);
 }
 
-void fills() {
+SCENARIO(fills) {
     const std::uint64_t a = allocate(device, megabyte);
     const std::uint64_t p = pinned(host, megabyte);
     call("cuMemsetD8", {a, 0, 100});
@@ -323,7 +325,7 @@ void fills() {
     call("cuStreamAttachMemAsync", {one, a, 0, 1});
 }
 
-void value_operations() {
+SCENARIO(value_operations) {
     const std::uint64_t a = allocate(device, megabyte);
     call("cuStreamWaitValue32", {one, a, 1, 0});
     call("cuStreamWriteValue64", {one, a + 8, 1, 0});
@@ -339,7 +341,7 @@ void value_operations() {
 // -- memory
 // -------------------------------------------------------------------------------------------------------------
 
-void allocations() {
+SCENARIO(allocations) {
     stream(one);
     std::uint64_t out = 0;
     std::size_t pitch = 0;
@@ -363,7 +365,7 @@ void allocations() {
     call("cuMemHostUnregister", {host + 8 * megabyte});
 }
 
-void failed_free() {
+SCENARIO(failed_free) {
     const std::uint64_t p = pinned(host, megabyte);
     call("cuMemFree", {p}, 1);  // of another family: it stays pinned memory
     call("cuMemcpyHtoD", {device, p, 16});
@@ -371,7 +373,7 @@ void failed_free() {
     call("cuMemcpyHtoD", {device, p, 16});  // now it is any host memory
 }
 
-void mappings() {
+SCENARIO(mappings) {
     const std::uint64_t base = device + 1024 * megabyte;
     for (std::uint64_t index = 0; index < 3; ++index)
         call("cuMemMap", {base + index * 2 * megabyte, 2 * megabyte, 0, 0x88, 0});
@@ -383,7 +385,7 @@ void mappings() {
     call("cuMemUnmap", {base + 4 * megabyte, 2 * megabyte}, 1);
 }
 
-void imports() {
+SCENARIO(imports) {
     std::uint64_t out = 0;
     fake::model().memory[device] = {12345, fake::Kind::plain, primary, true};
     const auto open = [&](std::int32_t status) {
@@ -402,7 +404,7 @@ void imports() {
     out = make("cuMemPoolImportPointer", device + 16 * megabyte, {0x9001, at(shared)});
 }
 
-void pools() {
+SCENARIO(pools) {
     std::uint64_t pool = 0;
     std::uint64_t word[16]{};
     pool = make("cuMemPoolCreate", 0x9001, {at(word)});
@@ -413,7 +415,7 @@ void pools() {
     call("cuMemPoolCreate", {at(pool), at(word)}, 1);
 }
 
-void variables() {
+SCENARIO(variables) {
     std::uint64_t address = 0;
     std::size_t size = 0;
     const auto get = [&] {
@@ -429,7 +431,7 @@ void variables() {
     get();
 }
 
-void rotation() {
+SCENARIO(rotation) {
     stream(one);
     allocate(device, 1000);
     pinned(host, 2000);
@@ -488,10 +490,14 @@ void staged_copy_freed(bool waits) {
     call("cuMemFreeAsync", {a, one});
 }
 
-template <void (*scenario)(bool), bool right>
-void variant() {
-    scenario(right);
-}
+SCENARIO(free_races_wrong) { free_races(false); }
+SCENARIO(free_races_right) { free_races(true); }
+SCENARIO(uses_unordered_wrong) { uses_unordered(false); }
+SCENARIO(uses_unordered_right) { uses_unordered(true); }
+SCENARIO(unmaps_in_use_wrong) { unmaps_in_use(false); }
+SCENARIO(unmaps_in_use_right) { unmaps_in_use(true); }
+SCENARIO(staged_copy_freed_wrong) { staged_copy_freed(false); }
+SCENARIO(staged_copy_freed_right) { staged_copy_freed(true); }
 
 void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scenario) {
     settings.sites = false;
@@ -499,38 +505,6 @@ void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scena
     begin_with_driver(settings, scenario == "older_driver");
     fired::context = primary;
 }
-
-constexpr Scenario scenarios[] = {
-    {"launches", launches},
-    {"structures", structures},
-    {"argument_buffers", argument_buffers},
-    {"older_driver", older_driver},
-    {"many_arguments", many_arguments},
-    {"configured", configured},
-    {"reloaded_module", reloaded_module},
-    {"threads", threads},
-    {"copies", copies},
-    {"shaped_copies", shaped_copies},
-    {"array_copies", array_copies},
-    {"batches", batches},
-    {"fills", fills},
-    {"value_operations", value_operations},
-    {"allocations", allocations},
-    {"failed_free", failed_free},
-    {"mappings", mappings},
-    {"imports", imports},
-    {"pools", pools},
-    {"variables", variables},
-    {"rotation", rotation},
-    {"free_races_wrong", variant<free_races, false>},
-    {"free_races_right", variant<free_races, true>},
-    {"uses_unordered_wrong", variant<uses_unordered, false>},
-    {"uses_unordered_right", variant<uses_unordered, true>},
-    {"unmaps_in_use_wrong", variant<unmaps_in_use, false>},
-    {"unmaps_in_use_right", variant<unmaps_in_use, true>},
-    {"staged_copy_freed_wrong", variant<staged_copy_freed, false>},
-    {"staged_copy_freed_right", variant<staged_copy_freed, true>},
-};
 
 }  // namespace work_calls
 
