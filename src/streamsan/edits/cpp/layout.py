@@ -14,6 +14,8 @@ from streamsan.findings.finding import Edit
 _COMMENTS = re.compile(r"\s*(/\*([^*]|\*(?!/))*\*/\s*)*\Z")
 _DIRECTIVE = re.compile(r"\s*(#|%:)")
 DEFAULT_UNIT = "    "
+LONGEST_LINE = 110
+"""Several statements that would make a line longer get lines of their own."""
 
 
 class CppLayout(Layout[CppPlace]):
@@ -63,8 +65,14 @@ class CppLayout(Layout[CppPlace]):
         span = self.span(place.statement)
         if place.block is None:
             return self._in_braces(place, span, code, [])
-        if _COMMENTS.match(self.around(span)[0]):
+        begin, _ = self.around(span)
+        if _COMMENTS.match(begin):
             return [inserted(span.file, span.line, 1, laid_out(code, self.indentation(span)))]
+        if len(code) > 1 and len(self.lines(span.file)[span.line - 1]) + len(self.inline(code)) >= LONGEST_LINE:
+            inner = self.indentation(span)
+            inner += self.unit(span.file) if begin.rstrip().endswith("{") else ""
+            line = span._replace(column=len(begin.rstrip()) + 1, end_line=span.line, end_column=span.column)
+            return [self.replaced(line, f"\n{laid_out(code, inner)}{inner}")]
         return super().before(place, code)
 
     def behind(self, place: CppPlace, code: Sequence[str]) -> list[Edit]:
@@ -146,6 +154,14 @@ class CppLayout(Layout[CppPlace]):
             unit = self.unit(span.file)
             before, behind = ([line.removeprefix(unit) for line in code[1:-1]] for code in (before, behind))
         inline = indent.strip() or not self.REST.match(rest) or span.end_line == len(lines)
+        length = len(lines[span.line - 1]) + len(self.inline([*before, *behind]))
+        if inline and length >= LONGEST_LINE and span.line == span.end_line:
+            inner = outer + self.unit(span.file)
+            opening = f" {{\n{laid_out(before, inner)}{inner}"
+            return [
+                Edit(span.file, span.line, len(indent.rstrip()) + 1, span.line, span.column, opening),
+                inserted(span.file, span.end_line, span.end_column, f"\n{laid_out(behind, inner)}{outer}}}"),
+            ]
         if inline:
             opening = "{ " + (self.inline(before) + " " if before else "")
             closing = (" " + self.inline(behind) if behind else "") + " }"
