@@ -19,6 +19,7 @@ FACTS = Path(__file__).parents[2] / "docs" / "facts.md"
 TOY = {
     "facts.toml": """
 name = "Toy"
+types = ["TOY_"]
 [streams]
 legacy = "TOY_QUEUE"
 per_thread = "TOY_OWN_QUEUE"
@@ -36,7 +37,9 @@ not_ready = "TOY_ERROR_BUSY"
 [statuses]
 answers = ["TOY_ERROR_BUSY"]
 """,
-    "constants.toml": "[all]\nTOY_SUCCESS = 0\nTOY_ERROR_BUSY = 7\nTOY_QUEUE = 10\nTOY_OWN_QUEUE = 11\n",
+    "python_bindings.json": """{"new": {"version": "1.0", "toy": {
+  "enums": {"toyError": {"TOY_SUCCESS": 0, "TOY_ERROR_BUSY": 7}},
+  "constants": {"TOY_QUEUE": 10, "TOY_OWN_QUEUE": 11}}}}""",
     "waits.toml": """
 copy_unknown = { synchronous = "COMPLETE" }
 copy.synchronous = { host_to_host = "COMPLETE" }

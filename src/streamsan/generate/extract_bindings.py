@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from streamsan.platforms.python_bindings import DATA
+from streamsan.platforms import CUDA
 
 MODULES = ("runtime", "driver")
 SECTIONS = ("functions", "enums", "constants", "handles", "structures", "sizes")
@@ -223,7 +223,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if len(arguments) == 3 and arguments[0] == "merge":
         new, old = (json.loads(Path(name).read_text(encoding="utf-8")) for name in arguments[1:])
-        write(merge(new, old), DATA)
+        write(merge(new, old), CUDA.folder / "python_bindings.json")
         return 0
     print(__doc__, file=sys.stderr)
     return 2

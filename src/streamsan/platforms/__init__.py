@@ -2,8 +2,9 @@
 
 A platform is a folder of data, `platforms/<name>/`, read by `Platform`; a trace names its own
 (`platform_of(trace.platform)`). What is CUDA's by nature (the model of its API, the simulated device, the reader of .cu
-files) takes `CUDA`. To add one: a folder with `facts.toml`, `constants.toml`, `waits.toml` and `api/*.toml` as in
-`platforms/cuda/`, and a recorder. C++ has the same facts in `generated/facts.hpp` of its build folder.
+files) takes `CUDA`. To add one: a folder with `facts.toml`, `waits.toml`, `api/*.toml` and `python_bindings.json` (at
+least its enumerators) as in `platforms/cuda/`, and a recorder. C++ has the same facts in `generated/facts.hpp` of its
+build folder.
 """
 
 from streamsan.platforms.platform import Platform as Platform

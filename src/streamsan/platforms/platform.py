@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -34,9 +35,23 @@ class Platform:
 
     @cached_property
     def constants(self) -> Mapping[str, int]:
-        """The numbers of enumerators and flags that programs pass by name."""
-        groups = self._read("constants.toml")
-        return MappingProxyType({name: value for group in groups.values() for name, value in group.items()})
+        """The numbers of enumerators and flags that programs pass by name.
+
+        The version is not among them: for which one a program is built, its headers say.
+        """
+        found: dict[str, int] = {}
+        for module in self.bindings["new"].values():
+            if isinstance(module, dict):
+                for group in module["enums"].values():
+                    found |= group
+                found |= {name: value for name, value in module["constants"].items() if not name.endswith("_VERSION")}
+        return MappingProxyType({name: value for name, value in found.items() if self.is_type(name)})
+
+    @cached_property
+    def bindings(self) -> Mapping[str, Any]:
+        """What the platform's Python bindings offer: their newer version, and where the older one differs."""
+        found: dict[str, Any] = json.loads((self.folder / "python_bindings.json").read_text(encoding="utf-8"))
+        return found
 
     @cached_property
     def waits(self) -> Waits:
@@ -150,8 +165,12 @@ class Platform:
         return interface is not None and name[len(interface.prefix) :][:1].isupper()
 
     def is_type(self, name: str) -> bool:
-        """Return whether a name is written as those of the platform's types are: no constructor runs."""
-        return name.startswith(tuple(self._facts["types"]))
+        """Return whether a name is written as those of the platform's types and constants are."""
+        return name.startswith(self._type_beginnings)
+
+    @cached_property
+    def _type_beginnings(self) -> tuple[str, ...]:
+        return tuple(self._facts["types"])
 
     def error_name(self, status: int, api: str) -> str:
         """Return what a status is called where this call is (cudaErrorInvalidValue); "error 42" if it has no name."""

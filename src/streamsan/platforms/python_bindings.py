@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 from typing import Any, Literal
 
-DATA = Path(__file__).parent / "cuda" / "python_bindings.json"
+from streamsan.platforms.registry import CUDA
+
 VERSION_VARIABLE = "STREAMSAN_CUDA_BINDINGS"
 FIRST_OF_NEW = 13
 
@@ -107,14 +106,9 @@ def wanted_major() -> int:
 
 
 @cache
-def _data() -> Mapping[str, Any]:
-    return json.loads(DATA.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-
-
-@cache
 def catalogue(module: ModuleName) -> Catalogue:
     """Return what a module offers in the version that is wanted."""
-    new, old = _data()["new"], _data()["old"]
+    new, old = CUDA.bindings["new"], CUDA.bindings["old"]
     if wanted_major() >= FIRST_OF_NEW:
         return Catalogue(module, new["version"], **new[module], elsewhere=_present(old[module]["functions"]))
     sections = {section: _present(entries | old[module][section]) for section, entries in new[module].items()}
