@@ -244,7 +244,6 @@ class Inserter(LibraryObject):
         self.method = method
 
     def parts(self) -> list[Any]:
-        """The container."""
         return [held_by(self.target)]
 
     def put(self, machine: Machine, operand: Operand, call: CallSite) -> None:

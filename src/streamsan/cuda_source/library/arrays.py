@@ -37,7 +37,6 @@ class Array(Sequence):
     def construct(
         cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
     ) -> LibraryObject:
-        """Make an array from its elements."""
         length = type.arguments[1] if len(type.arguments) > 1 else None
         kind = cell.kind if cell is not None else MemoryKind.HOST_STACK
         storage = ArrayObject(
@@ -75,7 +74,6 @@ class Array(Sequence):
 
     @classmethod
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """An array that unseen code filled."""
         length = type.arguments[1] if len(type.arguments) > 1 else machine.fresh(f"{name}.size()", origin)
         storage = ArrayObject(cls.element_type(type), length, MemoryKind.HOST_STACK, name)
         storage.symbol = machine.fresh(name, origin)
@@ -98,11 +96,9 @@ class Array(Sequence):
         return super().call(machine, method, operands, span)
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy the elements."""
         return Array(self.type, machine.objects.copy_array(self.storage, False, span))
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Move the elements."""
         return Array(self.type, machine.objects.copy_array(self.storage, True, span))
 
 
@@ -140,13 +136,11 @@ class Span_(Row):  # noqa: N801 - `Span` is a place in the source
         return cls(type, values[0], count)
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Look at what unseen code gave."""
         pointer = type_argument(self.type, 0).pointer_to()
         self.pointer = machine.objects.unknown(pointer, name, origin)
         self.count = machine.fresh(f"{name}.size()", origin)
 
     def start(self) -> Value:
-        """Return the pointer."""
         return self.pointer
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:

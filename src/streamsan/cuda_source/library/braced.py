@@ -50,7 +50,6 @@ class BracedList(Sequence):
         return InitList(self.span, None, items, list(self.names))
 
     def elements(self, machine: Machine, span: Span) -> list[Operand]:
-        """Return the items."""
         return list(self.operands)
 
     def parts(self) -> list[Any]:

@@ -32,12 +32,10 @@ class Function(Modelled):
         self.held = Cell(held, UNKNOWN, "callable")
 
     def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
-        """Hold what is given."""
         if operands:
             self.take(machine, operands[0], span)
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Hold a function that unseen code gave."""
         self.held.value = machine.fresh(name, origin)
 
     def take(self, machine: Machine, operand: Operand, span: Span) -> None:
@@ -52,11 +50,9 @@ class Function(Modelled):
             machine.objects.initialise(self.held, UNKNOWN, operand, span)
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy the callable."""
         return Function(self.type, self.held.value)
 
     def truth(self) -> bool | None:
-        """Whether it holds something."""
         return not (isinstance(self.held.value, int) and self.held.value == 0)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:

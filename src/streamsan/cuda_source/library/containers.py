@@ -78,7 +78,6 @@ class Vector(Sequence):
 
     @classmethod
     def unknown(cls, machine: Machine, type: CType, name: str, origin: Origin) -> LibraryObject:
-        """A vector that unseen code filled."""
         storage = ArrayObject(
             cls.element_type(type), machine.fresh(f"{name}.size()", origin), MemoryKind.HOST_HEAP, name
         )
@@ -301,13 +300,11 @@ class Vector(Sequence):
         self.storage.length = length - shift
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy the elements into new storage."""
         if self.storage.host is not None:
             machine.memory.access_value(ElementPointer(self.storage, 0), None, AccessMode.READ, span)
         return type(self)(self.type, machine.objects.copy_array(self.storage, False, span))
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Hand the storage over."""
         made = type(self)(self.type, self.storage)
         self.storage = ArrayObject(self.storage.element, 0, MemoryKind.HOST_HEAP, "", span)
         return made
@@ -322,7 +319,6 @@ class Stack(Vector):
     )
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method: the vector's that does the same."""
         return super().call(machine, self.methods.get(method, method), operands, span)
 
 

@@ -46,7 +46,6 @@ class LibraryHandle(LibraryObject):
         self.given: list[Value] = []
 
     def parts(self) -> list[Any]:
-        """The memory it was told of."""
         return [*self.given, self.stream]
 
     def truth(self) -> bool | None:

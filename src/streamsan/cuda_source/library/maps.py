@@ -101,7 +101,6 @@ class Map(Modelled):
     def construct(
         cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
     ) -> LibraryObject:
-        """Make from nothing, a list, a range, or another one."""
         made = cls(type)
         made.entries.label = cell.name if cell is not None else ""
         if len(operands) == 1:
@@ -118,18 +117,15 @@ class Map(Modelled):
         return made
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Hold what unseen code put there."""
         self.complete = False
         self.entries.label = name
 
     # -- entries -----------------------------------------------------------------------------------
 
     def length(self) -> Value:
-        """Return the number of entries, if it is known."""
         return len(self.keys) if self.complete else None
 
     def elements(self, machine: Machine, span: Span) -> list[Operand]:
-        """Return the entries, or a few unknown ones."""
         if not self.complete:
             missing = machine.limits.unknown_iterations - len(self.keys)
             for _ in range(missing):
@@ -259,11 +255,9 @@ class Map(Modelled):
     # -- life --------------------------------------------------------------------------------------
 
     def destroy(self, machine: Machine, span: Span) -> None:
-        """The entries end."""
         machine.objects.end_array(self.entries, span)
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy the entries."""
         made = type(self)(self.type)
         made.entries = machine.objects.copy_array(self.entries, False, span)
         made.keys, made.complete = list(self.keys), self.complete

@@ -38,7 +38,6 @@ class Optional(Modelled):
         self.certain = True
 
     def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
-        """Hold what is given."""
         first = type_argument(self.type, 0)
         if operands:
             self.take(machine, operands[0], span)
@@ -46,14 +45,13 @@ class Optional(Modelled):
             self.held = default_cell(machine, first, "", span, MemoryKind.HOST_STACK)
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Hold something, perhaps."""
         self.held, self.certain = unknown_cell(machine, type_argument(self.type, 0), name), False
 
     def take(self, machine: Machine, operand: Operand, span: Span) -> None:
         """Replace what is held."""
         source = held_by(operand)
         moved = operand.temporary
-        self.drop(machine, span)
+        self.destroy(machine, span)
         if isinstance(source, Optional):
             self.certain = source.certain
             if source.held is not None:
@@ -64,27 +62,20 @@ class Optional(Modelled):
             self.held = cell_from(machine, wanted, operand, "", span)
             self.certain = True
 
-    def drop(self, machine: Machine, span: Span) -> None:
+    def destroy(self, machine: Machine, span: Span) -> None:
         """Destroy what is held."""
         held, self.held = self.held, None
         if held is not None:
             machine.objects.destroy(held, span)
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy what is held."""
         return Optional.construct(machine, self.type, [Operand(cell=Cell(self, self.type))], span, None, False)
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Move what is held."""
         operand = Operand(cell=Cell(self, self.type), moved=True)
         return Optional.construct(machine, self.type, [operand], span, None, False)
 
-    def destroy(self, machine: Machine, span: Span) -> None:
-        """Destroy what is held."""
-        self.drop(machine, span)
-
     def truth(self) -> bool | None:
-        """Whether something is held."""
         return self.held is not None if self.certain else None
 
     def holds(self, wanted: CType) -> bool | None:
@@ -109,14 +100,14 @@ class Optional(Modelled):
         if method == "value_or" and operands:
             return Operand(cell=self.held) if self.held is not None else operands[0]
         if method == "reset":
-            self.drop(machine, span)
+            self.destroy(machine, span)
             self.certain = True
             return None
         if method == "operator=" and operands:
             self.take(machine, operands[0], span)
             return Operand(self, self.cell)
         if method == "emplace":
-            self.drop(machine, span)
+            self.destroy(machine, span)
             type = type_argument(self.type, 0)
             self.held = Cell(None, type, "", span=span)
             machine.objects.construct(self.held, type, operands, span)

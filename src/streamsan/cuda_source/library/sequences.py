@@ -90,27 +90,21 @@ class Sequence(Row):
         return first if isinstance(first, CType) else UNKNOWN
 
     def start(self) -> Value:
-        """Return a pointer to the first element."""
         return ElementPointer(self.storage, 0)
 
     def stop(self, machine: Machine) -> Value:
-        """Return a pointer behind the last element."""
         return ElementPointer(self.storage, self.storage.length)
 
     def number(self) -> Value:
-        """Return the number of elements, known or not."""
         return self.storage.length
 
     def at(self, machine: Machine, index: Value, span: Span) -> Operand:
-        """Return an element."""
         return Operand(cell=machine.objects.element(self.storage, index))
 
     def destroy(self, machine: Machine, span: Span) -> None:
-        """The elements and their memory end."""
         machine.objects.end_array(self.storage, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method that reads or reaches elements."""
         if method in ("rbegin", "crbegin"):
             return ReverseIterator(self.storage, combine("-", self.storage.length, 1))
         if method in ("rend", "crend"):
@@ -131,15 +125,12 @@ class ReverseIterator(LibraryObject):
         self.index = index
 
     def parts(self) -> list[Any]:
-        """The elements."""
         return [self.array]
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Another iterator at the same place."""
         return ReverseIterator(self.array, self.index)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call an operator."""
         if method in ("operator++", "operator--"):
             self.index = combine("-" if method == "operator++" else "+", self.index, 1)
             return Operand(self, self.cell)

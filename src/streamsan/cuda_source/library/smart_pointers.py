@@ -100,17 +100,15 @@ class SmartPointer(Modelled):
         return cls(type, owner)
 
     def parts(self) -> list[Any]:
-        """The pointer, and what the deleter holds."""
         return [self.owner.pointer, self.deleter_cell]
 
     def truth(self) -> bool | None:
-        """Whether there is something to delete."""
         pointer = self.owner.pointer
         if isinstance(pointer, int):
             return pointer != 0
         return True if pointer is not None else None
 
-    def drop(self, machine: Machine, span: Span) -> None:
+    def destroy(self, machine: Machine, span: Span) -> None:
         """Give the pointer up; the last owner deletes."""
         owner = self.owner
         self.owner = Owner(0, owner.deleter)
@@ -124,12 +122,7 @@ class SmartPointer(Modelled):
         elif isinstance(owner.pointer, ElementPointer):
             machine.objects.end_array(owner.pointer.array, span)
 
-    def destroy(self, machine: Machine, span: Span) -> None:
-        """Run the destructor."""
-        self.drop(machine, span)
-
     def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Hand the pointer over."""
         made = type(self)(self.type, self.owner)
         self.owner = Owner(0, self.owner.deleter)
         return made
@@ -149,7 +142,7 @@ class SmartPointer(Modelled):
             return pointer
         if method == "reset":
             deleter = self.owner.deleter
-            self.drop(machine, span)
+            self.destroy(machine, span)
             value = machine.expressions.load(operands[0], span) if operands else 0
             if len(operands) > 1:
                 deleter = machine.expressions.load(operands[1], span)
@@ -180,10 +173,10 @@ class SmartPointer(Modelled):
         if isinstance(held, SmartPointer):
             taken = held.move(machine, span) if operand.temporary else held.copy(machine, span)
             assert isinstance(taken, SmartPointer)
-            self.drop(machine, span)
+            self.destroy(machine, span)
             self.owner = taken.owner
         else:
-            self.drop(machine, span)
+            self.destroy(machine, span)
         return Operand(self, self.cell)
 
 
@@ -216,12 +209,10 @@ class WeakPtr(Modelled):
         self.owner = owner
 
     def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
-        """Watch what a shared pointer owns."""
         if operands:
             self.watch(operands[0])
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Watch something of unseen code."""
         shared = SharedPtr.unknown(machine, self.type, name, origin)
         assert isinstance(shared, SharedPtr)
         self.owner = shared.owner

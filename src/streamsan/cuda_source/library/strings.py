@@ -50,22 +50,18 @@ class String(Modelled):
             self.become(machine, text_of(held) if len(operands) == 1 else None, span)
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Hand the text over."""
         made = String(self.type, self.text)
         made.storage, self.storage = self.storage, None
         return made
 
     def destroy(self, machine: Machine, span: Span) -> None:
-        """The characters' memory ends."""
         if self.storage is not None:
             machine.objects.end_array(self.storage, span)
 
     def length(self) -> Value:
-        """Return the number of characters."""
         return len(self.text) if self.text is not None else None
 
     def elements(self, machine: Machine, span: Span) -> list[Operand]:
-        """Return a few characters."""
         count = len(self.text) if self.text is not None else machine.limits.unknown_iterations
         return [Operand(machine.fresh("char", "opaque")) for _ in range(count)]
 

@@ -106,7 +106,6 @@ class Lock(Modelled):
         self.held = False
 
     def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
-        """Lock the mutexes."""
         self.mutexes = [value for operand in operands if isinstance(value := operand.held, Synchroniser)]
         self.held = bool(self.mutexes)
         for mutex in self.mutexes:
@@ -119,7 +118,6 @@ class Lock(Modelled):
             mutex.acquire(machine, span)
 
     def destroy(self, machine: Machine, span: Span) -> None:
-        """Unlock."""
         if self.held:
             self.held = False
             for mutex in reversed(self.mutexes):
@@ -151,18 +149,15 @@ class Atomic(Synchroniser):
         self.held = Cell(0, element, "atomic")
 
     def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
-        """Hold what is given."""
         if operands:
             held = operands[0].held
             given = held.held.value if isinstance(held, Atomic) else machine.expressions.load(operands[0], span)
             self.held.value = given
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Hold what unseen code set."""
         self.held.value = machine.objects.unknown(self.held.type, name, origin)
 
     def truth(self) -> bool | None:
-        """The value as a condition."""
         return bool(self.held.value) if isinstance(self.held.value, int | float) else None
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:

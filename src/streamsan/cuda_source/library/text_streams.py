@@ -36,7 +36,6 @@ class Console(Modelled):
         super().__init__(type)
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """The same stream."""
         return self
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:

@@ -50,7 +50,6 @@ class Parked(LibraryObject):
         self.given = [item.cell or item.value if isinstance(item, Operand) else item for item in given]
 
     def parts(self) -> list[Any]:
-        """What the thread was given."""
         return self.given
 
     def goes_on(self, machine: Machine, span: Span) -> None:
@@ -192,7 +191,6 @@ class Future(Modelled):
     def construct(
         cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
     ) -> LibraryObject:
-        """Nothing, or another future's."""
         if operands:
             held = operands[0].held
             if isinstance(held, Future):
@@ -201,11 +199,9 @@ class Future(Modelled):
         return cls(type)
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Wait for what unseen code computes."""
         self.result = machine.fresh(name, origin)
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Hand the result over."""
         made = Future(self.type, self.worker, self.result, self.key)
         made.promised = self.promised
         self.worker = None
@@ -220,9 +216,7 @@ class Future(Modelled):
         elif self.key:
             device.model.acquire(device.thread, self.key, EdgeClass.RUN, device.site(span))
 
-    def destroy(self, machine: Machine, span: Span) -> None:
-        """A future of std::async waits."""
-        self.wait(machine, span)
+    destroy = wait  # a future of std::async waits
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         if method in ("get", "wait"):

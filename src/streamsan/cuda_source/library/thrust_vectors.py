@@ -54,7 +54,6 @@ class DeviceVector(Modelled):
     def construct(
         cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
     ) -> LibraryObject:
-        """Make one from nothing, a length, a range, or another vector."""
         made = cls(type)
         made.memory.name = cell.name if cell is not None else ""
         if not operands:
@@ -79,13 +78,12 @@ class DeviceVector(Modelled):
         return made
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Hold what unseen code put there."""
         self.memory.value = machine.objects.unknown(self.memory.type, name, origin)
         self.count = machine.fresh(f"{name}.size()", origin)
 
     def allocate(self, machine: Machine, count: Value, span: Span) -> None:
         """Get memory for a number of elements; the old memory is freed."""
-        self.release(machine, span)
+        self.destroy(machine, span)
         self.count = count
         if count == 0:
             return
@@ -95,7 +93,7 @@ class DeviceVector(Modelled):
         self.memory.value = 0
         machine.api.function("cudaMalloc").run(machine, [Operand(CellPointer(self.memory)), Operand(given)], span)
 
-    def release(self, machine: Machine, span: Span) -> None:
+    def destroy(self, machine: Machine, span: Span) -> None:
         """Free the memory."""
         old, self.memory.value = self.memory.value, 0
         self.count = 0
@@ -108,28 +106,20 @@ class DeviceVector(Modelled):
         run(machine, self.class_name, [self.memory.value, source], 0, True, span)
 
     def parts(self) -> list[Any]:
-        """The memory."""
         return [self.memory.value]
 
     def length(self) -> Value:
-        """Return the number of elements, if it is a number."""
         return self.count if isinstance(self.count, int) else None
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy the elements into new memory."""
         made = type(self)(self.type)
         made.allocate(machine, self.count, span)
         made.fill_from(machine, self.memory.value, span)
         return made
 
     def exchange(self, other: DeviceVector) -> None:
-        """Swap the memory."""
         self.memory.value, other.memory.value = other.memory.value, self.memory.value
         self.count, other.count = other.count, self.count
-
-    def destroy(self, machine: Machine, span: Span) -> None:
-        """Free the memory."""
-        self.release(machine, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         if method in ("begin", "cbegin", "data"):
@@ -156,7 +146,7 @@ class DeviceVector(Modelled):
             return None
         if method == "shrink_to_fit":
             if self.count == 0:
-                self.release(machine, span)
+                self.destroy(machine, span)
             return None
         if method in ("operator=", "swap") and operands:
             return self._replace(machine, method, operands[0], span)
@@ -194,7 +184,6 @@ class Policy(LibraryObject):
         self.waits = waits
 
     def parts(self) -> list[Any]:
-        """The stream."""
         return [self.stream]
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:

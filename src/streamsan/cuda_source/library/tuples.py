@@ -31,7 +31,6 @@ class Tuple(Modelled):
     def construct(
         cls, machine: Machine, type: CType, operands: list[Operand], span: Span, cell: Cell | None, braced: bool
     ) -> LibraryObject:
-        """Make the parts from nothing, from operands, or from another tuple."""
         name = cell.name if cell is not None else ""
         kind = cell.kind if cell is not None else MemoryKind.HOST_STACK
         wanted = [argument for argument in type.arguments if isinstance(argument, CType)]
@@ -54,7 +53,6 @@ class Tuple(Modelled):
         return cls(type, cells)
 
     def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        """Hold what unseen code put there."""
         wanted = [argument for argument in self.type.arguments if isinstance(argument, CType)]
         self.cells = [
             Cell(machine.objects.unknown(part.bare(), f"{name}.{position}", origin), part)
@@ -64,11 +62,9 @@ class Tuple(Modelled):
             machine.objects.adopt(cell)
 
     def parts(self) -> list[Any]:
-        """The objects."""
         return list(self.cells)
 
     def length(self) -> Value:
-        """Return the number of objects."""
         return len(self.cells)
 
     def _rebuilt(self, machine: Machine, moved: bool, span: Span) -> LibraryObject:
@@ -79,11 +75,9 @@ class Tuple(Modelled):
         return Tuple(self.type, cells)
 
     def copy(self, machine: Machine, span: Span) -> LibraryObject:
-        """Copy each object."""
         return self._rebuilt(machine, False, span)
 
     def move(self, machine: Machine, span: Span) -> LibraryObject:
-        """Move each object."""
         return self._rebuilt(machine, True, span)
 
     def destroy(self, machine: Machine, span: Span) -> None:
