@@ -334,6 +334,17 @@ def test_an_earlier_run_of_the_name_is_replaced(fake_device: FakeDevice, tmp_pat
     ]
 
 
+def test_a_link_at_the_name_of_a_process_is_not_followed(fake_device: FakeDevice, tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("mine")
+    planting = f"ln -s victim run.$$.sst; exec {fake_device.programs} double_free_wrong"
+    ran = fake_device.run(tmp_path, ["sh", "-c", f"sh -c '{planting}'; true"], "-o", "run.sst")
+    assert ran.codes == ["SS201"]
+    assert (tmp_path / "victim").read_text() == "mine"
+    (trace,) = tmp_path.glob("*.sst")
+    assert not trace.is_symlink()
+    assert trace.stat().st_mode & 0o777 == 0o600
+
+
 def test_an_earlier_run_stays_where_nothing_is_recorded(fake_device: FakeDevice, tmp_path: Path) -> None:
     recorded_before(tmp_path / "run.sst", "old", 11)
     recorded_before(tmp_path / "run.12.sst", "old", 12)

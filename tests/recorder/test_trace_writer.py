@@ -219,3 +219,47 @@ def test_a_file_that_cannot_be_made(plain_driver: Path, tmp_path: Path, name: st
     assert result.stderr.count("\n") == 1
     assert str(tmp_path) in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+PLANTED = ["F.sst", "F.sst.$$.part", "counter"]
+"""names that the writer driver writes to; `$$` is its process id"""
+
+
+def run_in_shell(script: str, driver: Path, folder: Path, mode: str = "everything") -> subprocess.CompletedProcess[str]:
+    """Run a line of shell, then the writer on F.sst in the same process."""
+    line = f"{script}; exec {driver} {mode} {folder / 'F.sst'} 10"
+    return subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_link_is_not_followed(plain_driver: Path, tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    result = run_in_shell(f'ln -s victim "{name}"', plain_driver, tmp_path, "counted")
+    assert victim.read_text() == "mine"
+    assert not result.returncode or result.stderr.count("\n") == 1
+    if name == "F.sst":  # the file is moved there, over the link
+        assert read(tmp_path / "F.sst").complete
+    else:
+        assert result.returncode
+
+
+@pytest.mark.parametrize("name", PLANTED[1:])
+def test_a_file_with_a_second_name_is_not_written(plain_driver: Path, tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    result = run_in_shell(f'ln victim "{name}"', plain_driver, tmp_path, "counted")
+    assert victim.read_text() == "mine"
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
+
+
+def test_a_part_that_a_process_of_the_same_id_left_gives_way(plain_driver: Path, tmp_path: Path) -> None:
+    assert run_in_shell('echo old > "F.sst.$$.part"', plain_driver, tmp_path).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["F.sst"]
+    assert read(tmp_path / "F.sst").complete
+
+
+def test_files_are_their_owners_alone(plain_driver: Path, tmp_path: Path) -> None:
+    assert run_in_shell("umask 0", plain_driver, tmp_path, "counted").returncode == 0
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("F.sst", "counter")}
+    assert modes == {"F.sst": 0o600, "counter": 0o600}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -212,3 +213,34 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert count == 800_000
     assert peak < path.stat().st_size / 3  # four windows, one sorted copy and its indices, of 51 MB
+
+
+def test_a_file_is_its_owners_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write(sample(3), tmp_path / "a.sst")
+        TraceWriter(tmp_path / "b.sst").close()
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("a.sst", "b.sst")] == [0o600, 0o600]
+
+
+def test_a_planted_link_is_neither_written_nor_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "urandom", lambda count: bytes(count))
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    planted = tmp_path / "a.sst.00000000.partial"
+    planted.symlink_to(victim)
+    with pytest.raises(TraceError, match="cannot be written: File exists"):
+        TraceWriter(tmp_path / "a.sst")
+    assert planted.is_symlink()
+    assert victim.read_text() == "mine"
+
+
+def test_a_link_in_the_files_place_is_replaced(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "a.sst").symlink_to(victim)
+    write(sample(3), tmp_path / "a.sst")
+    assert not (tmp_path / "a.sst").is_symlink()
+    assert victim.read_text() == "mine"

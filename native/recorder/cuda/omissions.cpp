@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "recorder/trace_writer/private_file.hpp"
+
 namespace streamsan::recorder::cuda {
 namespace {
 
@@ -27,7 +29,7 @@ constexpr std::size_t most_lines = 256;
 void append(const std::string& path, std::string line) {
     std::replace(line.begin(), line.end(), '\n', ' ');
     line += '\n';
-    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const int file = open_shared_file(path, O_APPEND);
     if (file < 0) return;
     // In one piece: other processes write there too.
     [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());

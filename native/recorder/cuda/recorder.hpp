@@ -22,6 +22,7 @@ struct Settings {
     std::string run;      ///< random id that the files of a run share
     std::string cupti;    ///< folders and files to look for libcupti in, ':' separated, before the usual ones
     std::uint64_t max_bytes = 0;
+    bool redact = false;    ///< leave out the arguments of processes
     int root_pid = 0;       ///< of the first process (the one that `streamsan run` started)
     std::string omissions;  ///< file to which what cannot be recorded is appended, one line each (key `said`)
 };

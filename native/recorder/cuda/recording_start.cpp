@@ -98,14 +98,16 @@ std::string metadata(const Settings& settings, pid_t parent) {
         json += ", \"driver\": " + as_json(text_of(version));
     if (!settings.run.empty()) json += ", \"run\": " + as_json(text_of(settings.run));
     json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
-    return json + ", \"command\": " + command() + "}";
+    // What identifies people is never written; what is needed until the end of the run (paths of modules) is removed
+    // then.
+    return json + (settings.redact ? ", \"redacted\": true}" : ", \"command\": " + command() + "}");
 }
 
 /// Takes a name for this process alone: an exec leaves the id, and the file of what the process was before.
 bool take(const Settings& settings, const std::string& mark) {
     if (settings.counter.empty()) return true;
     const std::string path = settings.counter + '.' + mark;
-    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
     if (file < 0) return errno != EEXIST;
     close(file);
     return true;

@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/trace_writer/private_file.hpp"
+
 namespace streamsan::recorder {
 
-int HeldFile::open(std::string path, int flags) {
+int HeldFile::make(std::string path) {
     close();
-    const int descriptor = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0666);
+    const int descriptor = make_private_file(path);
     if (descriptor < 0) return errno;
     struct stat status{};
     if (fstat(descriptor, &status) != 0) {
@@ -31,7 +33,7 @@ bool HeldFile::ours(int descriptor) const {
 
 int HeldFile::descriptor() {
     if (ours(descriptor_)) return descriptor_;
-    descriptor_ = inode_ == 0 ? -1 : ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    descriptor_ = inode_ == 0 ? -1 : ::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor_ >= 0 && !ours(descriptor_)) {
         ::close(descriptor_);
         descriptor_ = -1;

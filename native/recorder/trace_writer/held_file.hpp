@@ -16,8 +16,8 @@ public:
     HeldFile(const HeldFile&) = delete;
     HeldFile& operator=(const HeldFile&) = delete;
 
-    /// Opens `path` (absolute) with these flags. Returns 0 or errno.
-    int open(std::string path, int flags);
+    /// Makes `path` (absolute) as a private file. Returns 0 or errno.
+    int make(std::string path);
     /// The descriptor, certainly of this file; -1 when the file can no longer be reached.
     int descriptor();
     /// The name it can be opened by again (it was moved).

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "recorder/trace_writer/private_file.hpp"
+
 namespace streamsan::recorder {
 namespace {
 
@@ -34,7 +36,7 @@ std::string SharedCounter::open(const std::string& path) {
     const auto failed = [&path](int error) { return path + ": " + std::strerror(error); };
     int descriptor = -1;
     if (!path.empty()) {
-        descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        descriptor = open_shared_file(path, 0);
         if (descriptor < 0) return failed(errno);
         int error = fallocate(descriptor, 0, 0, counter_bytes) == 0 ? 0 : errno;
         // Without reservation: a byte that nobody counts in takes the block. Another process may count already.

@@ -75,7 +75,7 @@ std::string TraceFile::create(const std::string& path, std::string_view metadata
     page_ = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     limit_ = limit;
     if (metadata.size() + page_ > most_metadata) return path + ": too much metadata for a header";
-    if (const int error = file_.open(path, O_CREAT | O_TRUNC); error != 0) return said(path, error);
+    if (const int error = file_.make(path); error != 0) return said(path, error);
     // Blanks after the JSON object bring the first segment, and with it all slots, to the beginning of a page.
     const std::uint64_t size = rounded_up(sizeof(FileHeader) + metadata.size(), page_);
     FileHeader header{};

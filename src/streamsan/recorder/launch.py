@@ -14,6 +14,7 @@ from streamsan.recorder.cupti_places import cupti_places
 from streamsan.recorder.environment import Settings, recording_environment
 from streamsan.recorder.run_files import settle
 from streamsan.trace import family
+from streamsan.trace.private_file import make_private_file
 
 COUNTER_BYTES = 4096
 MOST_OMISSIONS = 1 << 16
@@ -54,11 +55,10 @@ def recording(
     """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is ""."""
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
         counter = os.path.join(folder, "counter")
-        with open(counter, "wb") as file:
+        with open(make_private_file(counter), "wb") as file:
             file.truncate(COUNTER_BYTES)
         omissions = os.path.join(folder, "omissions")
-        with open(omissions, "wb"):
-            pass
+        os.close(make_private_file(omissions))
         settings = Settings(
             output=os.path.abspath(output) if output else os.path.join(folder, "trace.sst"),
             counter=counter,

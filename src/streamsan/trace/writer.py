@@ -31,6 +31,7 @@ from streamsan.trace.file_layout import (
 from streamsan.trace.header import packed_header
 from streamsan.trace.layout import SLOT
 from streamsan.trace.modules import Module, packed_module
+from streamsan.trace.private_file import make_private_file
 from streamsan.trace.segments import HEADER_SIZE, packed_commit, packed_segment
 from streamsan.trace.side_tables import packed_string
 from streamsan.trace.site import Site
@@ -203,13 +204,13 @@ class TraceWriter:
         """Make the file under another name and move it to its own, so that nobody sees half a header."""
         temporary = _another_name(self.path)
         try:
-            self._descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            self._descriptor = make_private_file(temporary)
             self._write(header, 0)
             os.replace(temporary, self.path)
         except OSError as error:
-            self.abandon()
-            if os.path.exists(temporary):
+            if self._descriptor >= 0:
                 os.unlink(temporary)
+            self.abandon()
             raise TraceError(self.path, f"cannot be written: {error.strerror}") from None
 
     def _write(self, data: bytes, offset: int) -> None:

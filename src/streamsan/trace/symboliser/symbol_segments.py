@@ -123,7 +123,8 @@ def _append(file: RandomAccessFile, segments: Segments, added: Sequence[bytes], 
     """Write segments behind the last one. What makes readers see them is written last, in one write."""
     content = b"".join(added)
     try:
-        descriptor = os.open(file.path, os.O_WRONLY | os.O_CLOEXEC)
+        # No link, and no pipe that has taken its place meanwhile.
+        descriptor = os.open(file.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise TraceError(file.path, f"cannot be written: {error.strerror}") from None
     try:
