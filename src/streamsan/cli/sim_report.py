@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
@@ -11,6 +13,9 @@ from streamsan.analysis.traces import check_trace, unproven_trace
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems
 from streamsan.report import Problem
 from streamsan.trace import Trace, TraceError
+from streamsan.trace.store import owners
+
+_CRASHES = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +58,17 @@ def checked_run(trace: Trace | None, target: str, *, proven: bool = True) -> tup
     except (TraceError, UnreadableError) as error:
         return [], [Problem(target, f"not checked: {error}")]
     return [checked], [Problem(target, message) for message in checked.problems]
+
+
+def crashes(status: int, trace: Trace | None, target: str) -> list[Problem]:
+    """Return that a program ended itself by a wrong access (status: below 0 for the signal), and its last call."""
+    if -status not in _CRASHES:
+        return []
+    line = f"the program ended by {signal.Signals(-status).name}"
+    last = deque((chunk[owners(chunk)][-1:] for chunk in trace.chunks()), 1) if trace is not None else ()
+    for slot in (slot for slots in last for slot in slots):
+        assert trace is not None
+        site, api = trace.site(int(slot["site"])), trace.apis[int(slot["api"])]
+        place = f" at {site.file}:{site.line}" if site.line else ""
+        line += f"; the last call that was recorded is `{api}`{place}" if api else ""
+    return [Problem(target, f"{line}. A copy to host memory of unknown size may overwrite the program's own")]

@@ -23,7 +23,7 @@ from streamsan.model.statuses import SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.streams_and_graphs import Stream
 from streamsan.model.values import Outcome, Value
-from streamsan.model.work import CopyForm
+from streamsan.model.work import CopyForm, CopyWork, Work
 from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
@@ -64,9 +64,25 @@ def copy_of(core: ModelCore, call: Call, operands: CopyOperands) -> Outcome:
     if by_host:
         say_access(core, call, references)
     if not status:
-        core.executor.enqueue(call.thread, stream, copy_work(core, call, operands, _form(call)), wait)
+        work = copy_work(core, call, operands, _form(call))
+        _say_overruns(core, call, operands, work)
+        core.executor.enqueue(call.thread, stream, work, wait)
         status = error_after(core, call, wait)
     return Outcome(status)
+
+
+def _say_overruns(core: ModelCore, call: Call, operands: CopyOperands, work: Work) -> None:
+    """Emit that a copy reaches past the end of a host buffer whose size is known (SS602)."""
+    if not isinstance(work, CopyWork):
+        return
+    for side, place, verb, mode in (
+        (operands.to, work.to, "writes", AccessMode.WRITE),
+        (operands.source, work.source, "reads", AccessMode.READ),
+    ):
+        beyond = place.address + (extent(side, operands.shape) or 0) - place.end if place.end else 0
+        if beyond > 0:
+            reason = f"{verb} {beyond} bytes past the end of its buffer in host memory"
+            core.say_overrun(call, reason, mode)
 
 
 @handles(Effect.MEMSET)

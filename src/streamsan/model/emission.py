@@ -12,7 +12,7 @@ from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE,
 from streamsan.model.values import Origin, Outcome, Symbol
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import OperationKind, SlotFlag, StreamKind
+from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag, StreamKind
 
 FIRST_HANDLE = 0x1000
 FIRST_SYMBOL = 1 << 32
@@ -89,6 +89,12 @@ class Emission:
         """Append the operation that a call is; return the call's outcome: the operation's status, and no outputs."""
         self.emit(kind, call.thread, call.site, call.api.name, **fields)
         return Outcome(fields.get("status", 0))
+
+    def say_overrun(self, call: Call, reason: str, mode: AccessMode) -> None:
+        """Emit that a call's arguments make it reach past a buffer; `reason` is what follows the call's name."""
+        self.emit(
+            OperationKind.MALFORMED_CALL, call.thread, self.labelled(call.site, reason), call.api.name, flags=mode
+        )
 
     def say_once(self, call: Call, subject: str, reason: str) -> None:
         """Emit, once for each subject in a process, that something is not followed."""

@@ -168,6 +168,11 @@ class Executor:
         """Let physical memory be that of another process's file; return its size, 0 if the file is none."""
         return 0
 
+    # -- the host ---------------------------------------------------------------------------------
+    def host_buffer_end(self, address: int) -> int:
+        """Return where the host's own buffer that holds an address ends; 0: its size is not known."""
+        return 0
+
     # -- the machine ------------------------------------------------------------------------------
     def device_count(self, fresh: Symbol) -> Value:
         """Return the number of devices. A number says that the machine is known: the model then answers queries."""

@@ -178,7 +178,9 @@ def _place(core: ModelCore, call: Call, operand: Operand, shape: Shape) -> Place
     if pointer is None or not pointer.exact:
         return None
     pitch = 0 if shape.height == 1 else operand.pitch or 0
-    return Place(pointer.address, pitch, 0 if shape.depth == 1 else operand.slice_pitch or 0)
+    # The host's buffer may go on beyond what was registered of it; what CUDA allocated has its size checked.
+    end = 0 if core.allocation_of(call.thread, pointer) else core.executor.host_buffer_end(pointer.address)
+    return Place(pointer.address, pitch, 0 if shape.depth == 1 else operand.slice_pitch or 0, end)
 
 
 def _sides(core: ModelCore, call: Call, shape: Shape) -> tuple[Operand, Operand]:

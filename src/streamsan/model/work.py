@@ -19,6 +19,8 @@ class Place:
     """bytes from row to row; 0: there is one row"""
     slice_pitch: int = 0
     """bytes from slice to slice; 0: there is one slice"""
+    end: int = 0
+    """one past the last byte of the host's buffer that it lies in; 0: nobody knows that, or it is CUDA's memory"""
 
 
 @dataclass(frozen=True, slots=True)

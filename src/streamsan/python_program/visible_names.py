@@ -84,10 +84,7 @@ def seen_from(frame: FrameType) -> Seen:
     """Return what a frame can name: the shortest expressions first."""
     code = frame.f_code
     optimized = bool(code.co_flags & inspect.CO_OPTIMIZED)
-    given = frame.f_locals
-    local = dict(given)
-    if optimized and _CLEARS_LOCALS and type(given) is dict:
-        given.clear()
+    local = variables_of(frame)
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars} if optimized else set()
     roots = [(name, value) for name, value in local.items() if name.isidentifier()]
     if local is not frame.f_globals:
@@ -95,6 +92,15 @@ def seen_from(frame: FrameType) -> Seen:
         roots += [(name, value) for name, value in list(frame.f_globals.items()) if name not in known]
     names: Seen = [[name, LOCAL, 0] for name, _ in roots if name in local] if optimized else []
     return names + [[text, kind, value] for text, kind, value in _reached(roots)]
+
+
+def variables_of(frame: FrameType) -> dict[str, object]:
+    """Return a frame's local variables as they are now, and keep none of them alive in the frame."""
+    given = frame.f_locals
+    local = dict(given)
+    if frame.f_code.co_flags & inspect.CO_OPTIMIZED and _CLEARS_LOCALS and type(given) is dict:
+        given.clear()
+    return local
 
 
 def _reached(roots: Sequence[tuple[str, object]]) -> Iterator[tuple[str, str, int]]:

@@ -28,6 +28,7 @@ from streamsan.sim.executor.simulated_device import SimulatedDevice
 from streamsan.sim.executor.tasks import Underway
 from streamsan.sim.executor.works import run_quietly
 from streamsan.sim.freed_buffers import freed_buffers
+from streamsan.sim.host_buffers import HostBuffers
 from streamsan.sim.loaded_kernels import Kernels
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.program_threads import Threads
@@ -73,6 +74,7 @@ class Session:
         self.executor = SimulatedDevice(options)
         self.executor.works.begin_host_call = self._begin_host_call
         self.executor.on_fault = self._fault
+        self.executor.host_buffers = HostBuffers().end
         self.memory = self.executor.memory
         self.builder = TraceBuilder(path, origin="simulation", metadata=_metadata(options))
         self.model = DeviceModel(self.builder, executor=self.executor)

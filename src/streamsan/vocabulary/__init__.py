@@ -27,7 +27,7 @@ class OperationKind(IntEnum):
     NOT_UNDERSTOOD = 10
     """the source could not follow something; the site's label says what"""
     MALFORMED_CALL = 11
-    """the call has arguments that no published version accepts; the site's label says what is wrong"""
+    """the call has arguments that no published version accepts, or (flags: access mode) that reach past a host buffer; the site's label says what is wrong"""
     CONTEXT_CREATE = 16
     """context `object` exists; `address` is the device ordinal; detail: ContextKind"""
     CONTEXT_CURRENT = 17

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamsan.findings.finding import Confidence, Finding, Location, Related, Severity
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import RelatedRole, RuleCode
+from streamsan.vocabulary import AccessMode, RelatedRole, RuleCode
 
 NOT_KNOWN = "what follows from this is not known"
 
@@ -14,7 +14,7 @@ class MalformedCall(Rule):
     """SS602."""
 
     code = RuleCode.MALFORMED_CALL
-    definition = "A call has arguments that no published version of the API accepts."
+    definition = "A call has arguments that no published version of the API accepts, or that reach past a host buffer."
     severity = Severity.ERROR
     without_fix = "what the missing or wrong argument should be is the program's decision"
     without_witness = "the finding is about the text of a call: it is wrong in every execution"
@@ -23,6 +23,13 @@ class MalformedCall(Rule):
     def wording(self, case: Case) -> Wording:
         call = case.operation
         reason = case.names.site(call.site).label or "no published version accepts these arguments"
+        if call.flags & AccessMode.READ_WRITE:
+            return Wording(
+                message=f"{case.call(call)} {reason}",
+                related=(case.related(RelatedRole.OTHER, call, "called here"),),
+                contract=case.contract("range"),
+                fix="copy as many bytes as the buffer has, or make it larger",
+            )
         name = case.api(call)
         message = reason if name and name in reason else f"{case.call(call)}: {reason}"
         return Wording(

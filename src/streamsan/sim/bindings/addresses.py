@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from streamsan.model.values import Pointer
 
 LARGEST = (1 << 64) - 1
 KEPT_BYTES = 64 << 20
+MOST_LATEST = 8
+"""buffers that one call is given"""
 
 
 class KeptBuffers:
@@ -25,6 +29,10 @@ class KeptBuffers:
         self._held: deque[tuple[object, int]] = deque()
         self._bytes = 0
 
+    def latest(self) -> Iterator[object]:
+        """Yield the owners of the latest few, the latest first."""
+        return islice((owner for owner, _ in reversed(self._held)), MOST_LATEST)
+
     def add(self, owner: object, size: int) -> None:
         """Hold the owner of a buffer, not the buffer: the program may still resize it. The oldest ones are let go."""
         self._held.append((owner, size))
@@ -33,7 +41,7 @@ class KeptBuffers:
             self._bytes -= self._held.popleft()[1]
 
 
-_KEPT = KeptBuffers(KEPT_BYTES)
+KEPT = KeptBuffers(KEPT_BYTES)
 
 
 class DevicePointer(int):
@@ -90,7 +98,7 @@ def address_of(value: object) -> int:
     try:
         with memoryview(value) as view:  # type: ignore[arg-type]
             address = buffer_address(view)
-            _KEPT.add(value, view.nbytes)
+            KEPT.add(value, view.nbytes)
     except TypeError:
         message = (
             f"Provided argument is of type {type(value)} but expected Type None, int or object with Buffer Protocol"

@@ -73,6 +73,8 @@ class SimulatedDevice(Executor):
         )
         self._sharing = Sharing(self._storage, self._timelines, self.scheduler, damages=not self._waits)
         self.exchange = self._sharing.exchange
+        self.host_buffers: Callable[[int], int] | None = None
+        """Asked where the host's buffer that holds an address ends; 0: not known."""
         placement = Placement(self._storage, self._timelines, self.scheduler, self._wait_for_context, waits=self._waits)
         self.place, self.free, self.trim = placement.place, placement.free, placement.trim  # type: ignore[method-assign]
         self.release_addresses, self.release_physical = placement.release_addresses, placement.release_physical  # type: ignore[method-assign]
@@ -161,6 +163,12 @@ class SimulatedDevice(Executor):
     def _is_managed(self, address: int) -> bool:
         block = self.memory.find(address)
         return block is not None and block.kind is MemoryKind.MANAGED
+
+    def host_buffer_end(self, address: int) -> int:
+        """Return where the host's own buffer that holds an address ends; 0: its size is not known."""
+        if self.host_buffers is None or not self.memory.is_pageable(address):
+            return 0
+        return self.host_buffers(address)
 
     def run_now(self, thread: HostThread, work: Work) -> None:
         """Work that the host does itself during the call. What it cannot reach is a fault of no context."""

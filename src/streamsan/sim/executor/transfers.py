@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,10 +27,10 @@ def copy(memory: SimulatedMemory, work: CopyWork, from_host: bool, to_host: bool
     if _is_empty(work):
         return
     if to_host:
-        data = host_bytes.read_rows(rows(work, work.source)) if from_host else _box(memory, work.source, work).ravel()
-        host_bytes.write_rows(rows(work, work.to), data)
+        data = stage(memory, work) if from_host else _box(memory, work.source, work).ravel()
+        _unstage(work, data)
     elif from_host:
-        put(memory, work, stage(work))
+        put(memory, work, stage(memory, work))
     elif work.height == 1 and work.depth == 1:
         source = memory.view(work.source.address, work.width)
         memory.view(work.to.address, work.width)[:] = source
@@ -37,9 +39,53 @@ def copy(memory: SimulatedMemory, work: CopyWork, from_host: bool, to_host: bool
         _box(memory, work.to, work)[:] = source
 
 
-def stage(work: CopyWork) -> Bytes:
-    """Return the bytes of a copy's pageable source as they are now. Raises IllegalAddressError."""
-    return host_bytes.read_rows(rows(work, work.source)) if not _is_empty(work) else np.empty(0, dtype=np.uint8)
+def stage(memory: SimulatedMemory, work: CopyWork) -> Bytes:
+    """Return the bytes of a copy's pageable source as they are now; past its end: of memory that nobody has written.
+
+    Raises IllegalAddressError.
+    """
+    if _is_empty(work):
+        return np.empty(0, dtype=np.uint8)
+    asked = rows(work, work.source)
+    there = _inside(asked, work.source)
+    if there == asked:
+        return host_bytes.read_rows(asked)
+    staged = np.empty(sum(size for _, size in asked), dtype=np.uint8)
+    memory.poison.fill(staged, memory.poison.fresh)
+    data = host_bytes.read_rows(there)
+    for at, begin, size in _positions(asked, there):
+        staged[at : at + size] = data[begin : begin + size]
+    return staged
+
+
+def _unstage(work: CopyWork, data: Bytes) -> None:
+    """Write a copy's bytes to its pageable destination, as many as are there. Raises IllegalAddressError."""
+    asked = rows(work, work.to)
+    there = _inside(asked, work.to)
+    if there != asked:
+        data = np.concatenate([data[at : at + size] for at, _, size in _positions(asked, there)])
+    elif not work.to.end:
+        # All or nothing: of what nobody knows the size of, a part written would be the end of the process.
+        for address, size in asked:
+            if not host_bytes.is_mapped(address, size):
+                raise IllegalAddressError(f"the host's memory at {address:#x} (+{size} bytes) cannot be written")
+    host_bytes.write_rows(there, data)
+
+
+def _inside(asked: list[tuple[int, int]], side: Place) -> list[tuple[int, int]]:
+    """Return the (address, size) of each row, without what lies past the end of the host's buffer."""
+    if not side.end:
+        return asked
+    return [(address, min(size, max(0, side.end - address))) for address, size in asked]
+
+
+def _positions(asked: list[tuple[int, int]], there: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield of each row where it begins in all bytes, where in those that are there, and how many of it are there."""
+    at = begin = 0
+    for (_, whole), (_, size) in zip(asked, there, strict=True):
+        yield at, begin, size
+        at += whole
+        begin += size
 
 
 def put(memory: SimulatedMemory, work: CopyWork, staged: Bytes) -> None:

@@ -96,7 +96,7 @@ class Works:
 def staged_body(memory: SimulatedMemory, work: CopyWork) -> Body:
     """Return the rest of a copy whose pageable source is read now, since the host may change it after the call."""
     try:
-        staged: Bytes = transfers.stage(work)
+        staged: Bytes = transfers.stage(memory, work)
     except IllegalAddressError as error:
         message = str(error)
         return lambda: _refuse(message)
