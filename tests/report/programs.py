@@ -35,7 +35,7 @@ def race(**changes: object) -> Finding:
         "severity": Severity.ERROR,
         "confidence": Confidence.PROVEN,
         "message": "kernel `scale` may still be reading `d_x` when it is freed",
-        "location": Location("pipeline.cu", 7, 5, "main"),
+        "location": Location("pipeline.cu", 7, 5, "main", 7, 26),
         "related": (
             Related("alloc", "pipeline.cu", 3, "allocated here, in the order of s1"),
             Related("free", "pipeline.cu", 7, "freed here, in the order of s1: nothing orders s1 after the kernel"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json as plain_json
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import jsonschema
 import pytest
 from programs import NOTE, UNUSED, race, report
 
+from streamsan import __version__
 from streamsan.findings.finding import Severity
-from streamsan.report import Problem, Report, json
+from streamsan.report import Problem, Report
+from streamsan.report.formats import json
 
 SCHEMA = plain_json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "findings.schema.json").read_text(encoding="utf-8")
@@ -24,9 +27,14 @@ FULL = report(
 )
 
 
+def printed(made: Report) -> str:
+    return json.render(made, io.StringIO())
+
+
 def test_a_finding_as_the_design_has_it() -> None:
-    document = plain_json.loads(json.render(report(race())))
+    document = plain_json.loads(printed(report(race())))
     assert document["version"] == 1
+    assert document["tool"] == {"name": "streamsan", "version": __version__}
     assert document["findings"] == [
         {
             "code": "SS102",
@@ -34,7 +42,15 @@ def test_a_finding_as_the_design_has_it() -> None:
             "severity": "error",
             "confidence": "proven",
             "message": "kernel `scale` may still be reading `d_x` when it is freed",
-            "location": {"file": "pipeline.cu", "line": 7, "column": 5, "function": "main"},
+            "fingerprint": document["findings"][0]["fingerprint"],
+            "location": {
+                "file": "pipeline.cu",
+                "line": 7,
+                "column": 5,
+                "end_line": 7,
+                "end_column": 26,
+                "function": "main",
+            },
             "related": [
                 {"role": "alloc", "file": "pipeline.cu", "line": 3, "message": "allocated here, in the order of s1"},
                 {
@@ -82,7 +98,7 @@ def test_the_schema_is_a_schema() -> None:
 
 @pytest.mark.parametrize("made", [FULL, report(), report(race())])
 def test_reports_keep_to_the_schema(made: Report) -> None:
-    jsonschema.validate(plain_json.loads(json.render(made)), SCHEMA)
+    jsonschema.validate(plain_json.loads(printed(made)), SCHEMA)
 
 
 def test_the_schema_refuses_what_is_not_in_it() -> None:
@@ -93,5 +109,5 @@ def test_the_schema_refuses_what_is_not_in_it() -> None:
 
 
 def test_the_text_is_ascii_and_the_same_each_time() -> None:
-    assert json.render(FULL).isascii()
-    assert json.render(FULL) == json.render(FULL)
+    assert printed(FULL).isascii()
+    assert printed(FULL) == printed(FULL)

@@ -8,11 +8,14 @@ from programs import NOTE, UNUSED, race, report
 from rich.cells import cell_len
 
 from streamsan.findings.finding import Finding, Location, Related, Severity
-from streamsan.report import Report, text
+from streamsan.report import Report
+from streamsan.report.formats import text
+from streamsan.rules.catalogue import RULES
 
 
 def printed(made: Report, *, notes: bool = False, width: int | None = None) -> str:
-    return "\n".join(line.plain.rstrip() for line in text.lines(made, notes=notes, width=width))
+    made = replace(made, shown_notes=RULES if notes else ())
+    return "\n".join(line.plain.rstrip() for line in text.lines(made, width))
 
 
 def test_the_message_standard() -> None:
@@ -141,7 +144,7 @@ def test_nothing_in_a_source_commands_the_terminal(evil: str) -> None:
         unused_suppressions=(replace(UNUSED, file=f"a{evil}.cu"),),
     )
     stream = io.StringIO()
-    stream.write(text.render(made, stream, notes=True))
+    stream.write(text.render(replace(made, shown_notes=RULES), stream))
     assert evil not in stream.getvalue()
 
 
@@ -149,7 +152,7 @@ def test_a_pipe_gets_no_colours_and_no_wrapping(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("COLUMNS", "30")
     stream = io.StringIO()
-    stream.write(text.render(report(race()), stream, notes=False))
+    stream.write(text.render(report(race()), stream))
     assert "\x1b" not in stream.getvalue()
     assert "\n" + printed(report(race())).splitlines()[5] + "\n" in stream.getvalue()
 
@@ -165,11 +168,11 @@ def test_a_terminal_gets_colours_unless_no_color(monkeypatch: pytest.MonkeyPatch
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     coloured = Terminal()
-    coloured.write(text.render(report(race()), coloured, notes=False))
+    coloured.write(text.render(report(race()), coloured))
     assert "\x1b[1;31m" in coloured.getvalue()
     monkeypatch.setenv("NO_COLOR", "1")
     plain = Terminal()
-    plain.write(text.render(report(race()), plain, notes=False))
+    plain.write(text.render(report(race()), plain))
     assert "31m" not in plain.getvalue()
 
 

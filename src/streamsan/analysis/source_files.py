@@ -86,7 +86,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
 
 def _unread(problem: Problem) -> Finding:
     span = problem.span
-    return not_understood(Location(span.file, span.line, span.column, "", span.end_line), problem.text)
+    return not_understood(Location(span.file, span.line, span.column, "", span.end_line, span.end_column), problem.text)
 
 
 def _probe_source(path: str) -> bool:

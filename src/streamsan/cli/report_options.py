@@ -18,7 +18,8 @@ from streamsan.findings import suppression_file
 from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
 from streamsan.findings.suppressions import Rejected, Suppressions
-from streamsan.report import Problem, Report, json
+from streamsan.report import Problem, Report
+from streamsan.report.formats import FORMATS, renderer
 from streamsan.report.printable import printable
 from streamsan.rules.catalogue import RULES
 
@@ -28,7 +29,7 @@ class ReportOptions:
     """The values of the common options, read and checked."""
 
     form: str
-    """text or json"""
+    """a format's name"""
     selection: Selection
     notes: bool
     """text shows notes"""
@@ -36,9 +37,14 @@ class ReportOptions:
     rejected: tuple[Rejected, ...] = ()
     """lines of files of suppressions that are none"""
 
+    @property
+    def shown_notes(self) -> frozenset[str]:
+        """Codes whose notes are shown: those that are asked for by `--notes` or by their names."""
+        return self.selection.codes if self.notes else self.selection.chosen
+
     def shows(self, finding: Finding) -> bool:
-        """Tell whether the text report shows a finding that is selected: notes are only counted, unless asked for."""
-        return finding.severity is not Severity.NOTE or self.notes or finding.code in self.selection.chosen
+        """Tell whether a finding that is selected is shown."""
+        return finding.severity is not Severity.NOTE or finding.code in self.shown_notes
 
     @classmethod
     def of(
@@ -83,6 +89,7 @@ class ReportOptions:
         remarks = [Problem(result.path, text, remark=True) for result in results for text in result.remarks]
         return Report(
             findings=findings,
+            shown_notes=self.shown_notes,
             files=len(results),
             operations=sum(result.operations for result in results),
             sources=quoted_sources(findings, sources),
@@ -92,12 +99,8 @@ class ReportOptions:
         )
 
     def render(self, report: Report, stream: IO[str]) -> str:
-        """Return a report in the form that was asked for; text is laid out for the stream that it will go to."""
-        if self.form == "json":
-            return json.render(report) + "\n"
-        from streamsan.report import text as text_report  # loaded late, for the time that it takes
-
-        return text_report.render(report, stream, notes=self.notes)
+        """Return a report in the format that was asked for, laid out for the stream that it will go to."""
+        return renderer(self.form)(report, stream)
 
 
 def say_problems(report: Report) -> None:
@@ -132,12 +135,12 @@ def has_findings(report: Report) -> bool:
 
 
 _OPTIONS = (
-    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True),
     click.option(
         "--select", multiple=True, metavar="CODES", help="Report these codes only (SS102,SS2: a prefix is enough)."
     ),
     click.option("--ignore", multiple=True, metavar="CODES", help="Do not report these codes."),
-    click.option("--notes", is_flag=True, help="Show notes in text; else they are counted. JSON always has them."),
+    click.option("--notes", is_flag=True, help="Show notes; else they are counted. JSON always has them."),
     click.option(
         "--suppressions",
         multiple=True,

@@ -45,13 +45,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a finding is reported. `end_line` is the last line of the call, for suppressions; it is not reported."""
+    """Where a finding is reported: a call, up to `end_line`, before `end_column`; 0 where that is not known."""
 
     file: str
     line: int
     column: int = 0
     function: str = ""
     end_line: int = 0
+    end_column: int = 0
 
     @property
     def place(self) -> Place:

@@ -1,11 +1,12 @@
-"""Reports: a file per format. A report decides no verdict; it lays out what was found."""
+"""Reports: what was found, and a file for each format that lays it out (`formats/`). A report decides no verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from streamsan.findings.finding import Finding, Severity
+from streamsan.findings.fingerprint import fingerprints
 from streamsan.findings.suppressions import Suppression
 
 
@@ -30,6 +31,21 @@ class Report:
     suppressed: int = 0
     unused_suppressions: tuple[Suppression, ...] = ()
     problems: tuple[Problem, ...] = ()
+    shown_notes: Collection[str] = ()
+    """codes whose notes people are shown; notes of the others are only counted"""
+
+    def shows(self, finding: Finding) -> bool:
+        """Tell whether people are shown a finding of the report."""
+        return finding.severity is not Severity.NOTE or finding.code in self.shown_notes
+
+    @property
+    def shown(self) -> tuple[Finding, ...]:
+        """The findings that people are shown."""
+        return tuple(finding for finding in self.findings if self.shows(finding))
+
+    def fingerprinted(self) -> Iterator[tuple[Finding, str]]:
+        """Yield each finding with its fingerprint: its identity over edits elsewhere in the program."""
+        return zip(self.findings, fingerprints(self.findings, self.sources), strict=True)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of this severity."""

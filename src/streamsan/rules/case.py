@@ -291,9 +291,9 @@ class Case:
 
     def _location(self, number: int) -> Location:
         site = self.names.site(number)
-        return Location(
-            site.file or self.names.path, site.line, site.column, site.function, max(site.line, site.end_line)
-        )
+        end_line = max(site.line, site.end_line)
+        file = site.file or self.names.path
+        return Location(file, site.line, site.column, site.function, end_line, site.end_column)
 
     def operation_places(self) -> frozenset[Place]:
         """Return the places of all operations of the fact."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.traces import check_trace
 from streamsan.findings.finding import Finding, Severity
-from streamsan.report import Report, text
+from streamsan.report import Report
+from streamsan.report.formats import text
 from streamsan.sim.session import Session
 from streamsan.trace import Trace
 from streamsan.vocabulary import ExitKind
@@ -49,7 +50,7 @@ class Device:
             return ""
         self.told = True
         report = Report(findings=wrong, files=1, operations=checked.operations, sources=self._quoted(wrong))
-        lines = [line.plain for line in text.lines(report, notes=False, width=None)]
+        lines = [line.plain for line in text.lines(report, width=None)]
         return "\n".join([*lines, *self._session.faults])
 
     def read(self, address: int, size: int) -> bytes:

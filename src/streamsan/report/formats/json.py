@@ -1,26 +1,31 @@
-"""The JSON report, version 1: docs/findings.schema.json is its schema. The same input gives the same bytes."""
+"""All that is known of each finding, notes too; docs/findings.schema.json is its schema.
+
+The same input gives the same bytes.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import IO, Any
 
+from streamsan import __version__
 from streamsan.findings.finding import Finding, Fix, Severity
 from streamsan.report import Report
 
 VERSION = 1
 
 
-def render(report: Report) -> str:
-    """Return the report as JSON text, without a final newline. Only ASCII: names may hold anything."""
-    return json.dumps(document(report), indent=1, ensure_ascii=True)
+def render(report: Report, stream: IO[str]) -> str:
+    """Return the report as JSON text. Only ASCII: names may hold anything."""
+    return json.dumps(document(report), indent=1, ensure_ascii=True) + "\n"
 
 
 def document(report: Report) -> dict[str, Any]:
     """Return the report as plain values."""
     return {
         "version": VERSION,
-        "findings": [_finding(finding) for finding in report.findings],
+        "tool": {"name": "streamsan", "version": __version__},
+        "findings": [_finding(finding, fingerprint) for finding, fingerprint in report.fingerprinted()],
         "summary": {
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
@@ -37,7 +42,7 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
     location, contract, observed = finding.location, finding.contract, finding.observed
     return {
         "code": finding.code,
@@ -45,10 +50,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "severity": str(finding.severity),
         "confidence": str(finding.confidence),
         "message": finding.message,
+        "fingerprint": fingerprint,
         "location": {
             "file": location.file,
             "line": location.line,
             "column": location.column,
+            "end_line": location.end_line,
+            "end_column": location.end_column,
             "function": location.function,
         },
         "related": [

@@ -1,4 +1,4 @@
-"""The text report: each finding with its source, reasons and fix, one line of counts, what such inputs never show."""
+"""For people: each finding with its source, reasons and fix, one line of counts, what such inputs never show."""
 
 from __future__ import annotations
 
@@ -22,23 +22,22 @@ _LONGEST_WITNESS = 100
 """characters of a witness that is shown on one line"""
 
 
-def render(report: Report, stream: IO[str], *, notes: bool) -> str:
+def render(report: Report, stream: IO[str]) -> str:
     """Return the report as text for a stream. A terminal gets wrapped lines, and colours unless NO_COLOR is set."""
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
     width = console.width if console.is_terminal else None
     with console.capture() as capture:
-        for line in lines(report, notes=notes, width=width):
+        for line in lines(report, width):
             console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
     return capture.get()
 
 
-def lines(report: Report, *, notes: bool, width: int | None) -> Iterator[Text]:
-    """Yield the report's lines. `notes` shows findings of severity note; `width` is a terminal's, else None."""
+def lines(report: Report, width: int | None) -> Iterator[Text]:
+    """Yield the report's lines; `width` is a terminal's, else None."""
     sources = SourceLines(report.sources)
-    for finding in report.findings:
-        if finding.severity is not Severity.NOTE or notes:
-            yield from _finding(finding, sources, width)
-            yield Text("")
+    for finding in report.shown:
+        yield from _finding(finding, sources, width)
+        yield Text("")
     unused = report.unused_suppressions
     for entry in unused:
         codes = ", ".join(entry.unused)
@@ -48,16 +47,17 @@ def lines(report: Report, *, notes: bool, width: int | None) -> Iterator[Text]:
         )
     if unused:
         yield Text("")
-    yield Text(summary(report, notes=notes))
+    yield Text(summary(report))
     for remark in dict.fromkeys(problem.message for problem in report.problems if problem.remark):
         yield Text(f"({printable(remark)})", style="dim")
 
 
-def summary(report: Report, *, notes: bool) -> str:
+def summary(report: Report) -> str:
     """Return the line of counts that ends a report."""
-    counts = [_count(report.count(Severity.ERROR), "error"), _count(report.count(Severity.WARNING), "warning")]
-    hidden = report.count(Severity.NOTE)
-    counts.append(_count(hidden, "note") + (" (--notes shows them)" if hidden and not notes else ""))
+    counts = [_count(report.count(severity), severity.value) for severity in Severity]
+    hidden = len(report.findings) - len(report.shown)
+    if hidden:
+        counts[-1] += " (--notes shows it)" if hidden == 1 else " (--notes shows them)"
     if report.suppressed:
         counts.append(f"{report.suppressed} suppressed")
     return f"{', '.join(counts)} in {_count(report.files, 'file')}, {_count(report.operations, 'operation')}"

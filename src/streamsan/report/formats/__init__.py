@@ -1,0 +1,23 @@
+"""The formats of a report: a module each, found by listing. Its docstring's first line says what the format is for.
+
+A module has `render(report, stream) -> str`: the whole report as text, for the stream that it will be written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import IO, cast
+
+from streamsan.report import Report
+
+Render = Callable[[Report, IO[str]], str]
+
+FORMATS = ("text", *sorted(module.name for module in iter_modules(__path__) if module.name != "text"))
+"""their names, the one for people first"""
+
+
+def renderer(name: str) -> Render:
+    """Return what lays out a report in this format. It is loaded when it is asked for: most runs need one of them."""
+    return cast(Render, import_module(f"{__name__}.{name}").render)
