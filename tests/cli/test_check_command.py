@@ -96,7 +96,7 @@ def test_notes_are_shown_on_request(capsys: Run) -> None:
     status, out, _ = run(capsys, "check", "leak.cu")
     assert status == 0
     assert "SS401" not in out
-    assert "1 note (--notes shows them)" in out
+    assert "1 note (--notes shows it)" in out
     assert "note[SS401]" in run(capsys, "check", "leak.cu", "--notes")[1]
 
 

@@ -46,6 +46,7 @@ def race(**changes: object) -> Finding:
         "witness": ("s1 frees", "the next allocation gets the block"),
         "fix": Fix("before line 7: cudaEventRecord(e, s2); cudaStreamWaitEvent(s1, e, 0);"),
         "properties": {"instances": 2},
+        "fingerprint": "0123456789abcdef0123",
         **changes,
     }
     return Finding(**arguments)  # type: ignore[arg-type]

@@ -7,7 +7,11 @@ import pytest
 from programs import SOURCE, race
 
 from streamsan.findings.finding import Finding, Location
-from streamsan.findings.fingerprint import fingerprints
+from streamsan.findings.fingerprint import with_fingerprints
+
+
+def fingerprints(findings: list[Finding], sources: dict[str, str]) -> list[str]:
+    return [finding.fingerprint for finding in with_fingerprints(findings, sources)]
 
 
 def at(line: int, file: str = "pipeline.cu", **changes: object) -> Finding:

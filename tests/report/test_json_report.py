@@ -42,7 +42,7 @@ def test_a_finding_as_the_design_has_it() -> None:
             "severity": "error",
             "confidence": "proven",
             "message": "kernel `scale` may still be reading `d_x` when it is freed",
-            "fingerprint": document["findings"][0]["fingerprint"],
+            "fingerprint": "0123456789abcdef0123",
             "location": {
                 "file": "pipeline.cu",
                 "line": 7,
@@ -87,6 +87,7 @@ def test_the_summary_counts() -> None:
         "files": 1,
         "operations": 12,
         "suppressed": 2,
+        "in_baseline": 0,
         "unused_suppressions": [{"file": "pipeline.cu", "line": 2, "codes": ["SS501"]}],
         "problems": [{"file": "x.cu", "message": "no such file"}],
     }

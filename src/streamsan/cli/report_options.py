@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import click
 
 from streamsan.analysis.checked import Checked, merge_inputs, reason_of
 from streamsan.cli.quoted import quoted_sources
 from streamsan.cli.selection import Selection
+from streamsan.cli.severities import graded, severities_of
+from streamsan.findings import baseline as baselines
 from streamsan.findings import suppression_file
 from streamsan.findings.finding import Finding, Severity
+from streamsan.findings.fingerprint import with_fingerprints
 from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
 from streamsan.findings.suppressions import Rejected, Suppressions
 from streamsan.report import Problem, Report
@@ -36,6 +39,10 @@ class ReportOptions:
     suppressions: tuple[FileSuppression, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     """lines of files of suppressions that are none"""
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    """by code, where another one than the rule's was asked for"""
+    baseline: frozenset[str] = frozenset()
+    """fingerprints of findings that are not reported again"""
 
     @property
     def shown_notes(self) -> frozenset[str]:
@@ -48,23 +55,29 @@ class ReportOptions:
 
     @classmethod
     def of(
-        cls, form: str, select: Sequence[str], ignore: Sequence[str], notes: bool, files: Sequence[str]
+        cls,
+        form: str,
+        select: Sequence[str],
+        ignore: Sequence[str],
+        notes: bool,
+        suppressions: Sequence[str],
+        severity: Sequence[str],
+        baseline: str,
     ) -> ReportOptions:
         """Make options from the command line's words. Raises click.ClickException for what they may not be."""
         selection = Selection.of(select, ignore, RULES)
         entries: list[FileSuppression] = []
         rejected: list[Rejected] = []
-        for file in dict.fromkeys(files):
+        for file in dict.fromkeys(suppressions):
             try:
-                found, bad = suppression_file.read(file, RULES)
+                found, bad = _read("--suppressions", file, lambda name: suppression_file.read(name, RULES))
             except UnknownCodeError as error:
                 raise click.UsageError(f"--suppressions: {printable(str(error))}") from error
-            except (OSError, ValueError) as error:
-                reason = reason_of(error) if isinstance(error, OSError) else str(error)
-                raise click.UsageError(f"--suppressions: {printable(file)}: {reason}") from error
             entries += found
             rejected += bad
-        return cls(form, selection, notes, tuple(entries), tuple(rejected))
+        severities = severities_of(severity, list(RULES))
+        known = _read("--baseline", baseline, baselines.read) if baseline else frozenset()
+        return cls(form, selection, notes, tuple(entries), tuple(rejected), severities, known)
 
     def report(self, results: Sequence[Checked], problems: Sequence[Problem] = ()) -> Report:
         """Return what is to be reported of checked inputs: without what is suppressed or not selected."""
@@ -73,7 +86,8 @@ class ReportOptions:
         for result in results:
             sources.update(result.sources)
             inline.add(result.sources)
-        found = merge_inputs(results)
+        found = [graded(finding, self.severities) for finding in merge_inputs(results)]
+        found = with_fingerprints(found, quoted_sources(found, sources))
         # A trace names sources without being made of them: their comments count, but one that hides nothing may be
         # meant for code that was not run.
         named = Suppressions(RULES)
@@ -83,7 +97,8 @@ class ReportOptions:
         kept_inline = {id(finding) for finding in inline.keep(found)} & kept_by_name
         kept_by_file = suppression_file.keep(self.suppressions, found)
         kept = [finding for finding in kept_by_file if id(finding) in kept_inline]
-        findings = tuple(self.selection.keep(kept))
+        selected = self.selection.keep(kept)
+        findings = tuple(baselines.new(selected, self.baseline))
         unused = [*inline.unused(), *(entry for entry in self.suppressions if entry.unused)]
         rejected = [Problem(f"{entry.file}:{entry.line}", entry.reason) for entry in (*inline.rejected, *self.rejected)]
         remarks = [Problem(result.path, text, remark=True) for result in results for text in result.remarks]
@@ -93,7 +108,8 @@ class ReportOptions:
             files=len(results),
             operations=sum(result.operations for result in results),
             sources=quoted_sources(findings, sources),
-            suppressed=len(self.selection.keep(found)) - len(findings),
+            suppressed=len(self.selection.keep(found)) - len(selected),
+            in_baseline=len(selected) - len(findings),
             unused_suppressions=tuple(unused),
             problems=(*problems, *rejected, *remarks),
         )
@@ -101,6 +117,18 @@ class ReportOptions:
     def render(self, report: Report, stream: IO[str]) -> str:
         """Return a report in the format that was asked for, laid out for the stream that it will go to."""
         return renderer(self.form)(report, stream)
+
+
+_Value = TypeVar("_Value")
+
+
+def _read(option: str, file: str, reader: Callable[[str], _Value]) -> _Value:
+    """Read a file that an option names. Raises click.UsageError with the option, the file and the reason."""
+    try:
+        return reader(file)
+    except (OSError, ValueError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise click.UsageError(f"{option}: {printable(file)}: {reason}") from error
 
 
 def say_problems(report: Report) -> None:
@@ -148,23 +176,23 @@ _OPTIONS = (
         metavar="FILE",
         help="Hide the findings that this file lists.",
     ),
+    click.option(
+        "--severity", multiple=True, metavar="CODES=LEVEL", help="Take these findings as errors, warnings or notes."
+    ),
+    click.option("--baseline", default="", metavar="FILE", help="Leave out the findings of this earlier JSON report."),
 )
+
+
+_NAMES = ("form", "select", "ignore", "notes", "suppressions", "severity", "baseline")
 
 
 def report_options(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command the common options, as one argument `reporting: ReportOptions`."""
 
     @wraps(command)
-    def with_options(
-        *args: Any,
-        form: str,
-        select: Sequence[str],
-        ignore: Sequence[str],
-        notes: bool,
-        suppressions: Sequence[str],
-        **kwargs: Any,
-    ) -> int:
-        return command(*args, reporting=ReportOptions.of(form, select, ignore, notes, suppressions), **kwargs)
+    def with_options(*args: Any, **kwargs: Any) -> int:
+        own = {name: kwargs.pop(name) for name in _NAMES}
+        return command(*args, reporting=ReportOptions.of(**own), **kwargs)
 
     decorated: Callable[..., int] = with_options
     for option in reversed(_OPTIONS):

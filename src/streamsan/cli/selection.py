@@ -22,8 +22,8 @@ class Selection:
     def of(cls, select: Sequence[str], ignore: Sequence[str], known: Iterable[str]) -> Selection:
         """Make a selection from the options' values. Raises click.UsageError for a code that no rule has."""
         codes = list(known)
-        chosen = _matching("--select", select, codes) if select else frozenset(codes)
-        kept = chosen - _matching("--ignore", ignore, codes)
+        chosen = matching("--select", select, codes) if select else frozenset(codes)
+        kept = chosen - matching("--ignore", ignore, codes)
         return cls(kept, kept if select else frozenset())
 
     def keep(self, findings: Iterable[Finding]) -> list[Finding]:
@@ -31,7 +31,8 @@ class Selection:
         return [finding for finding in findings if finding.code in self.codes]
 
 
-def _matching(option: str, values: Sequence[str], known: Sequence[str]) -> frozenset[str]:
+def matching(option: str, values: Sequence[str], known: Sequence[str]) -> frozenset[str]:
+    """Return the known codes that comma-separated beginnings of codes name. Raises click.UsageError for one of none."""
     result: set[str] = set()
     for word in (word.strip().upper() for value in values for word in value.split(",")):
         matches = {code for code in known if word and word.startswith("SS") and code.startswith(word)}

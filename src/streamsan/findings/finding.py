@@ -143,6 +143,8 @@ class Finding:
     no_fix: str = ""
     """why there is no fix, or why it was not verified; "" where there is a verified one"""
     properties: Mapping[str, int | str] = field(default_factory=dict)
+    fingerprint: str = ""
+    """its identity over edits elsewhere in the program, where it was asked for (`fingerprint.py`)"""
     basis: Basis = field(default=Basis(), compare=False)
 
     @property

@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from streamsan.findings.finding import Finding
 
@@ -19,8 +20,8 @@ LENGTH = 20
 _NUMBER = re.compile(r"\d+")
 
 
-def fingerprints(findings: Iterable[Finding], sources: Mapping[str, str]) -> list[str]:
-    """Return the fingerprint of each finding; `sources` are the texts of the files that findings name, where known."""
+def with_fingerprints(findings: Iterable[Finding], sources: Mapping[str, str]) -> list[Finding]:
+    """Return findings with their fingerprints; `sources` are the texts of the files that they name, where known."""
     lines = {file: text.split("\n") for file, text in sources.items()}
     turns: Counter[tuple[str, ...]] = Counter()
     result = []
@@ -28,7 +29,8 @@ def fingerprints(findings: Iterable[Finding], sources: Mapping[str, str]) -> lis
         identity = _identity(finding, lines)
         turns[identity] += 1
         words = "\0".join((*identity, str(turns[identity])))
-        result.append(hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:LENGTH])
+        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+        result.append(replace(finding, fingerprint=digest[:LENGTH]))
     return result
 
 

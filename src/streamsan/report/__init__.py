@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from streamsan.findings.finding import Finding, Severity
-from streamsan.findings.fingerprint import fingerprints
 from streamsan.findings.suppressions import Suppression
 
 
@@ -30,6 +29,8 @@ class Report:
     sources: Mapping[str, str] = field(default_factory=dict)
     suppressed: int = 0
     unused_suppressions: tuple[Suppression, ...] = ()
+    in_baseline: int = 0
+    """findings that are left out because a baseline has them"""
     problems: tuple[Problem, ...] = ()
     shown_notes: Collection[str] = ()
     """codes whose notes people are shown; notes of the others are only counted"""
@@ -42,10 +43,6 @@ class Report:
     def shown(self) -> tuple[Finding, ...]:
         """The findings that people are shown."""
         return tuple(finding for finding in self.findings if self.shows(finding))
-
-    def fingerprinted(self) -> Iterator[tuple[Finding, str]]:
-        """Yield each finding with its fingerprint: its identity over edits elsewhere in the program."""
-        return zip(self.findings, fingerprints(self.findings, self.sources), strict=True)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of this severity."""

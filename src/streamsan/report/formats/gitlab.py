@@ -14,16 +14,16 @@ _SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOT
 
 def render(report: Report, stream: IO[str]) -> str:
     """Return the JSON list that GitLab reads."""
-    issues = [_issue(finding, print_) for finding, print_ in report.fingerprinted() if report.shows(finding)]
+    issues = [_issue(finding) for finding in report.shown]
     return json.dumps(issues, indent=1) + "\n"
 
 
-def _issue(finding: Finding, fingerprint: str) -> dict[str, Any]:
+def _issue(finding: Finding) -> dict[str, Any]:
     location = finding.location
     return {
         "description": f"{finding.code}: {finding.message}",
         "check_name": finding.code,
-        "fingerprint": fingerprint,
+        "fingerprint": finding.fingerprint,
         "severity": _SEVERITY[finding.severity],
         "location": {
             "path": reported_path(location.file),

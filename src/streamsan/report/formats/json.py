@@ -25,7 +25,7 @@ def document(report: Report) -> dict[str, Any]:
     return {
         "version": VERSION,
         "tool": {"name": "streamsan", "version": __version__},
-        "findings": [_finding(finding, fingerprint) for finding, fingerprint in report.fingerprinted()],
+        "findings": [_finding(finding) for finding in report.findings],
         "summary": {
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
@@ -33,6 +33,7 @@ def document(report: Report) -> dict[str, Any]:
             "files": report.files,
             "operations": report.operations,
             "suppressed": report.suppressed,
+            "in_baseline": report.in_baseline,
             "unused_suppressions": [
                 {"file": entry.file, "line": entry.line, "codes": list(entry.unused)}
                 for entry in report.unused_suppressions
@@ -42,7 +43,7 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
+def _finding(finding: Finding) -> dict[str, Any]:
     location, contract, observed = finding.location, finding.contract, finding.observed
     return {
         "code": finding.code,
@@ -50,7 +51,7 @@ def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "severity": str(finding.severity),
         "confidence": str(finding.confidence),
         "message": finding.message,
-        "fingerprint": fingerprint,
+        "fingerprint": finding.fingerprint,
         "location": {
             "file": location.file,
             "line": location.line,

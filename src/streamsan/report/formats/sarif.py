@@ -27,8 +27,7 @@ def render(report: Report, stream: IO[str]) -> str:
 
 def log(report: Report) -> dict[str, Any]:
     """Return the log as plain values: one run of one tool."""
-    shown = [pair for pair in report.fingerprinted() if report.shows(pair[0])]
-    used = sorted({finding.code for finding, _ in shown})
+    used = sorted({finding.code for finding in report.shown})
     problems = [problem for problem in report.problems if not problem.remark]
     run = {
         "tool": {
@@ -46,7 +45,7 @@ def log(report: Report) -> dict[str, Any]:
                 "toolExecutionNotifications": [_notification(problem) for problem in problems],
             }
         ],
-        "results": [_result(finding, fingerprint, used.index(finding.code)) for finding, fingerprint in shown],
+        "results": [_result(finding, used.index(finding.code)) for finding in report.shown],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -69,7 +68,7 @@ def _notification(problem: Problem) -> dict[str, Any]:
     return {"level": "warning", "message": {"text": problem.message}, "locations": [_location(problem.file)]}
 
 
-def _result(finding: Finding, fingerprint: str, rule: int) -> dict[str, Any]:
+def _result(finding: Finding, rule: int) -> dict[str, Any]:
     place = finding.location
     location = _location(place.file, place.line, place.column, place.end_line, place.end_column)
     if place.function:
@@ -80,7 +79,7 @@ def _result(finding: Finding, fingerprint: str, rule: int) -> dict[str, Any]:
         "level": str(finding.severity),
         "message": {"text": _message(finding)},
         "locations": [location],
-        "partialFingerprints": {FINGERPRINT: fingerprint},
+        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
         "properties": {"confidence": str(finding.confidence), **finding.properties},
     }
     if finding.related:

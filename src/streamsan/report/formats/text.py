@@ -60,6 +60,8 @@ def summary(report: Report) -> str:
         counts[-1] += " (--notes shows it)" if hidden == 1 else " (--notes shows them)"
     if report.suppressed:
         counts.append(f"{report.suppressed} suppressed")
+    if report.in_baseline:
+        counts.append(f"{report.in_baseline} in the baseline")
     return f"{', '.join(counts)} in {_count(report.files, 'file')}, {_count(report.operations, 'operation')}"
 
 
