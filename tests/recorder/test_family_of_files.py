@@ -274,7 +274,8 @@ def test_a_run_is_one_input(tmp_path: Path) -> None:
         [str(tmp_path / "a.2.sst"), str(tmp_path / "c.sst")],
         [str(tmp_path / "a.sst"), str(tmp_path / "a.2.sst"), str(tmp_path)],
     ):
-        inputs, problems = expand(paths)
+        expanded = expand(paths)
+        inputs, problems = expanded.inputs, expanded.unreadable
         assert sorted(Path(item.path).name for item in inputs) == ["a.sst", "c.sst"]
         assert problems == []
 

@@ -9,6 +9,7 @@ import click
 
 from streamsan.analysis.source_files import SourceOptions
 from streamsan.cli.checking import check_all
+from streamsan.cli.ignored import patterns
 from streamsan.cli.input_files import expand
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_each, say_problems
@@ -32,6 +33,13 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
 @click.option(
     "-I", "include_dirs", multiple=True, type=click.Path(path_type=str), help="Search this folder for includes."
 )
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    callback=patterns,
+    help="Leave this out of folders; patterns are those of .gitignore files, which count, too.",
+)
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option(
@@ -45,6 +53,7 @@ def check(
     paths: Sequence[str],
     defines: Sequence[str],
     include_dirs: Sequence[str],
+    exclude: Sequence[str],
     reporting: ReportOptions,
     exit_zero: bool,
     diff: bool,
@@ -52,7 +61,8 @@ def check(
 ) -> int:
     """Check CUDA sources, recorded traces (.sst) and folders of them. Needs no GPU and no build."""
     options = SourceOptions(_macros(defines), include_dirs)
-    inputs, unreadable = expand(paths)
+    expanded = expand(paths, include_dirs, exclude)
+    inputs, unreadable = expanded.inputs, expanded.unreadable
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
     patch = diff and reporting.form == "text"
@@ -79,9 +89,9 @@ def check(
         with seeking() as tell:
             results, failed = fixing.with_edits(results, options, reporting, tell)
         unreadable += failed
-    report = reporting.report(results, [*unreadable, *problems])
+    report = reporting.report(results, [*unreadable, *problems, *expanded.remarks])
     say_problems(report)
-    if results or reporting.form == "json":
+    if results or expanded.remarks or reporting.form != "text":
         _print(reporting.render(report, sys.stdout))
     return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
 

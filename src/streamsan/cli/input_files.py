@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamsan.analysis.checked import reason_of
+from streamsan.analysis.device_words import DeviceWords
 from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES
 from streamsan.analysis.traces import TRACE_SUFFIX
+from streamsan.cli.ignored import Ignored
 from streamsan.report import Problem
 from streamsan.trace import family
 
 _BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
+
+
+PLAIN_SUFFIXES = SOURCE_SUFFIXES - {".cu", ".cuh"}
+"""of files that may have nothing to do with a device"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,30 +31,51 @@ class Input:
     only_if_not_included: bool = False
 
 
-def expand(paths: Sequence[str]) -> tuple[list[Input], list[Problem]]:
-    """Return the files that paths name, each once, headers of folders last, and what could not be read.
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """What paths stand for."""
 
-    The files of one recorded run, one for each process, are one input.
-    """
+    inputs: list[Input]
+    """each file once, headers of folders last; the files of one recorded run, one for each process, are one input"""
+    unreadable: list[Problem]
+    remarks: list[Problem]
+    """what was left out of folders, and why"""
+
+
+def expand(paths: Sequence[str], include_dirs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Expanded:
+    """Return the files that paths name. `exclude` and .gitignore files leave out what folders bring in."""
     named: dict[str, Input] = {}
     headers: dict[str, Input] = {}
     problems: list[Problem] = []
+    words = DeviceWords(include_dirs)
+    plain = 0
     for path in paths:
         if not os.path.isdir(path):
             path = _first_of_run(path)
             named.setdefault(os.path.realpath(path), Input(path))
             continue
         found = False
-        for file in _files(path, problems):
+        for file in _files(path, Ignored(path, exclude), problems):
             found = True
-            if Path(file).suffix.lower() in HEADER_SUFFIXES:
+            suffix = Path(file).suffix.lower()
+            if suffix in PLAIN_SUFFIXES and not words.found_in(file):
+                plain += 1
+            elif suffix in HEADER_SUFFIXES:
                 headers.setdefault(os.path.realpath(file), Input(file, only_if_not_included=True))
             else:
                 file = _first_of_run(file)
                 named.setdefault(os.path.realpath(file), Input(file))
         if not found and not any(problem.file == path for problem in problems):
             problems.append(Problem(path, "no sources or traces in this folder"))
-    return [*named.values(), *(header for real, header in headers.items() if real not in named)], problems
+    inputs = [*named.values(), *(header for real, header in headers.items() if real not in named)]
+    return Expanded(inputs, problems, _left_out(plain))
+
+
+def _left_out(plain: int) -> list[Problem]:
+    if not plain:
+        return []
+    words = "1 file without a word of CUDA was" if plain == 1 else f"{plain} files without a word of CUDA were"
+    return [Problem("", f"{words} left out", remark=True)]
 
 
 def _first_of_run(path: str) -> str:
@@ -56,8 +83,8 @@ def _first_of_run(path: str) -> str:
     return family.members(path)[0] if Path(path).suffix.lower() == TRACE_SUFFIX else path
 
 
-def _files(folder: str, problems: list[Problem]) -> Iterator[str]:
-    """Yield the sources and traces below a folder in sorted order, without hidden folders and build folders."""
+def _files(folder: str, ignored: Ignored, problems: list[Problem]) -> Iterator[str]:
+    """Yield the sources and traces below a folder in sorted order; hidden, build and ignored folders are left out."""
     pending = [folder]
     while pending:
         current = pending.pop()
@@ -73,8 +100,12 @@ def _files(folder: str, problems: list[Problem]) -> Iterator[str]:
                 continue
             # A linked folder may lead back up: the walk stays in the tree it was given.
             if entry.is_dir(follow_symlinks=False):
-                if not _BUILD_FOLDER.match(entry.name):
+                if not _BUILD_FOLDER.match(entry.name) and not ignored.leaves_out(entry.path, is_folder=True):
                     folders.append(entry.path)
-            elif Path(entry.name).suffix.lower() in SOURCE_SUFFIXES | {TRACE_SUFFIX} and entry.is_file():
+            elif _is_input(entry) and not ignored.leaves_out(entry.path, is_folder=False):
                 yield entry.path
         pending.extend(reversed(folders))
+
+
+def _is_input(entry: os.DirEntry[str]) -> bool:
+    return Path(entry.name).suffix.lower() in SOURCE_SUFFIXES | {TRACE_SUFFIX} and entry.is_file()

@@ -244,13 +244,13 @@ def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> i
     """Check a source, a trace or a folder of them, and replay the witnesses; return the exit status."""
     if not os.path.isdir(path):
         _require_script(path)
-    inputs, unreadable = expand([path])
-    results, failed, problems = check_all(inputs, SourceOptions())
-    unreadable += failed
+    expanded = expand([path])
+    results, failed, problems = check_all(expanded.inputs, SourceOptions())
+    unreadable = [*expanded.unreadable, *failed]
     if not results:
         say_each(unreadable)
         return 2
-    found, unsaved = reporter.deliver(results, [*unreadable, *problems])
+    found, unsaved = reporter.deliver(results, [*unreadable, *problems, *expanded.remarks])
     if unreadable or unsaved:
         return 2
     return error_exitcode if found and error_exitcode is not None else 0

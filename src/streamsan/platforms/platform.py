@@ -190,6 +190,11 @@ class Platform:
         return self.high_level_word.sub(lambda found: self.low_level_name(found[0]) or found[0], text)
 
     @cached_property
+    def source_word(self) -> re.Pattern[str]:
+        """Finds a word in a source that has to do with the platform."""
+        return re.compile("|".join(self._facts["sources"]["words"]))
+
+    @cached_property
     def high_level_word(self) -> re.Pattern[str]:
         """Finds names of interfaces that are not the low-level one in a text."""
         prefixes = "|".join(re.escape(each.prefix) for each in self.interfaces if not each.low_level)
