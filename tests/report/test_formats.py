@@ -15,6 +15,7 @@ from programs import NOTE, VERIFIED, race, report
 from streamsan.findings.finding import Location, Severity
 from streamsan.report import Problem, Report
 from streamsan.report.formats import FORMATS, renderer
+from streamsan.rules.catalogue import RULES
 
 EVIL = "a%0A::error::b\n::c,d:e\x1b[31m\u202e]]>&<\"'\udc80"
 SARIF = json.loads((Path(__file__).parent / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
@@ -29,7 +30,10 @@ def printed(name: str, made: Report) -> str:
 
 
 def test_every_format_is_listed_and_says_what_it_is_for() -> None:
-    assert FORMATS == ("text", "concise", "github", "gitlab", "json", "junit", "sarif")
+    assert (
+        "text",
+        *("concise", "github", "gitlab", "json", "junit", "quiet", "sarif", "statistics"),
+    ) == FORMATS
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -40,7 +44,7 @@ def test_a_report_is_text_that_can_be_written_and_is_the_same_each_time(name: st
     text.encode("utf-8")
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("text", "json")])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("text", "json", "statistics")])
 def test_notes_are_left_out_unless_asked_for(name: str) -> None:
     assert "SS504" not in printed(name, report(NOTE))
     assert "SS504" in printed(name, report(NOTE, shown_notes=("SS504",)))
@@ -105,3 +109,19 @@ def test_concise_is_a_line_each() -> None:
         "pipeline.cu:7:5: warning[SS102] (possible) kernel `scale` may still be reading `d_x` when it is freed\n"
     )
     assert printed("concise", report(HOSTILE)).count("\n") == 1
+
+
+def test_quiet_is_the_findings_alone() -> None:
+    assert printed("quiet", report(NOTE)) == ""
+    whole = printed("text", report(race()))
+    assert whole.startswith(printed("quiet", report(race())))
+    assert "1 error" not in printed("quiet", report(race()))
+
+
+def test_statistics_count_by_rule_notes_too() -> None:
+    assert printed("statistics", report(race(), NOTE, NOTE)).splitlines() == [
+        "2  note     SS504  " + RULES["SS504"].definition,
+        "1  error    SS102  " + RULES["SS102"].definition,
+        "",
+        "1 error, 0 warnings, 2 notes (--notes shows them) in 1 file, 12 operations",
+    ]

@@ -12,7 +12,8 @@ from streamsan.cli.checking import check_all
 from streamsan.cli.ignored import patterns
 from streamsan.cli.input_files import expand
 from streamsan.cli.pipes import silence_stdout
-from streamsan.cli.report_options import ReportOptions, has_findings, report_options, say_each, say_problems
+from streamsan.cli.program import require_place
+from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_each, say_problems
 
 EPILOG = """\b
 Examples:
@@ -27,8 +28,8 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
 """
 
 
-@click.command(epilog=EPILOG, no_args_is_help=True)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=str), metavar="PATH...")
+@click.command(epilog=EPILOG)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str), metavar="PATH...")
 @click.option("-D", "--define", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro for sources.")
 @click.option(
     "-I", "include_dirs", multiple=True, type=click.Path(path_type=str), help="Search this folder for includes."
@@ -40,6 +41,7 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
     callback=patterns,
     help="Leave this out of folders; patterns are those of .gitignore files, which count, too.",
 )
+@click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here.")
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option(
@@ -54,18 +56,24 @@ def check(
     defines: Sequence[str],
     include_dirs: Sequence[str],
     exclude: Sequence[str],
+    report_file: str,
     reporting: ReportOptions,
     exit_zero: bool,
     diff: bool,
     fix: bool,
 ) -> int:
     """Check CUDA sources, recorded traces (.sst) and folders of them. Needs no GPU and no build."""
+    paths = paths or click.get_current_context().lookup_default("paths") or ()
+    if not paths:
+        raise click.UsageError("give a source, a trace or a folder (or `paths` in streamsan.toml)")
     options = SourceOptions(_macros(defines), include_dirs)
     expanded = expand(paths, include_dirs, exclude)
     inputs, unreadable = expanded.inputs, expanded.unreadable
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
     patch = diff and reporting.form == "text"
+    if report_file:
+        require_place(report_file)
     if diff or fix:
         # Imported late: only who wants edits waits for what makes them.
         from streamsan.cli import edited as edits
@@ -91,7 +99,10 @@ def check(
         unreadable += failed
     report = reporting.report(results, [*unreadable, *problems, *expanded.remarks])
     say_problems(report)
-    if results or expanded.remarks or reporting.form != "text":
+    if report_file:
+        if not deliver(report, reporting, report_file):
+            return 2
+    elif results or expanded.remarks or reporting.form != "text":
         _print(reporting.render(report, sys.stdout))
     return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ class ReportOptions:
     """by code, where another one than the rule's was asked for"""
     baseline: frozenset[str] = frozenset()
     """fingerprints of findings that are not reported again"""
+    strict: bool = False
+    """whether something that was not read fails a check"""
 
     @property
     def shown_notes(self) -> frozenset[str]:
@@ -61,11 +64,13 @@ class ReportOptions:
         ignore: Sequence[str],
         notes: bool,
         suppressions: Sequence[str],
+        per_path_ignores: Sequence[str],
         severity: Sequence[str],
         baseline: str,
+        strict: bool,
     ) -> ReportOptions:
         """Make options from the command line's words. Raises click.ClickException for what they may not be."""
-        selection = Selection.of(select, ignore, RULES)
+        selection = Selection.of(select, ignore, per_path_ignores, RULES)
         entries: list[FileSuppression] = []
         rejected: list[Rejected] = []
         for file in dict.fromkeys(suppressions):
@@ -77,7 +82,7 @@ class ReportOptions:
             rejected += bad
         severities = severities_of(severity, list(RULES))
         known = _read("--baseline", baseline, baselines.read) if baseline else frozenset()
-        return cls(form, selection, notes, tuple(entries), tuple(rejected), severities, known)
+        return cls(form, selection, notes, tuple(entries), tuple(rejected), severities, known, strict)
 
     def report(self, results: Sequence[Checked], problems: Sequence[Problem] = ()) -> Report:
         """Return what is to be reported of checked inputs: without what is suppressed or not selected."""
@@ -144,13 +149,13 @@ def say_each(problems: Iterable[Problem]) -> None:
 
 def deliver(report: Report, reporting: ReportOptions, file: str) -> bool:
     """Write a report to a file, or to standard error where `file` is "". Returns whether that was possible."""
-    text = reporting.render(report, sys.stderr)
     if not file:
-        sys.stderr.write(text)
+        sys.stderr.write(reporting.render(report, sys.stderr))
         sys.stderr.flush()
         return True
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        # Laid out for a file: without colours, and not for the width of a terminal.
+        Path(file).write_text(reporting.render(report, io.StringIO()), encoding="utf-8", errors="replace")
     except OSError as error:
         click.echo(f"streamsan: {printable(file)}: {reason_of(error)}", err=True)
         return False
@@ -164,6 +169,8 @@ def has_findings(report: Report) -> bool:
 
 _OPTIONS = (
     click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True),
+    click.option("--quiet", "-q", "form", flag_value="quiet", help="Print the findings, and no counts."),
+    click.option("--statistics", "form", flag_value="statistics", help="Print how often each rule is broken."),
     click.option(
         "--select", multiple=True, metavar="CODES", help="Report these codes only (SS102,SS2: a prefix is enough)."
     ),
@@ -177,13 +184,17 @@ _OPTIONS = (
         help="Hide the findings that this file lists.",
     ),
     click.option(
+        "--per-path-ignores", multiple=True, metavar="PATTERN=CODES", help="Do not report these codes in these files."
+    ),
+    click.option(
         "--severity", multiple=True, metavar="CODES=LEVEL", help="Take these findings as errors, warnings or notes."
     ),
+    click.option("--strict", is_flag=True, help="Exit with 2 if something was not read, or not recorded."),
     click.option("--baseline", default="", metavar="FILE", help="Leave out the findings of this earlier JSON report."),
 )
 
 
-_NAMES = ("form", "select", "ignore", "notes", "suppressions", "severity", "baseline")
+_NAMES = ("form", "select", "ignore", "notes", "suppressions", "per_path_ignores", "severity", "baseline", "strict")
 
 
 def report_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import click
 
 from streamsan.findings.finding import Finding
+from streamsan.findings.path_patterns import path_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,18 +18,33 @@ class Selection:
     codes: frozenset[str]
     chosen: frozenset[str] = frozenset()
     """those that `--select` names"""
+    ignored_in: tuple[tuple[str, frozenset[str]], ...] = ()
+    """patterns of paths, each with the codes that are not reported there"""
 
     @classmethod
-    def of(cls, select: Sequence[str], ignore: Sequence[str], known: Iterable[str]) -> Selection:
+    def of(
+        cls, select: Sequence[str], ignore: Sequence[str], per_path_ignores: Sequence[str], known: Iterable[str]
+    ) -> Selection:
         """Make a selection from the options' values. Raises click.UsageError for a code that no rule has."""
         codes = list(known)
         chosen = matching("--select", select, codes) if select else frozenset(codes)
         kept = chosen - matching("--ignore", ignore, codes)
-        return cls(kept, kept if select else frozenset())
+        ignored_in = []
+        for value in per_path_ignores:
+            pattern, _, words = value.rpartition("=")
+            if not pattern:
+                raise click.UsageError(f"--per-path-ignores: '{value}' is not PATTERN=CODES")
+            ignored_in.append((pattern, matching("--per-path-ignores", [words], codes)))
+        return cls(kept, kept if select else frozenset(), tuple(ignored_in))
 
     def keep(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings of selected codes."""
-        return [finding for finding in findings if finding.code in self.codes]
+        return [finding for finding in findings if finding.code in self.codes and not self._is_ignored(finding)]
+
+    def _is_ignored(self, finding: Finding) -> bool:
+        return any(
+            finding.code in codes and path_matches(pattern, finding.location.file) for pattern, codes in self.ignored_in
+        )
 
 
 def matching(option: str, values: Sequence[str], known: Sequence[str]) -> frozenset[str]:

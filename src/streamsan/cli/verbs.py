@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 from streamsan import __version__
+from streamsan.cli.configuration import options
 
 VERBS = ("check", "rule", "run", "sim")
 """each is a command of the same name in a module of its name"""
@@ -38,5 +39,10 @@ class _Verbs(click.Group):
 
 @click.group(cls=_Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", prog_name="streamsan", message="%(prog)s %(version)s")
-def streamsan() -> None:
+@click.option("--config", default=None, metavar="FILE", help="Take options from this streamsan.toml or pyproject.toml.")
+@click.option("--no-config", is_flag=True, help="Take options from no file.")
+@click.pass_context
+def streamsan(context: click.Context, config: str | None, no_config: bool) -> None:
     """Tells which synchronisation a GPU program is missing, and which it does not need."""
+    if not no_config:
+        context.default_map = options(config)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from streamsan.findings.finding import Finding
+from streamsan.findings.path_patterns import path_matches
 from streamsan.findings.suppressions import Rejected, Suppression
 
 EXPECTED = "not a suppression: write `SS501 PATH[:LINE] [function=NAME] reason`"
@@ -55,24 +54,6 @@ def _names(pattern: str, function: str) -> bool:
     """Tell whether a function goes by a name, with its namespaces or classes or without."""
     short = re.split(r"::|\.", function)[-1]
     return fnmatchcase(function, pattern) or fnmatchcase(short, pattern)
-
-
-def path_matches(pattern: str, path: str) -> bool:
-    """Tell whether a path, as reported or as absolute path, matches a pattern."""
-    whole = pattern if pattern.startswith("/") else f"**/{pattern.removeprefix('./')}"
-    return _expression(whole).match(os.path.abspath(path).replace(os.sep, "/")) is not None
-
-
-@lru_cache(maxsize=1024)
-def _expression(pattern: str) -> re.Pattern[str]:
-    parts = []
-    for part in pattern.split("/"):
-        if part == "**":
-            parts.append("**")
-        elif part:
-            parts.append("".join("[^/]*" if c == "*" else "[^/]" if c == "?" else re.escape(c) for c in part))
-    text = "".join(r"(?:/[^/]+)*" if part == "**" else f"/{part}" for part in parts)
-    return re.compile(f"{text}\\Z")
 
 
 def read(path: str, known_codes: Collection[str]) -> tuple[list[FileSuppression], list[Rejected]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from rich.console import Console
@@ -24,20 +24,21 @@ _LONGEST_WITNESS = 100
 
 def render(report: Report, stream: IO[str]) -> str:
     """Return the report as text for a stream. A terminal gets wrapped lines, and colours unless NO_COLOR is set."""
+    return laid_out(stream, lambda width: lines(report, width))
+
+
+def laid_out(stream: IO[str], lines_for: Callable[[int | None], Iterable[Text]]) -> str:
+    """Return lines as text for a stream; `lines_for` takes the width of a terminal, None where there is none."""
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
-    width = console.width if console.is_terminal else None
     with console.capture() as capture:
-        for line in lines(report, width):
+        for line in lines_for(console.width if console.is_terminal else None):
             console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
     return capture.get()
 
 
 def lines(report: Report, width: int | None) -> Iterator[Text]:
     """Yield the report's lines; `width` is a terminal's, else None."""
-    sources = SourceLines(report.sources)
-    for finding in report.shown:
-        yield from _finding(finding, sources, width)
-        yield Text("")
+    yield from finding_lines(report, width)
     unused = report.unused_suppressions
     for entry in unused:
         codes = ", ".join(entry.unused)
@@ -50,6 +51,14 @@ def lines(report: Report, width: int | None) -> Iterator[Text]:
     yield Text(summary(report))
     for remark in dict.fromkeys(problem.message for problem in report.problems if problem.remark):
         yield Text(f"({printable(remark)})", style="dim")
+
+
+def finding_lines(report: Report, width: int | None) -> Iterator[Text]:
+    """Yield the lines of the findings that are shown, each finding with its source, reasons and fix."""
+    sources = SourceLines(report.sources)
+    for finding in report.shown:
+        yield from _finding(finding, sources, width)
+        yield Text("")
 
 
 def summary(report: Report) -> str:
