@@ -14,7 +14,7 @@ import click
 
 from streamsan.analysis.checked import Checked, merge_inputs, reason_of
 from streamsan.cli.quoted import quoted_sources
-from streamsan.cli.selection import Selection
+from streamsan.cli.selection import Selection, complete_codes
 from streamsan.cli.severities import graded, severities_of
 from streamsan.findings import baseline as baselines
 from streamsan.findings import suppression_file
@@ -172,9 +172,15 @@ _OPTIONS = (
     click.option("--quiet", "-q", "form", flag_value="quiet", help="Print the findings, and no counts."),
     click.option("--statistics", "form", flag_value="statistics", help="Print how often each rule is broken."),
     click.option(
-        "--select", multiple=True, metavar="CODES", help="Report these codes only (SS102,SS2: a prefix is enough)."
+        "--select",
+        multiple=True,
+        metavar="CODES",
+        shell_complete=complete_codes,
+        help="Report these codes only (SS102,SS2: a prefix is enough), notes too.",
     ),
-    click.option("--ignore", multiple=True, metavar="CODES", help="Do not report these codes."),
+    click.option(
+        "--ignore", multiple=True, metavar="CODES", shell_complete=complete_codes, help="Do not report these codes."
+    ),
     click.option("--notes", is_flag=True, help="Show notes; else they are counted. JSON always has them."),
     click.option(
         "--suppressions",

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from streamsan.cli.selection import complete_codes
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.rule_pages import page
 
@@ -17,7 +18,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=complete_codes)
 def rule(code: str | None) -> int:
     """Explain a rule, or list all of them with their severity."""
     if code is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import click
+from click.shell_completion import CompletionItem
 
 from streamsan.findings.finding import Finding
 from streamsan.findings.path_patterns import path_matches
@@ -56,3 +57,13 @@ def matching(option: str, values: Sequence[str], known: Sequence[str]) -> frozen
             raise click.UsageError(f"{option}: unknown code '{word}' (`streamsan rule` lists all)")
         result |= matches
     return frozenset(result)
+
+
+def complete_codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete codes for a shell, the last of several that commas separate."""
+    # Imported late: only a shell that completes asks.
+    from streamsan.rules.catalogue import RULES
+
+    before, comma, word = incomplete.rpartition(",")
+    found = [rule for rule in RULES.values() if rule.id.startswith(word.upper())]
+    return [CompletionItem(f"{before}{comma}{rule.id}", help=rule.definition) for rule in found]
