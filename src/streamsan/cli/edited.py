@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from streamsan.cli.patches import unified_diff
+from streamsan.cli.patches import patched_path, unified_diff
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.rewriting import RewriteError, require_unchanged, rewrite
 from streamsan.edits.trial import Fixed, NotFixed
@@ -40,9 +40,13 @@ class Edited:
 
 def show(edited: Edited, notes: bool) -> bool:
     """Print the patch, and to standard error what it does and what has no edit. Returns whether there is a patch."""
-    patch = b"".join(
-        unified_diff(edited.names[real], edited.before[real], data) for real, data in sorted(edited.after.items())
-    )
+    patch = b""
+    for real, data in sorted(edited.after.items()):
+        name = edited.names[real]
+        try:
+            patch += unified_diff(patched_path(name), edited.before[real], data)
+        except ValueError as error:
+            click.echo(printable(f"streamsan: {name}: left out of the patch: {error}"), err=True)
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(patch)

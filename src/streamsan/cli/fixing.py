@@ -52,8 +52,9 @@ class _SourceSeeker(Seeker):
         self._options = options
         self._states: dict[str, Checked] = {}
         """path of a source -> what is in it with all edits so far"""
-        self._named = {os.path.realpath(path) for path in named}
-        self._folders = tuple({os.path.dirname(real) + os.sep for real in self._named})
+        # Of the paths as given: a link among them does not lead out of its folder.
+        folders = {os.path.realpath(os.path.dirname(path) or os.curdir) for path in named}
+        self._folders = tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
 
     def run(self, inputs: Sequence[Input]) -> Edited:
         """Check all sources, then fix one after the other."""
@@ -115,10 +116,9 @@ class _SourceSeeker(Seeker):
         return decode(data)[0] != self._states[path].sources.get(file)
 
     def is_editable(self, file: str) -> bool:
-        """Tell whether a file was named, or lies beside or below one that was."""
+        """Tell whether a file, where links lead to, lies beside or below one that was named."""
         real = os.path.realpath(file)
-        beside = real.startswith(self._folders) and Path(real).suffix.lower() in SOURCE_SUFFIXES
-        return (real in self._named or beside) and is_writable(real)
+        return real.startswith(self._folders) and Path(real).suffix.lower() in SOURCE_SUFFIXES and is_writable(real)
 
     def others_accept(self, path: str, contents: Contents, files: Collection[str]) -> bool:
         real = {os.path.realpath(file) for file in files}

@@ -29,6 +29,9 @@ def require_unchanged(path: str, before: bytes) -> None:
     if not is_writable(target):
         raise RewriteError("the file is read-only")
     try:
+        # Another name of the file would keep the old text, or change unseen.
+        if (names := os.stat(target).st_nlink) > 1:
+            raise RewriteError(f"the file has {names} names (hard links)")
         if _content(target) != before:
             raise RewriteError("the file changed while it was checked")
     except OSError as error:
