@@ -345,12 +345,49 @@ def test_a_link_at_the_name_of_a_process_is_not_followed(fake_device: FakeDevice
     assert trace.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_earlier_run_stays_where_nothing_is_recorded(fake_device: FakeDevice, tmp_path: Path) -> None:
+def test_an_earlier_run_goes_where_nothing_is_recorded(fake_device: FakeDevice, tmp_path: Path) -> None:
+    for environment in ({}, {INJECTION: "/opt/profiler.so"}):
+        recorded_before(tmp_path / "run.sst", "old", 11)
+        recorded_before(tmp_path / "run.12.sst", "old", 12)
+        recorded_before(tmp_path / "run.7.sst", "other", 14)
+        command = [fake_device.programs, "no_cuda_right"]
+        fake_device.run(tmp_path, command, "-o", "run.sst", environment=environment, checked=False)
+        assert [path.name for path in tmp_path.glob("*.sst")] == ["run.7.sst"]
     recorded_before(tmp_path / "run.sst", "old", 11)
-    recorded_before(tmp_path / "run.12.sst", "old", 12)
-    before = {path: path.read_bytes() for path in tmp_path.glob("*.sst")}
-    fake_device.run(tmp_path, [fake_device.programs, "no_cuda_right"], "-o", "run.sst", checked=False)
-    assert {path: path.read_bytes() for path in tmp_path.glob("*.sst")} == before
+    assert run(tmp_path, "-o", "run.sst", "--", "true").returncode == 0
+    assert [path.name for path in tmp_path.glob("*.sst")] == ["run.7.sst"]
+
+
+@pytest.mark.parametrize("option", ["--require-recording", "--strict"])
+def test_a_recording_that_is_required(option: str, fake_device: FakeDevice, tmp_path: Path) -> None:
+    wanted = "streamsan: the recording is required, and is not whole: "
+    whole = fake_device.run(tmp_path, [fake_device.programs, "double_free_right"], option, checked=False)
+    assert whole.status == 0
+    for environment, reason in (
+        ({}, "nothing was recorded"),
+        ({INJECTION: "/opt/profiler.so"}, "nothing is recorded: "),
+    ):
+        command = [fake_device.programs, "no_cuda_right"]
+        ran = fake_device.run(tmp_path, command, option, environment=environment, checked=False)
+        assert ran.status == 2
+        assert ran.errors.splitlines()[-1].startswith(wanted + reason)
+    taken = {"FAKE_CUPTI_TAKEN": "Other Profiler"}
+    ran = fake_device.run(
+        tmp_path, [fake_device.programs, "double_free_wrong"], option, environment=taken, checked=False
+    )
+    assert (ran.status, "Other Profiler" in ran.errors.splitlines()[-1]) == (2, True)
+    assert run(tmp_path, option, "--", "true").returncode == 2  # no driver
+
+
+@pytest.mark.parametrize("options", [(), ("--no-check", "-o", "run.sst")])
+def test_a_recording_that_is_cut_short_is_not_whole(
+    options: tuple[str, ...], fake_device: FakeDevice, tmp_path: Path
+) -> None:
+    command = [fake_device.programs, "ends", "kill", "5"]
+    assert fake_device.run(tmp_path, command, *options, checked=False).status == -signal.SIGKILL
+    ran = fake_device.run(tmp_path, command, "--require-recording", *options, checked=False)
+    assert ran.status == 2
+    assert "is not whole: partial result" in ran.errors.splitlines()[-1]
 
 
 def test_a_report_in_a_file_leaves_standard_error_alone(fake_device: FakeDevice, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import click
@@ -19,6 +20,7 @@ from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_l
 from streamsan.recorder.launch import Recording, recording
 from streamsan.report import Problem
 from streamsan.report.printable import printable
+from streamsan.trace import family
 from streamsan.trace.errors import TraceError
 from streamsan.trace.family import SUFFIX
 
@@ -40,6 +42,9 @@ With --error-exitcode N it is N if there is a finding at warning or above.
     "--error-exitcode", type=click.IntRange(0, 255), default=None, metavar="N", help="Exit with N on findings."
 )
 @click.option("--no-check", is_flag=True, help="Record only; `streamsan check F.sst` checks later, anywhere.")
+@click.option(
+    "--require-recording", is_flag=True, help="Exit with 2 unless all that the program asked of its GPU was recorded."
+)
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
 @click.option("--max-size", default="", metavar="SIZE", callback=size, help="Keep the end of a long run: 500M, 2G, ...")
 @report_options
@@ -49,6 +54,7 @@ def run(
     report_file: str,
     error_exitcode: int | None,
     no_check: bool,
+    require_recording: bool,
     no_sites: bool,
     max_size: int,
     reporting: ReportOptions,
@@ -67,24 +73,40 @@ def run(
     except OSError as error:
         return say_not_started(command[0], error)
     other = other_tool(environment, str(library))
+    obstacle = ""
     if other:
-        _say(f"nothing is recorded: {INJECTION} is set to another tool, {printable(other)}")
+        obstacle = f"nothing is recorded: {INJECTION} is set to another tool, {printable(other)}"
     elif not has_driver():
-        _say(f"nothing is recorded: no CUDA driver ({DRIVER}) on this machine")
+        obstacle = f"nothing is recorded: no CUDA driver ({DRIVER}) on this machine"
+    if obstacle:
+        _say(obstacle)
     with recording(str(library), output, program, environment, max_size, not no_sites) as run_:
         given = (lambda process: environment) if other else partial(run_.environment, environment)
         try:
             status = run_program(program, command, given)
         except OSError as error:
             return say_not_started(command[0], error)
-        found, written = False, True
-        if not other:
-            found, written = _finish(run_, command[0], output, reporting, report_file, no_check)
-    if not written:
+        outcome = _finish(run_, command[0], obstacle, output, reporting, report_file, no_check)
+    if not outcome.written:
         return 2
-    if found and error_exitcode is not None:
+    if outcome.missing and (require_recording or reporting.strict):
+        _say(f"the recording is required, and is not whole: {outcome.missing}")
+        return 2
+    if outcome.found and error_exitcode is not None:
         return error_exitcode
     return end_as(status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What came of a recording."""
+
+    found: bool = False
+    """a finding at warning or above"""
+    written: bool = True
+    """the report, and what was to be kept"""
+    missing: str = ""
+    """what was not recorded, or why; "" where all was"""
 
 
 def _require_sense(output: str, report_file: str, error_exitcode: int | None, no_check: bool) -> None:
@@ -106,24 +128,44 @@ def _say(line: str) -> None:
 
 
 def _finish(
-    run_: Recording, name: str, output: str, reporting: ReportOptions, report_file: str, no_check: bool
-) -> tuple[bool, bool]:
-    """Complete the trace, check it, report. Returns whether there are findings, and whether all was written."""
+    run_: Recording,
+    name: str,
+    obstacle: str,
+    output: str,
+    reporting: ReportOptions,
+    report_file: str,
+    no_check: bool,
+) -> _Outcome:
+    """Complete the trace, check it, report. `obstacle` is why nothing can have been recorded, "" where it can."""
     omissions = run_.omissions()
     for line in omissions:
         _say(line)
+    missing = omissions[0] if omissions else obstacle
     with progress() as show:
         files = run_.files()
         _add_symbols(files, run_.started, show)
-        if no_check or not files:
-            if not files and not omissions and has_driver():
+        if not files:
+            if not missing:
                 _say(f"nothing recorded: {printable(name)} did not use CUDA")
-            return False, True
+            return _Outcome(missing=missing or "nothing was recorded")
+        if no_check:
+            return _Outcome(missing=missing or _cut_short(files[0]))
         results, problems = _check(files[0], output or os.path.basename(name), show)
     report = reporting.report(results, problems)
     say_problems(report)
     written = deliver(report, reporting, report_file)
-    return has_findings(report), written and bool(results)
+    if not missing and problems:
+        missing = problems[0].message
+    return _Outcome(has_findings(report), written and bool(results), missing)
+
+
+def _cut_short(path: str) -> str:
+    """Return what is missing in a recording, "" where it is whole."""
+    try:
+        trace = family.read(path)
+    except (TraceError, OSError) as error:
+        return str(error)
+    return "" if trace.complete else "partial result: the recording was cut off"
 
 
 def _add_symbols(files: Sequence[str], started: float, show: Step | None) -> None:

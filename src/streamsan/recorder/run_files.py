@@ -125,18 +125,19 @@ def _remove_parts(output: str) -> None:
 def settle(output: str, run: str) -> str:
     """Bring the files of a run that has ended to their names; return the first's path, "" when the run left none.
 
-    Files that an earlier run of this name left are removed. Where the program that was started did not use CUDA itself,
+    Files that an earlier run of this name left are removed, also where this one recorded nothing: who checks F.sst next
+    is to see no run but the last. Where the program that was started did not use CUDA itself,
     a shell script say, the first of its processes that did becomes F.sst.
     """
     _remove_parts(output)
     found = run_files(output)
     own = [file for file in found if file.run == run and not _dropped(file)]
-    if not own:
-        return ""
     for file in found:
-        if file.run != run and file.part and file.named_by_recorder:
+        if file.run != run and (file.part or not own) and file.named_by_recorder:
             with suppress(OSError):
                 os.unlink(file.path)
+    if not own:
+        return ""
     newest = [file for file in own if not file.older]
     first = newest[0] if newest else own[0]
     if first.part == "" or first.running or first.older:
