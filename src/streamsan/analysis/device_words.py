@@ -39,9 +39,11 @@ class DeviceWords:
         """Return whether a file itself has such a word, and the files that it includes, as far as they are at hand."""
         if file not in self._known:
             try:
-                if os.path.getsize(file) > LARGEST:
-                    raise OSError
-                text = Path(file).read_text(encoding="utf-8", errors="replace")
+                size = os.path.getsize(file)
+                if size > LARGEST:
+                    return True, ()
+                # Files of /proc have no size, and may never end.
+                text = Path(file).read_text(encoding="utf-8", errors="replace") if size else ""
             except OSError:
                 return True, ()
             if CUDA.source_word.search(text):

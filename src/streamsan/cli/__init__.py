@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from streamsan.cli.pipes import silence_stdout
+from streamsan.cli.pipes import is_of_output, open_streams, silence_stdout
 from streamsan.report.printable import printable
 
 INTERRUPTED = 130
@@ -22,6 +22,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    with open_streams():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         # Imported here, so that Ctrl-C ends quietly from the first moment on.
         from streamsan.cli.verbs import streamsan
@@ -45,6 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         silence_stdout()
         return 0
     except Exception as error:
+        if isinstance(error, OSError) and is_of_output(error):
+            silence_stdout()
+            click.echo(f"streamsan: standard output: {(error.strerror or str(error)).lower()}", err=True)
+            return BAD_USAGE
+        if isinstance(error, FileNotFoundError) and error.filename is None and not os.path.isdir(os.curdir):
+            click.echo("streamsan: the current folder does not exist any more", err=True)
+            return BAD_USAGE
         # A defect of ours, wherever it is: nobody is helped by a traceback but who asks for it.
         if os.environ.get("STREAMSAN_DEBUG"):
             raise

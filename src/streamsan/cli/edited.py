@@ -48,9 +48,10 @@ def show(edited: Edited, notes: bool) -> bool:
         except ValueError as error:
             click.echo(printable(f"streamsan: {name}: left out of the patch: {error}"), err=True)
     try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(patch)
-        sys.stdout.buffer.flush()
+        if patch:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(patch)
+            sys.stdout.buffer.flush()
     except BrokenPipeError:
         silence_stdout()
     say(edited, notes, "fix")

@@ -30,7 +30,7 @@ class Ignored:
     """
 
     def __init__(self, folder: str, exclude: Sequence[str] = ()) -> None:
-        self._bases = {os.path.abspath(folder), os.getcwd()}
+        self._bases = {os.path.abspath(folder), os.path.abspath(os.curdir)}
         self._excluded = GitIgnoreSpec.from_lines(exclude)
         self._rules: dict[str, GitIgnoreSpec | None] = {}
         self._repository = _repository(os.path.abspath(folder))

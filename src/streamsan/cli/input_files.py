@@ -102,10 +102,14 @@ def _files(folder: str, ignored: Ignored, problems: list[Problem]) -> Iterator[s
             if entry.is_dir(follow_symlinks=False):
                 if not _BUILD_FOLDER.match(entry.name) and not ignored.leaves_out(entry.path, is_folder=True):
                     folders.append(entry.path)
-            elif _is_input(entry) and not ignored.leaves_out(entry.path, is_folder=False):
-                yield entry.path
+            elif _has_input_suffix(entry.name) and not ignored.leaves_out(entry.path, is_folder=False):
+                try:
+                    if entry.is_file():
+                        yield entry.path
+                except OSError as error:  # a link that leads to itself
+                    problems.append(Problem(entry.path, reason_of(error)))
         pending.extend(reversed(folders))
 
 
-def _is_input(entry: os.DirEntry[str]) -> bool:
-    return Path(entry.name).suffix.lower() in SOURCE_SUFFIXES | {TRACE_SUFFIX} and entry.is_file()
+def _has_input_suffix(name: str) -> bool:
+    return Path(name).suffix.lower() in SOURCE_SUFFIXES | {TRACE_SUFFIX}

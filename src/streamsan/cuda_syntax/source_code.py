@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +16,8 @@ from tree_sitter import Node
 
 from streamsan.cuda_syntax.tree import Span
 
+LARGEST_SOURCE = 64 << 20
+"""bytes of a file that is read"""
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -68,8 +72,21 @@ def clean(text: str, complaints: list[str]) -> str:
 def read_source(path: Path, contents: Mapping[str, bytes] = MappingProxyType({})) -> tuple[SourceFile, list[str]]:
     """Reads a file, or takes what `contents` says is in it, by its real path. Raises OSError if it cannot be read."""
     given = contents.get(os.path.realpath(path)) if contents else None
-    text, complaints = decode(path.read_bytes() if given is None else given)
+    text, complaints = decode(_content(path) if given is None else given)
     return SourceFile(str(path), text), complaints
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a regular file. An include may name a pipe or a device: nothing is waited for, and of files
+    without a size (those of /proc) nothing is read."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        if status.st_size > LARGEST_SOURCE:
+            raise OSError(errno.EFBIG, f"{status.st_size >> 20} MiB: too large for a source")
+        return file.read(status.st_size)
 
 
 def _ascii_stand_in(match: re.Match[str]) -> str:

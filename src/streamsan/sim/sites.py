@@ -39,7 +39,10 @@ class CallSites:
         self._ours: dict[int, bool] = {}
         self._ends: set[int] = set()
         """code that runs programs or tests: a chain of callers ends there"""
-        self._folder = os.path.join(os.getcwd(), "")
+        try:
+            self._folder = os.path.join(os.getcwd(), "")
+        except OSError:  # the folder is gone: paths stay as they are
+            self._folder = ""
         self.watch: Callable[[int, Sequence[FrameType]], None] | None = None
         """called with each site and its frames, innermost first"""
 
