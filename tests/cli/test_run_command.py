@@ -153,7 +153,7 @@ def test_a_request_that_another_thread_takes_reaches_the_program() -> None:
     # Python runs handlers in the main thread, which waits in the system and sees nothing of this signal.
     caller = """
 import signal, sys, threading
-from streamsan.cli.program import run_program
+from streamsan.recorder.child_process import run_program
 latch = threading.Event()
 threading.Thread(target=latch.wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

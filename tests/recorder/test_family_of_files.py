@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from streamsan.analysis.inputs import analyse_path
+from streamsan.checking.folders import expand
 from streamsan.cli import main
-from streamsan.cli.input_files import expand
 from streamsan.trace import Site, Thread, TraceError, family
 from streamsan.trace.layout import SLOT
 from streamsan.trace.modules import Module

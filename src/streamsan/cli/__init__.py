@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from streamsan.checking.option_error import OptionError
 from streamsan.cli.pipes import is_of_output, open_streams, silence_stdout
 from streamsan.report.printable import printable
 
@@ -37,6 +38,9 @@ def _main(arguments: Sequence[str] | None) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return BAD_USAGE
+    except OptionError as error:
+        click.echo(f"streamsan: {' '.join(str(error).split())}", err=True)
+        return BAD_USAGE
     except click.ClickException as error:
         click.echo(f"streamsan: {' '.join(error.format_message().split())}", err=True)
         return BAD_USAGE
@@ -60,7 +64,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         # A defect of ours, wherever it is: nobody is helped by a traceback but who asks for it.
         if os.environ.get("STREAMSAN_DEBUG"):
             raise
-        from streamsan.cli.defects import defect
+        from streamsan.checking.defects import defect
 
         click.echo(f"streamsan: {printable(defect(error))}", err=True)
         return BAD_USAGE

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import click
 
 from streamsan.analysis.source_files import SourceOptions
+from streamsan.checking.folders import expand
 from streamsan.cli.checking import check_all
-from streamsan.cli.ignored import patterns
-from streamsan.cli.input_files import expand
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_each, say_problems
@@ -38,7 +37,6 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
     "--exclude",
     multiple=True,
     metavar="PATTERN",
-    callback=patterns,
     help="Leave this out of folders; patterns are those of .gitignore files, which count, too.",
 )
 @click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here.")

@@ -10,9 +10,9 @@ from pathlib import Path
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, unproven_source
 from streamsan.analysis.traces import TRACE_SUFFIX
-from streamsan.cli.defects import problem_of
+from streamsan.checking.defects import problem_of
+from streamsan.checking.folders import Input
 from streamsan.cli.edited import Edited
-from streamsan.cli.input_files import Input
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable
 from streamsan.cli.seeker import Seeker, Tell, without_edit

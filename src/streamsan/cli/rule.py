@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from streamsan.cli.selection import complete_codes
+from streamsan.cli.rule_codes import complete_codes
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.rule_pages import page
 

@@ -11,10 +11,11 @@ import click
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import analyse_trace
-from streamsan.cli.program import end_as, find_program, require_place, run_program, say_not_started
+from streamsan.cli.program import end_as, require_place, say_not_started
 from streamsan.cli.progress import Step, progress
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
 from streamsan.cli.size import size
+from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.environment import INJECTION, other_tool, own_environment
 from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
 from streamsan.recorder.launch import Recording, recording

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamsan.analysis.checked import Checked, UnreadableError
-from streamsan.cli.defects import problem_of
+from streamsan.checking.defects import problem_of
 from streamsan.cli.edited import Edited
 from streamsan.cli.progress import progress
 from streamsan.cli.report_options import ReportOptions

@@ -12,8 +12,8 @@ import click
 from streamsan.analysis.checked import Checked, reason_of
 from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions
 from streamsan.analysis.traces import TRACE_SUFFIX
+from streamsan.checking.folders import expand
 from streamsan.cli.checking import check_all
-from streamsan.cli.input_files import expand
 from streamsan.cli.program import end_as, require_place
 from streamsan.cli.report_options import ReportOptions, report_options, say_each
 from streamsan.cli.sim_report import Reporter, checked_run, crashes

@@ -18,7 +18,7 @@ from typing import Any
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import unproven_trace
-from streamsan.cli.program import run_program
+from streamsan.recorder.child_process import run_program
 from streamsan.sim import overlay
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings

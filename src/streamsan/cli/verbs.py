@@ -6,8 +6,8 @@ from importlib import import_module
 
 import click
 
-from streamsan import __version__
 from streamsan.cli.configuration import options
+from streamsan.vocabulary.version import VERSION
 
 VERBS = ("check", "rule", "run", "sim")
 """each is a command of the same name in a module of its name"""
@@ -38,7 +38,7 @@ class _Verbs(click.Group):
 
 
 @click.group(cls=_Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "--version", prog_name="streamsan", message="%(prog)s %(version)s")
+@click.version_option(VERSION, "--version", prog_name="streamsan", message="%(prog)s %(version)s")
 @click.option("--config", default=None, metavar="FILE", help="Take options from this streamsan.toml or pyproject.toml.")
 @click.option("--no-config", is_flag=True, help="Take options from no file.")
 @click.pass_context

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from types import CodeType, FrameType
 
-import streamsan
 from streamsan.python_program.call_text import PythonSources
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.site import Site
 
-PACKAGE = os.path.join(os.path.dirname(os.path.abspath(streamsan.__file__)), "")
+PACKAGE = os.path.join(str(Path(__file__).resolve().parents[1]), "")
 MOST_CALLERS = 12
 """Frames that are kept of a chain of calls, innermost first."""
 MOST_TEXT = 200

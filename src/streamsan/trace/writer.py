@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import streamsan
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import (
     API,
@@ -39,6 +38,7 @@ from streamsan.trace.slot_check import DamagedSlots, TableSizes, checked
 from streamsan.trace.store import Slots, uncut_end
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import Thread, Trace
+from streamsan.vocabulary.version import VERSION
 
 HEADER_APIS = 4096
 """API names that go into the header; further ones go into segments."""
@@ -77,7 +77,7 @@ class TraceWriter:
         self._descriptor = -1
         header = packed_header(
             {
-                "tool": f"streamsan {streamsan.__version__}",
+                "tool": f"streamsan {VERSION}",
                 **(metadata or {}),
                 "platform": platform,
                 "origin": origin,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from io import StringIO
 from pkgutil import iter_modules
 from typing import IO, cast
 
@@ -21,3 +22,10 @@ FORMATS = ("text", *sorted(module.name for module in iter_modules(__path__) if m
 def renderer(name: str) -> Render:
     """Return what lays out a report in this format. It is loaded when it is asked for: most runs need one of them."""
     return cast(Render, import_module(f"{__name__}.{name}").render)
+
+
+def render(report: Report, name: str = "text") -> str:
+    """Return a report in a format, laid out for a file: no colours, no terminal's width. Raises ValueError."""
+    if name not in FORMATS:
+        raise ValueError(f"unknown format '{name}'; known are {', '.join(FORMATS)}")
+    return renderer(name)(report, StringIO())

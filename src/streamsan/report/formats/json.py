@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import IO, Any
 
-from streamsan import __version__
 from streamsan.findings.finding import Finding, Fix, Severity
 from streamsan.report import Report
+from streamsan.vocabulary.version import VERSION as STREAMSAN
 
 VERSION = 1
 
@@ -24,7 +24,7 @@ def document(report: Report) -> dict[str, Any]:
     """Return the report as plain values."""
     return {
         "version": VERSION,
-        "tool": {"name": "streamsan", "version": __version__},
+        "tool": {"name": "streamsan", "version": STREAMSAN},
         "findings": [_finding(finding) for finding in report.findings],
         "summary": {
             "errors": report.count(Severity.ERROR),

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import IO, Any
 from urllib.parse import quote
 
-from streamsan import __version__
 from streamsan.findings.finding import Edit, Finding, Fix, Related
 from streamsan.findings.fingerprint import reported_path
 from streamsan.report import Problem, Report
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.rule import Rule
 from streamsan.rules.rule_pages import page
+from streamsan.vocabulary.version import VERSION
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "streamsan/v1"
@@ -33,7 +33,7 @@ def log(report: Report) -> dict[str, Any]:
         "tool": {
             "driver": {
                 "name": "streamsan",
-                "semanticVersion": __version__,
+                "semanticVersion": VERSION,
                 "rules": [_rule(RULES[code]) for code in used],
             }
         },

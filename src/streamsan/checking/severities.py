@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import click
-
-from streamsan.cli.selection import matching
+from streamsan.checking.option_error import OptionError
+from streamsan.checking.selection import matching
 from streamsan.findings.finding import Finding, Severity
 
 OPTION = "--severity"
 
 
 def severities_of(values: Sequence[str], known: Sequence[str]) -> dict[str, Severity]:
-    """Return the severity by code that `CODES=LEVEL` values ask for, the last word first. Raises click.UsageError."""
+    """Return the severity by code that `CODES=LEVEL` values ask for, the last word first. Raises OptionError."""
     result: dict[str, Severity] = {}
     for value in values:
         codes, equals, level = value.partition("=")
         if not equals or level.strip().lower() not in tuple(Severity):
-            raise click.UsageError(f"{OPTION}: '{value}' is not CODES=error, CODES=warning or CODES=note")
+            raise OptionError(f"{OPTION}: '{value}' is not CODES=error, CODES=warning or CODES=note")
         result.update(dict.fromkeys(matching(OPTION, [codes], known), Severity(level.strip().lower())))
     return result
 

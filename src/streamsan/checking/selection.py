@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import click
-from click.shell_completion import CompletionItem
-
+from streamsan.checking.option_error import OptionError
 from streamsan.findings.finding import Finding
 from streamsan.findings.path_patterns import path_matches
 
@@ -26,7 +24,7 @@ class Selection:
     def of(
         cls, select: Sequence[str], ignore: Sequence[str], per_path_ignores: Sequence[str], known: Iterable[str]
     ) -> Selection:
-        """Make a selection from the options' values. Raises click.UsageError for a code that no rule has."""
+        """Make a selection from the options' values. Raises OptionError for a code that no rule has."""
         codes = list(known)
         chosen = matching("--select", select, codes) if select else frozenset(codes)
         kept = chosen - matching("--ignore", ignore, codes)
@@ -34,7 +32,7 @@ class Selection:
         for value in per_path_ignores:
             pattern, _, words = value.rpartition("=")
             if not pattern:
-                raise click.UsageError(f"--per-path-ignores: '{value}' is not PATTERN=CODES")
+                raise OptionError(f"--per-path-ignores: '{value}' is not PATTERN=CODES")
             ignored_in.append((pattern, matching("--per-path-ignores", [words], codes)))
         return cls(kept, kept if select else frozenset(), tuple(ignored_in))
 
@@ -49,21 +47,11 @@ class Selection:
 
 
 def matching(option: str, values: Sequence[str], known: Sequence[str]) -> frozenset[str]:
-    """Return the known codes that comma-separated beginnings of codes name. Raises click.UsageError for one of none."""
+    """Return the known codes that comma-separated beginnings of codes name. Raises OptionError for one of none."""
     result: set[str] = set()
     for word in (word.strip().upper() for value in values for word in value.split(",")):
         matches = {code for code in known if word and word.startswith("SS") and code.startswith(word)}
         if not matches:
-            raise click.UsageError(f"{option}: unknown code '{word}' (`streamsan rule` lists all)")
+            raise OptionError(f"{option}: unknown code '{word}' (`streamsan rule` lists all)")
         result |= matches
     return frozenset(result)
-
-
-def complete_codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete codes for a shell, the last of several that commas separate."""
-    # Imported late: only a shell that completes asks.
-    from streamsan.rules.catalogue import RULES
-
-    before, comma, word = incomplete.rpartition(",")
-    found = [rule for rule in RULES.values() if rule.id.startswith(word.upper())]
-    return [CompletionItem(f"{before}{comma}{rule.id}", help=rule.definition) for rule in found]

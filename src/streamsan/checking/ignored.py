@@ -6,32 +6,26 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
 from pathspec import GitIgnoreSpec
+
+from streamsan.checking.option_error import OptionError
 
 LARGEST = 1 << 20
 """bytes of a .gitignore that is read"""
 
 
-def patterns(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:
-    """Return the patterns of an option. Raises click.BadParameter for one that is none."""
-    for value in values:
-        try:
-            GitIgnoreSpec.from_lines([value])
-        except ValueError as error:
-            raise click.BadParameter(f"'{value}' is no pattern of a .gitignore file") from error
-    return values
-
-
 class Ignored:
     """Tells which paths below a folder are left out. Patterns are those of .gitignore files.
 
-    A pattern of `--exclude` may begin at that folder or at the current one.
+    A pattern of `--exclude` may begin at that folder or at the current one. Raises OptionError for one that is none.
     """
 
     def __init__(self, folder: str, exclude: Sequence[str] = ()) -> None:
         self._bases = {os.path.abspath(folder), os.path.abspath(os.curdir)}
-        self._excluded = GitIgnoreSpec.from_lines(exclude)
+        try:
+            self._excluded = GitIgnoreSpec.from_lines(exclude)
+        except ValueError as error:
+            raise OptionError(f"--exclude: {error}") from error
         self._rules: dict[str, GitIgnoreSpec | None] = {}
         self._repository = _repository(os.path.abspath(folder))
 

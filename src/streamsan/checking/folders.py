@@ -12,7 +12,7 @@ from streamsan.analysis.checked import reason_of
 from streamsan.analysis.device_words import DeviceWords
 from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES
 from streamsan.analysis.traces import TRACE_SUFFIX
-from streamsan.cli.ignored import Ignored
+from streamsan.checking.ignored import Ignored
 from streamsan.report import Problem
 from streamsan.trace import family
 
@@ -43,7 +43,10 @@ class Expanded:
 
 
 def expand(paths: Sequence[str], include_dirs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Expanded:
-    """Return the files that paths name. `exclude` and .gitignore files leave out what folders bring in."""
+    """Return the files that paths name. `exclude` and .gitignore files leave out what folders bring in.
+
+    Raises OptionError for a pattern that is none.
+    """
     named: dict[str, Input] = {}
     headers: dict[str, Input] = {}
     problems: list[Problem] = []

@@ -1,0 +1,128 @@
+"""Which findings are reported, and as what: selected, suppressed, graded, or known from a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self, TypeVar
+
+from streamsan.analysis.checked import Checked, merge_inputs, reason_of
+from streamsan.checking.option_error import OptionError
+from streamsan.checking.quoted import quoted_sources
+from streamsan.checking.selection import Selection
+from streamsan.checking.severities import graded, severities_of
+from streamsan.findings import baseline as baselines
+from streamsan.findings import suppression_file
+from streamsan.findings.finding import Finding, Severity
+from streamsan.findings.fingerprint import with_fingerprints
+from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
+from streamsan.findings.suppressions import Rejected, Suppressions
+from streamsan.report import Problem, Report
+from streamsan.report.printable import printable
+from streamsan.rules.catalogue import RULES
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """What is reported of what was found. The defaults: all codes, and notes only counted."""
+
+    selection: Selection
+    notes: bool = False
+    """whether people are shown notes"""
+    suppressions: tuple[FileSuppression, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    """lines of files of suppressions that are none"""
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    """by code, where another one than the rule's was asked for"""
+    baseline: frozenset[str] = frozenset()
+    """fingerprints of findings that are not reported again"""
+    strict: bool = False
+    """whether something that was not read fails a check"""
+
+    @property
+    def shown_notes(self) -> frozenset[str]:
+        """Codes whose notes are shown: those that are asked for by `--notes` or by their names."""
+        return self.selection.codes if self.notes else self.selection.chosen
+
+    def shows(self, finding: Finding) -> bool:
+        """Tell whether a finding that is selected is shown."""
+        return finding.severity is not Severity.NOTE or finding.code in self.shown_notes
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        per_path_ignores: Sequence[str] = (),
+        severity: Sequence[str] = (),
+        suppressions: Sequence[str] = (),
+        baseline: str = "",
+        notes: bool = False,
+        strict: bool = False,
+    ) -> Self:
+        """Make it from the words of options, as the command line has them. Raises OptionError."""
+        entries: list[FileSuppression] = []
+        rejected: list[Rejected] = []
+        for file in dict.fromkeys(suppressions):
+            try:
+                found, bad = _read("--suppressions", file, lambda name: suppression_file.read(name, RULES))
+            except UnknownCodeError as error:
+                raise OptionError(f"--suppressions: {printable(str(error))}") from error
+            entries += found
+            rejected += bad
+        return cls(
+            Selection.of(select, ignore, per_path_ignores, RULES),
+            notes,
+            tuple(entries),
+            tuple(rejected),
+            severities_of(severity, list(RULES)),
+            _read("--baseline", baseline, baselines.read) if baseline else frozenset(),
+            strict,
+        )
+
+    def report(self, results: Sequence[Checked], problems: Sequence[Problem] = ()) -> Report:
+        """Return what is to be reported of checked inputs: without what is suppressed or not selected."""
+        inline = Suppressions(RULES)
+        sources: dict[str, str] = {}
+        for result in results:
+            sources.update(result.sources)
+            inline.add(result.sources)
+        found = [graded(finding, self.severities) for finding in merge_inputs(results)]
+        found = with_fingerprints(found, quoted_sources(found, sources))
+        # A trace names sources without being made of them: their comments count, but one that hides nothing may be
+        # meant for code that was not run.
+        named = Suppressions(RULES)
+        named.add({file: text for file, text in quoted_sources(found, {}).items() if file not in sources})
+        # All kinds see every finding, so that none makes another look unused.
+        kept_by_name = {id(finding) for finding in named.keep(found)}
+        kept_inline = {id(finding) for finding in inline.keep(found)} & kept_by_name
+        kept_by_file = suppression_file.keep(self.suppressions, found)
+        kept = [finding for finding in kept_by_file if id(finding) in kept_inline]
+        selected = self.selection.keep(kept)
+        findings = tuple(baselines.new(selected, self.baseline))
+        unused = [*inline.unused(), *(entry for entry in self.suppressions if entry.unused)]
+        rejected = [Problem(f"{entry.file}:{entry.line}", entry.reason) for entry in (*inline.rejected, *self.rejected)]
+        remarks = [Problem(result.path, text, remark=True) for result in results for text in result.remarks]
+        return Report(
+            findings=findings,
+            shown_notes=self.shown_notes,
+            files=len(results),
+            operations=sum(result.operations for result in results),
+            sources=quoted_sources(findings, sources),
+            suppressed=len(self.selection.keep(found)) - len(selected),
+            in_baseline=len(selected) - len(findings),
+            unused_suppressions=tuple(unused),
+            problems=(*problems, *rejected, *remarks),
+        )
+
+
+def _read(option: str, file: str, reader: Callable[[str], Value]) -> Value:
+    """Read a file that an option names. Raises OptionError with the option, the file and the reason."""
+    try:
+        return reader(file)
+    except (OSError, ValueError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise OptionError(f"{option}: {printable(file)}: {reason}") from error

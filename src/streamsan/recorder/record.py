@@ -1,0 +1,87 @@
+"""`streamsan.record`: a CUDA program, run and recorded from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from streamsan.recorder.child_process import find_program, run_program
+from streamsan.recorder.environment import INJECTION, other_tool, own_environment
+from streamsan.recorder.injection import DRIVER, has_driver, recorder_library
+from streamsan.recorder.launch import recording
+from streamsan.trace.errors import TraceError
+from streamsan.trace.family import SUFFIX
+from streamsan.trace.symboliser.module_files import Symboliser
+from streamsan.trace.symboliser.symbol_segments import add_symbols
+
+
+class RecordingError(Exception):
+    """A program cannot be recorded, or did not start. `str()` is one line with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What came of a run."""
+
+    status: int
+    """the program's exit status; below 0: minus the signal that ended it"""
+    trace: str
+    """the file to check, "" where nothing was recorded"""
+    files: tuple[str, ...]
+    """all files of the run, one for each process that used CUDA"""
+    omissions: tuple[str, ...]
+    """what could not be recorded, one line each"""
+
+
+def record(
+    command: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    sites: bool = True,
+    max_bytes: int = 0,
+    environment: Mapping[str, str] | None = None,
+) -> Recorded:
+    """Run a program and record what it asks of its GPU as `output` (F.sst); nothing is rebuilt, nothing is checked.
+
+    The program's input and output are those of this process. `sites`: whether the trace has call sites; `max_bytes`: of
+    a long run the end is kept, 0: all; `environment`: the program's, instead of this process's. Signals that this
+    process receives meanwhile are passed on, so that it is to be called on the main thread.
+
+    Raises RecordingError where nothing could be recorded from the beginning: a program that is not there, no driver,
+    no recorder in this installation.
+    """
+    arguments = [os.fspath(word) for word in command]
+    path = os.fspath(output)
+    library = recorder_library()
+    if not arguments:
+        raise RecordingError("no command")
+    if not path.endswith(SUFFIX):
+        raise RecordingError(f"{path} does not end in {SUFFIX}")
+    if library is None:
+        raise RecordingError("this installation has no recorder")
+    given = own_environment() if environment is None else _encoded(environment)
+    if other := other_tool(given, str(library)):
+        raise RecordingError(f"{INJECTION} is set to another tool, {other}")
+    if not has_driver():
+        raise RecordingError(f"no CUDA driver ({DRIVER}) on this machine")
+    search_path = given.get(b"PATH")
+    try:
+        program = find_program(arguments[0], None if search_path is None else os.fsdecode(search_path))
+        with recording(str(library), path, program, given, max_bytes, sites) as run:
+            status = run_program(program, arguments, partial(run.environment, given))
+            omissions, files = run.omissions(), run.files()
+    except OSError as error:
+        raise RecordingError(f"{arguments[0]}: {error.strerror or error}") from error
+    source = Symboliser(run.started)
+    for file in files:
+        try:
+            add_symbols(file, source)
+        except TraceError as error:
+            omissions.append(f"{file}: call sites are not in the trace: {error.reason}")
+    return Recorded(status, files[0] if files else "", tuple(files), tuple(omissions))
+
+
+def _encoded(environment: Mapping[str, str]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
