@@ -162,7 +162,8 @@ def table(verdicts: Sequence[Verdict]) -> list[str]:
         "|---|---|---|---|",
         f"| streamsan run, errors and warnings | {loud} of {len(wrong)} "
         f"| {sum(bool(v.loud) for v in right)} of {len(right)} | {slow:.2f}x |",
-        f"| streamsan run, notes too | {noted} of {len(wrong)} | {sum(bool(v.found) for v in right)} of {len(right)} | |",
+        f"| streamsan run, notes too | {noted} of {len(wrong)} "
+        f"| {sum(bool(v.found) for v in right)} of {len(right)} | |",
     ]
     with_sanitizer = [v for v in verdicts if v.sanitizer is not None]
     if with_sanitizer:

@@ -1,4 +1,4 @@
-"""Benchmarks and other programs beside the package name modules that are there: nothing else runs them without a GPU."""
+"""Programs beside the package import what is there: without a GPU nothing else runs them."""
 
 from __future__ import annotations
 
