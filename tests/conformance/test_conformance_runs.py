@@ -66,7 +66,7 @@ def pretend(job: worker.Job) -> None:
 @pytest.mark.parametrize("fresh", [False, True])
 def test_what_goes_wrong_in_one_case_is_its_observation(fresh: bool) -> None:
     names = ["a", "crashes", "b", "leaves", "c", "hangs", "d", "last", "e"]
-    found = run([fake_case(name, fresh) for name in names], runner.Plan("sim", jobs=1, patience=1.0), pretend)
+    found = run([fake_case(name, fresh) for name in names], runner.Plan("sim", jobs=1, patience=3.0), pretend)
     assert found == {
         **{name: {"length": 40} for name in ("a", "b", "c", "d", "last", "e")},
         "crashes": {"crashed": "SIGABRT"},
