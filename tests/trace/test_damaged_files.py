@@ -70,7 +70,7 @@ HEADER = packed_header({"platform": "cuda", "origin": "source", "apis": [""]})
 @pytest.mark.parametrize(
     ("at", "new", "expected"),
     [
-        (12, b"\x02\x00", "has format version 2.1; this streamsan reads versions up to 1.x"),
+        (12, b"\x02\x00", "has format version 2.2; this streamsan reads versions up to 1.x"),
         (12, b"\x00\x00", "never published"),
         (16, b"\xff\xff\xff\x7f", "a header of"),
         (20, b"\xff\xff\xff\xff", "bytes of metadata"),
@@ -151,6 +151,13 @@ A_MODULE = (8, b"\1\0\0\0a\0\0\0\0", 1)
         ([A_MODULE, (9, struct.pack("<IIIIQII", 1, 0, 8, 1, 9, 0, 0), 0)], "string id 8 out of range (1 strings)"),
         ([A_MODULE, (9, bytes(33), 0)], "half a record in the table of symbols"),
         ([A_MODULE, (9, bytes(32), 4)], "goes on with symbol 4 instead of 0"),
+        ([(11, bytes(17), 0)], "half a record in the table of source lines"),
+        ([(11, struct.pack("<4I", 1, 1, 0, 0), 0)], "string id 1 out of range (1 strings)"),
+        ([(11, struct.pack("<4I", 0, 1, 7, 0), 0)], "string id 7 out of range (1 strings)"),
+        ([(11, struct.pack("<4I", 0, 0, 0, 0), 0)], "a source line with number 0"),
+        ([(11, struct.pack("<4I", 0, 1 << 21, 0, 0), 0)], "a source line with number 2097152"),
+        ([(11, struct.pack("<4I", 0, 1, 0, 0) * 65537, 0)], "more than 65536 source lines"),
+        ([(11, struct.pack("<4I", 0, 1, 0, 0), 3)], "goes on with source line 3 instead of 0"),
         ([(4, bytes(20), 0)], "half a record in the table of threads"),
         ([(4, bytes(16), 7)], "goes on with thread 7 instead of 0"),
         ([(6, b"{", 0)], "metadata is not JSON"),

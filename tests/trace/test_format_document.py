@@ -18,7 +18,7 @@ from streamsan.vocabulary import AccessMode, OperationKind
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "trace-format.md").read_text(encoding="utf-8")
 STRUCTURES = {
     **{name: getattr(layout, name) for name in ("SLOT", "REFERENCES", "TEXT")},
-    **{name: getattr(file_layout, name) for name in ("FILE_HEADER", "SEGMENT_HEADER", "SITE", "SYMBOL")},
+    **{name: getattr(file_layout, name) for name in ("FILE_HEADER", "SEGMENT_HEADER", "SITE", "SYMBOL", "SOURCE_LINE")},
     **{name: getattr(file_layout, name) for name in ("THREAD", "API", "END")},
 }
 
@@ -49,7 +49,7 @@ def test_structures(name: str) -> None:
 
 
 def test_segment_types() -> None:
-    rows = re.findall(r"^\| (\d+) \| `([A-Z]+)` \|", DOCUMENT, re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| `([A-Z_]+)` \|", DOCUMENT, re.MULTILINE)
     assert {name: int(number) for number, name in rows} == {kind.name: kind.value for kind in SegmentType}
     assert f"bit 0: {SegmentFlag(1).name}" in DOCUMENT
 

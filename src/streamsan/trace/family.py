@@ -16,6 +16,7 @@ from streamsan.trace.joined_files import JoinedSites, JoinedSlots, JoinedSymbols
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.reader import OpenFile, cut_off
+from streamsan.trace.source_lines import joined_source_lines
 from streamsan.trace.stacks import FrameSource
 from streamsan.trace.symbols import Frame
 from streamsan.trace.trace import RECORDING, Thread, Trace
@@ -226,6 +227,7 @@ class _Family:
             | ({reader.BEGINS_AT: begins_at} if begins_at else {}),
             modules=modules,
             symbols=JoinedSymbols([table.symbols for table in tables], self._first_modules),
+            source_lines=joined_source_lines(table.source_lines for table in tables),
         )
         trace.problems = self._problems  # reading may add to them
         return trace

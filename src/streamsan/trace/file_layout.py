@@ -10,7 +10,7 @@ MAGIC = b"\x89SST\r\n\x1a\n"
 """Not text, and damaged by any transfer that changes line ends."""
 BYTE_ORDER = 0x01020304
 MAJOR = 1
-MINOR = 1
+MINOR = 2
 
 ALIGNMENT = 64
 MOST_METADATA = 1 << 20
@@ -23,6 +23,9 @@ MOST_STRING_BYTES = 1 << 16
 MOST_MODULES = 1 << 16
 MOST_MODULE_BYTES = 4096
 """In a module's path, and in its build id."""
+MOST_SOURCE_LINES = 1 << 16
+MOST_SOURCE_LINE = 1 << 20
+"""The number that a stored source line may have."""
 SEGMENT_SLOTS = 1 << 18
 """Slots in a segment that this package writes: at most 16 MiB."""
 
@@ -87,6 +90,8 @@ class SegmentType(IntEnum):
     """what is at offsets of modules: file, line, function; added after the program has ended"""
     SPACE = 10
     """nothing: what was here counts no more"""
+    SOURCE_LINES = 11
+    """lines of the sources that call sites name; added after the program has ended"""
 
 
 class SegmentFlag(IntEnum):
@@ -126,6 +131,16 @@ SYMBOL = np.dtype(
     ]
 )
 assert SYMBOL.itemsize == 32
+
+SOURCE_LINE = np.dtype(
+    [
+        ("file", "<u4"),  # string id: as sites and symbols name it
+        ("line", "<u4"),  # from 1
+        ("text", "<u4"),  # string id: without the end of the line
+        ("spare", "<u4"),
+    ]
+)
+assert SOURCE_LINE.itemsize == 16
 
 THREAD = np.dtype(
     [

@@ -79,6 +79,7 @@ def trace_of(opened: OpenFile) -> Trace:
         metadata=tables.metadata,
         modules=tables.modules,
         symbols=tables.symbols,
+        source_lines=tables.source_lines,
     )
 
 

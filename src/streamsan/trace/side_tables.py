@@ -18,6 +18,7 @@ from streamsan.trace.file_layout import (
     MOST_STRINGS,
     MOST_TABLE_BYTES,
     SITE,
+    SOURCE_LINE,
     SYMBOL,
     THREAD,
     SegmentType,
@@ -27,6 +28,7 @@ from streamsan.trace.modules import UNKNOWN_MODULE, Module, unpacked_modules
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.segments import Segment
 from streamsan.trace.site import Site, SiteTable
+from streamsan.trace.source_lines import SourceLines, unpacked_source_lines
 from streamsan.trace.symbols import Symbols
 from streamsan.trace.trace import Thread
 
@@ -37,6 +39,7 @@ _RECORDS = {
     SegmentType.THREADS: THREAD,
     SegmentType.APIS: API,
     SegmentType.SYMBOLS: SYMBOL,
+    SegmentType.SOURCE_LINES: SOURCE_LINE,
 }
 """tables whose records have one size"""
 _TABLES = frozenset({*_RECORDS, SegmentType.STRINGS, SegmentType.MODULES, SegmentType.METADATA})
@@ -46,6 +49,10 @@ def packed_string(text: str) -> bytes:
     """Return one record of a STRINGS segment. What is no valid Unicode is replaced; too long a text is cut."""
     raw = text.encode("utf-8", "replace")[:MOST_STRING_BYTES]
     return (LENGTH.pack(len(raw)) + raw).ljust(-(-(4 + len(raw)) // 4) * 4, b"\0")
+
+
+def _words(kind: SegmentType) -> str:
+    return kind.name.lower().replace("_", " ")
 
 
 class Strings:
@@ -148,16 +155,18 @@ class SideTables:
                     raise TraceError(self._path, f"damaged: more than {MOST_MODULES} modules")
                 continue
             kind = SegmentType(segment.type)
-            self._expect(segment, kind.name.lower()[:-1], next_id[kind])
+            self._expect(segment, _words(kind)[:-1], next_id[kind])
             whole, rest = divmod(len(payload), _RECORDS[kind].itemsize)
             if rest and not segment.cut:
-                raise TraceError(self._path, f"damaged: half a record in the table of {kind.name.lower()}")
+                raise TraceError(self._path, f"damaged: half a record in the table of {_words(kind)}")
             parts[kind].append(payload[: whole * _RECORDS[kind].itemsize])
             next_id[kind] += whole
         self.apis = names + self._api_names(np.frombuffer(b"".join(parts[SegmentType.APIS]), API))
         self.threads = self._threads(np.frombuffer(b"".join(parts[SegmentType.THREADS]), THREAD))
         self.sites = self._sites(np.frombuffer(b"".join(parts[SegmentType.SITES]), SITE))
         self.symbols = self._symbols(np.frombuffer(b"".join(parts[SegmentType.SYMBOLS]), SYMBOL))
+        self.source_line_count = next_id[SegmentType.SOURCE_LINES]
+        self.source_lines = self._source_lines(np.frombuffer(b"".join(parts[SegmentType.SOURCE_LINES]), SOURCE_LINE))
 
     def _expect(self, segment: Segment, what: str, next_id: int) -> None:
         if segment.size and segment.first != next_id:
@@ -181,8 +190,9 @@ class SideTables:
         return [Thread(process, self.strings[name]) for process, name in pairs]
 
     def _check_ids(self, records: NDArray[np.void], names: Sequence[str]) -> None:
-        """Check the string ids in the fields `names`, and the module ids."""
-        for field in (*names, "module") if len(records) else ():
+        """Check the string ids in the fields `names`, and the ids in a field `module`."""
+        modules = ("module",) if "module" in (records.dtype.names or ()) else ()
+        for field in (*names, *modules) if len(records) else ():
             what, size = ("module", len(self.modules)) if field == "module" else ("string", len(self.strings))
             most = int(records[field].max())
             if most >= size:
@@ -191,6 +201,10 @@ class SideTables:
     def _symbols(self, records: NDArray[np.void]) -> Symbols:
         self._check_ids(records, ("file", "function"))
         return Symbols(records, self.strings)
+
+    def _source_lines(self, records: NDArray[np.void]) -> SourceLines:
+        self._check_ids(records, ("file", "text"))
+        return unpacked_source_lines(self._path, records, self.strings)
 
     def _sites(self, records: NDArray[np.void]) -> Sites:
         self._check_ids(records, NAME_FIELDS)

@@ -8,6 +8,7 @@ from typing import Any
 
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.site import UNKNOWN_SITE, Site
+from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.stacks import FrameSource, Stacks
 from streamsan.trace.store import CHUNK, Slots, SlotStore
 from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
@@ -41,6 +42,7 @@ class Trace:
         metadata: Mapping[str, Any] | None = None,
         modules: Sequence[Module] = (UNKNOWN_MODULE,),
         symbols: Mapping[Address, tuple[Frame, ...]] = NO_SYMBOLS,
+        source_lines: SourceLines | None = None,
     ) -> None:
         self.path = path
         """the file, or the source it came from"""
@@ -62,6 +64,8 @@ class Trace:
         """id -> Module; id 0 is not known"""
         self.symbols = symbols
         """what the file says is at addresses of modules"""
+        self.source_lines: SourceLines = source_lines or {}
+        """lines of sources that the file carries"""
         self.stacks: Stacks | None = Stacks(sites, modules, symbols) if origin == RECORDING else None
         """how the sites of a recording, which are whole stacks, are read"""
         self.metadata: dict[str, Any] = dict(metadata or {})

@@ -19,6 +19,8 @@ from streamsan.trace.file_layout import (
     END,
     MOST_LANES,
     MOST_MODULES,
+    MOST_SOURCE_LINE,
+    MOST_SOURCE_LINES,
     SEGMENT_SLOTS,
     SITE,
     SYMBOL,
@@ -35,6 +37,7 @@ from streamsan.trace.segments import HEADER_SIZE, packed_commit, packed_segment
 from streamsan.trace.side_tables import packed_string
 from streamsan.trace.site import Site
 from streamsan.trace.slot_check import DamagedSlots, TableSizes, checked
+from streamsan.trace.source_lines import SourceLines, packed_source_lines
 from streamsan.trace.store import Slots, uncut_end
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import Thread, Trace
@@ -71,7 +74,7 @@ class TraceWriter:
         self._thread_count = 0
         self._string_ids: dict[str, int] = {"": 0}
         self._site_count = self._module_count = 1
-        self._symbol_count = 0
+        self._symbol_count = self._source_line_count = 0
         self._lane_ends: dict[int, int] = {}
         self._operations = self._slots = 0
         self._descriptor = -1
@@ -127,6 +130,19 @@ class TraceWriter:
         records = packed_symbols(rows, self._strings(texts))
         self._table(SegmentType.SYMBOLS, records, self._symbol_count)
         self._symbol_count += len(records)
+
+    def add_source_lines(self, lines: SourceLines) -> None:
+        """Add lines of sources; files are named as sites name them."""
+        rows = [(file, line, text) for file, numbered in lines.items() for line, text in numbered.items()]
+        if self._source_line_count + len(rows) > MOST_SOURCE_LINES:
+            raise ValueError(f"a trace has at most {MOST_SOURCE_LINES} source lines")
+        if not all(1 <= line <= MOST_SOURCE_LINE for _, line, _ in rows):
+            raise ValueError(f"source lines are numbered from 1 to {MOST_SOURCE_LINE}")
+        ids = self._strings([name for file, _, text in rows for name in (file, text)])
+        numbers = [line for _, line, _ in rows]
+        records = packed_source_lines(zip(ids[::2], numbers, ids[1::2], strict=True))
+        self._table(SegmentType.SOURCE_LINES, records, self._source_line_count)
+        self._source_line_count += len(records)
 
     def add_sites(self, sites: Iterable[Site]) -> None:
         """Add call sites; the first one ever added has id 1. Callers and modules must have been added before."""
@@ -288,6 +304,7 @@ def write(trace: Trace, path: str | os.PathLike[str]) -> None:
             writer.add_modules(trace.modules[1:])
             writer.add_sites(trace.sites[1:])
             writer.add_symbols(trace.symbols)
+            writer.add_source_lines(trace.source_lines)
             for chunk in trace.chunks():
                 writer.append_slots(chunk)
             if not trace.complete:
