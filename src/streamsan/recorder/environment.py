@@ -29,6 +29,8 @@ class Settings:
     """folders to look for libcupti in before the usual ones, `:` between them"""
     max_bytes: int = 0
     sites: bool = True
+    redact: bool = False
+    """the arguments of processes are never written"""
 
     def packed(self, root_pid: int) -> str:
         """Return the value of the variable SETTINGS: `key=value`, one a line."""
@@ -39,6 +41,7 @@ class Settings:
             "cupti": self.cupti,
             "max_bytes": str(self.max_bytes),
             "sites": str(int(self.sites)),
+            "redact": str(int(self.redact)),
             "root_pid": str(root_pid),
             "omissions": self.omissions,
         }
