@@ -22,6 +22,7 @@ from streamsan.cli import verbs
 from streamsan.recorder.environment import INJECTION, SETTINGS
 from streamsan.recorder.injection import recorder_library
 from streamsan.trace import Thread
+from streamsan.trace.reader import read
 from streamsan.trace.writer import TraceWriter
 
 
@@ -441,3 +442,56 @@ def test_a_comment_in_the_source_hides_a_finding_of_a_recording(fake_device: Fak
     assert ran.loud == {(8, "SS201")}
     assert ran.report["summary"]["suppressed"] == 1
     assert ran.report["summary"]["unused_suppressions"] == []
+
+
+TWICE = """#include "runtime.hpp"
+int main() {
+    void* p = nullptr;
+    cudaMalloc(&p, 64);
+    cudaFree(p);
+    cudaFree(p);
+}
+"""
+SECRETS = ("hunter2", "secret-project", "aliceliddell")
+
+
+def secrets_in(folder: Path) -> list[str]:
+    content = b"".join(path.read_bytes() for path in folder.glob("*.sst"))
+    return [secret for secret in (*SECRETS, str(folder)) if secret.encode() in content]
+
+
+@pytest.fixture(scope="module")
+def secret_program(fake_device: FakeDevice, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program with a double free, built in a folder of which nobody shall know."""
+    folder = tmp_path_factory.mktemp("aliceliddell") / "secret-project"
+    folder.mkdir()
+    source = folder / "twice.cpp"
+    source.write_text(TWICE)
+    return Path(fake_device.compiled(source))
+
+
+def test_a_redacted_trace_names_nobody(fake_device: FakeDevice, tmp_path: Path, secret_program: Path) -> None:
+    person = {"USER": "aliceliddell", "LOGNAME": "aliceliddell", "HOME": str(secret_program.parent)}
+    shell = ["sh", "-c", f"cd {secret_program.parent} && exec {secret_program} --password=hunter2"]
+    plain = fake_device.run(tmp_path, shell, "-o", "plain.sst", environment=person)
+    assert secrets_in(tmp_path) == list(SECRETS)
+    (tmp_path / "plain.sst").unlink()
+    ran = fake_device.run(tmp_path, shell, "-o", "run.sst", "--redact", environment=person)
+    assert ran.codes == plain.codes == ["SS201"]
+    assert [finding["location"]["file"] for finding in ran.report["findings"]] == ["twice.cpp"]
+    assert ran.loud == plain.loud
+    assert secrets_in(tmp_path) == []
+    trace = read(tmp_path / "run.sst")
+    assert (trace.metadata["redacted"], trace.complete, trace.source_lines) == (True, True, {})
+    assert "command" not in trace.metadata
+
+
+@pytest.mark.parametrize(("options", "stored"), [((), True), (("--no-source",), False)])
+def test_the_lines_of_call_sites_are_stored(
+    fake_device: FakeDevice, tmp_path: Path, secret_program: Path, options: tuple[str, ...], stored: bool
+) -> None:
+    fake_device.run(tmp_path, [str(secret_program)], "-o", "run.sst", *options)
+    lines = read(tmp_path / "run.sst").source_lines
+    assert bool(lines) == stored
+    text = TWICE.split("\n")
+    assert all(text[number - 1] == line for numbered in lines.values() for number, line in numbered.items())

@@ -100,7 +100,7 @@ def test_nothing_of_it_is_left_in_the_file(tmp_path: Path, close: bool) -> None:
     assert (trace.complete, trace.operations) == (before.complete, before.operations) == (close, 2)
     assert (trace.metadata["redacted"], trace.metadata["run"]) == (True, "ab" * 8)
     assert trace.metadata["stopped"] == "run.sst: no space left on device"
-    assert [module.path for module in trace.modules[1:]] == ["app", "/lib/libc.so.6"]
+    assert [module.path for module in trace.modules[1:]] == ["app", "libc.so.6"]
     assert [trace.site(number).file for number in (1, 2)] == ["train.py", "app.cu"]
     assert [view.text for view in iterate(trace)] == ["", "cuModuleLoad: cannot open kernels.cubin on *"]
 

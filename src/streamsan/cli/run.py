@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +19,7 @@ from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.environment import INJECTION, other_tool, own_environment
 from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
 from streamsan.recorder.launch import Recording, recording
+from streamsan.recorder.redaction import Redaction, redaction_of_this_run
 from streamsan.report import Problem
 from streamsan.report.printable import printable
 from streamsan.trace import family
@@ -47,6 +48,8 @@ With --error-exitcode N it is N if there is a finding at warning or above.
     "--require-recording", is_flag=True, help="Exit with 2 unless all that the program asked of its GPU was recorded."
 )
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
+@click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
+@click.option("--redact", is_flag=True, help="Leave out arguments, folders, names of user and host, and source lines.")
 @click.option("--max-size", default="", metavar="SIZE", callback=size, help="Keep the end of a long run: 500M, 2G, ...")
 @report_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND [ARGUMENTS]...")
@@ -57,6 +60,8 @@ def run(
     no_check: bool,
     require_recording: bool,
     no_sites: bool,
+    no_source: bool,
+    redact: bool,
     max_size: int,
     reporting: ReportOptions,
     command: Sequence[str],
@@ -81,13 +86,17 @@ def run(
         obstacle = f"nothing is recorded: no CUDA driver ({DRIVER}) on this machine"
     if obstacle:
         _say(obstacle)
-    with recording(str(library), output, program, environment, max_size, not no_sites) as run_:
+    redaction = None
+    if redact:
+        redaction = redaction_of_this_run(environment, [os.path.dirname(program), os.path.dirname(output)])
+    with recording(str(library), output, program, environment, max_size, not no_sites, redact) as run_:
         given = (lambda process: environment) if other else partial(run_.environment, environment)
         try:
             status = run_program(program, command, given)
         except OSError as error:
             return say_not_started(command[0], error)
-        outcome = _finish(run_, command[0], obstacle, output, reporting, report_file, no_check)
+        completing = partial(_complete, run_, source=not no_source, redaction=redaction)
+        outcome = _finish(run_, completing, command[0], obstacle, output, reporting, report_file, no_check)
     if not outcome.written:
         return 2
     if outcome.missing and (require_recording or reporting.strict):
@@ -130,6 +139,7 @@ def _say(line: str) -> None:
 
 def _finish(
     run_: Recording,
+    completing: Callable[[Step | None], Sequence[str]],
     name: str,
     obstacle: str,
     output: str,
@@ -143,8 +153,7 @@ def _finish(
         _say(line)
     missing = omissions[0] if omissions else obstacle
     with progress() as show:
-        files = run_.files()
-        _add_symbols(files, run_.started, show)
+        files = completing(show)
         if not files:
             if not missing:
                 _say(f"nothing recorded: {printable(name)} did not use CUDA")
@@ -169,20 +178,16 @@ def _cut_short(path: str) -> str:
     return "" if trace.complete else "partial result: the recording was cut off"
 
 
-def _add_symbols(files: Sequence[str], started: float, show: Step | None) -> None:
-    """Write what the frames of the call stacks are into the files, so that they can be checked anywhere."""
+def _complete(run_: Recording, show: Step | None, *, source: bool, redaction: Redaction | None) -> Sequence[str]:
+    """Complete the files that the run left; return them."""
     # Loaded when the program has ended: it starts the sooner.
-    from streamsan.trace.symboliser.module_files import Symboliser
-    from streamsan.trace.symboliser.symbol_segments import add_symbols
+    from streamsan.recorder.completion import complete
 
-    source = Symboliser(started)  # one for all: the processes of a run have their libraries in common
-    for number, path in enumerate(files):
-        if show is not None:
-            show("looking up call sites", number, len(files))
-        try:
-            add_symbols(path, source)
-        except TraceError as error:
-            _say(f"{path}: call sites are not in the trace: {error.reason}")
+    watch = None if show is None else partial(show, "looking up call sites")
+    completed = complete(run_.files(), run_.started, source=source, redaction=redaction, watch=watch)
+    for line in completed.problems:
+        _say(line)
+    return completed.files
 
 
 def _check(path: str, name: str, show: Step | None) -> tuple[list[Checked], list[Problem]]:

@@ -50,9 +50,18 @@ class Recording:
 
 @contextmanager
 def recording(
-    library: str, output: str, program: str, environment: Mapping[bytes, bytes], max_bytes: int, sites: bool
+    library: str,
+    output: str,
+    program: str,
+    environment: Mapping[bytes, bytes],
+    max_bytes: int,
+    sites: bool,
+    redact: bool = False,
 ) -> Iterator[Recording]:
-    """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is ""."""
+    """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
+
+    `redact`: the arguments of processes are never written.
+    """
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
         counter = os.path.join(folder, "counter")
         with open(make_private_file(counter), "wb") as file:
@@ -67,5 +76,6 @@ def recording(
             cupti=":".join(cupti_places(program, environment)),
             max_bytes=max_bytes,
             sites=sites,
+            redact=redact,
         )
         yield Recording(settings, library, time.time())

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from streamsan.recorder.child_process import find_program, run_program
+from streamsan.recorder.completion import complete
 from streamsan.recorder.environment import INJECTION, other_tool, own_environment
 from streamsan.recorder.injection import DRIVER, has_driver, recorder_library
 from streamsan.recorder.launch import recording
-from streamsan.trace.errors import TraceError
+from streamsan.recorder.redaction import redaction_of_this_run
 from streamsan.trace.family import SUFFIX
-from streamsan.trace.symboliser.module_files import Symboliser
-from streamsan.trace.symboliser.symbol_segments import add_symbols
 
 
 class RecordingError(Exception):
@@ -41,13 +40,16 @@ def record(
     *,
     sites: bool = True,
     max_bytes: int = 0,
+    source: bool = True,
+    redact: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Recorded:
     """Run a program and record what it asks of its GPU as `output` (F.sst); nothing is rebuilt, nothing is checked.
 
     The program's input and output are those of this process. `sites`: whether the trace has call sites; `max_bytes`: of
-    a long run the end is kept, 0: all; `environment`: the program's, instead of this process's. Signals that this
-    process receives meanwhile are passed on, so that it is to be called on the main thread.
+    a long run the end is kept, 0: all; `source`: whether it has the source lines that call sites name; `redact`: leave
+    out what identifies people and machines, and source lines; `environment`: the program's, instead of this process's.
+    Signals that this process receives meanwhile are passed on, so that it is to be called on the main thread.
 
     Raises RecordingError where nothing could be recorded from the beginning: a program that is not there, no driver,
     no recorder in this installation.
@@ -69,18 +71,16 @@ def record(
     search_path = given.get(b"PATH")
     try:
         program = find_program(arguments[0], None if search_path is None else os.fsdecode(search_path))
-        with recording(str(library), path, program, given, max_bytes, sites) as run:
+        folders = [os.path.dirname(program), os.path.dirname(path)]
+        redaction = redaction_of_this_run(given, folders) if redact else None
+        with recording(str(library), path, program, given, max_bytes, sites, redact) as run:
             status = run_program(program, arguments, partial(run.environment, given))
             omissions, files = run.omissions(), run.files()
     except OSError as error:
         raise RecordingError(f"{arguments[0]}: {error.strerror or error}") from error
-    source = Symboliser(run.started)
-    for file in files:
-        try:
-            add_symbols(file, source)
-        except TraceError as error:
-            omissions.append(f"{file}: call sites are not in the trace: {error.reason}")
-    return Recorded(status, files[0] if files else "", tuple(files), tuple(omissions))
+    completed = complete(files, run.started, source=source, redaction=redaction)
+    files = completed.files
+    return Recorded(status, files[0] if files else "", tuple(files), (*omissions, *completed.problems))
 
 
 def _encoded(environment: Mapping[str, str]) -> dict[bytes, bytes]:
