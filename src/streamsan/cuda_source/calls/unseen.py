@@ -94,10 +94,11 @@ class Unseen:
         elif isinstance(value, CellPointer):
             self._replace(value.cell)
         elif isinstance(value, ElementPointer):
-            if isinstance(value.index, int) and value.index in value.array.cells:
-                element = value.array.element
+            array = value.array
+            if isinstance(value.index, int) and (value.index in array.cells or array.written is not None):
+                element = array.element
                 if element is not None and (element.pointers or not self.machine.objects.is_class(element)):
-                    self._replace(value.array.cells[value.index])
+                    self._replace(self.machine.objects.element(array, value.index))
         elif isinstance(value, StructObject) and operand.cell is not None:
             return
         elif operand.cell is not None and isinstance(value, Closure):

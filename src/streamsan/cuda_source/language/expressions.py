@@ -320,7 +320,7 @@ class Expressions(Access):
     def _init_list(self, node: tree.InitList) -> Operand:
         machine = self.machine
         if node.type is None:
-            return Operand(BracedList(machine.calls.operands(node.items), node.names, node.span))
+            return Operand(BracedList(machine.objects.constants.operands(node), node.names, node.span))
         type = machine.resolve(node.type)
         cell = Cell(None, type)
         machine.objects.initialise_list(cell, type, node)

@@ -67,7 +67,7 @@ class Names:
             constant = type.const or "constexpr" in variable.type.name
             if self.machine.known_main or constant or variable.device:
                 if not variable.extern or variable.initializer is not None:
-                    self.machine.objects.declare(cell, type, variable, static=True)
+                    self._initialise(cell, type, variable)
                     self.machine.globals.owned.append(cell)
                 else:
                     cell.value = self.machine.objects.unknown(type, variable.name, "undeclared")
@@ -76,6 +76,14 @@ class Names:
             self.machine.objects.adopt(cell)
             self.machine.statements.end_full_expression(variable.span)
         return cell
+
+    def _initialise(self, cell: Cell, type: CType, variable: Variable) -> None:
+        """Initialise a global. A constant is no step of the program: the compiler puts it where it is."""
+        machine, initializer = self.machine, variable.initializer
+        steps = machine.steps
+        machine.objects.declare(cell, type, variable, static=True)
+        if initializer is not None and machine.program.constants.names_in(initializer) is not None:
+            machine.steps = steps
 
     def enumerator(self, name: str) -> Value:
         """Return the value of a visible enumerator; None if there is none of that name."""

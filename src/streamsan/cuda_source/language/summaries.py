@@ -138,9 +138,7 @@ class Summaries:
             return
         value = self._base_value(base, declared)
         if isinstance(value, ElementPointer):
-            value.array.cells = {
-                key: cell for key, cell in value.array.cells.items() if not isinstance(cell.value, int | float)
-            }
+            value.array.forget_numbers()
             if value.array.origin == "zero":
                 value.array.origin = "opaque"
 

@@ -96,8 +96,11 @@ class Vector(Sequence):
         assert isinstance(first, ElementPointer)
         assert isinstance(last, ElementPointer)
         machine.memory.access_value(first, None, AccessMode.READ, span)
-        if first.array.origin != "zero" or first.array.symbol is not None:
+        written = first.array.written
+        if first.array.origin != "zero" or first.array.symbol is not None or written is not None:
             self.storage.origin = "opaque"
+        if written is not None and first.index == 0 and self.storage.element == first.array.element:
+            self.storage.written = written
         length = machine.known(combine("-", last.index, first.index)) if first.array is last.array else None
         self.storage.length = length if length is not None else machine.fresh("size", "opaque")
         if isinstance(length, int) and isinstance(first.index, int):

@@ -54,7 +54,7 @@ def realloc(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
     if isinstance(old, ElementPointer):
         made = ArrayObject(None, size, MemoryKind.HOST_HEAP, old.array.label, call.span)
         made.cells = dict(old.array.cells)
-        made.element, made.origin = old.array.element, old.array.origin
+        made.element, made.origin, made.written = old.array.element, old.array.origin, old.array.written
         if made.element is not None:
             made.length = None
         for cell in made.cells.values():
@@ -105,6 +105,10 @@ def _copy_cells(machine: Machine, target: Value, source: Value, call: CallSite) 
         )
         if not isinstance(shift, int):
             return
+        if source.array.written is not None:
+            target.array.forget_numbers()
+            if shift == 0 and target.array.element == source.array.element:
+                target.array.written = source.array.written
         for key, cell in list(source.array.cells.items()):
             if isinstance(key, int) and not isinstance(cell.value, StructObject | ArrayObject | LibraryObject):
                 machine.objects.element(target.array, key + shift).value = cell.value
@@ -123,9 +127,10 @@ def memset(machine: Machine, operands: list[Operand], call: CallSite) -> Value:
             machine.objects.adopt(target.cell)
     elif isinstance(target, CellPointer) and isinstance(target.cell.value, ArrayObject):
         target.cell.value.cells.clear()
+        target.cell.value.written = None
         target.cell.value.origin = "zero"
     elif isinstance(target, ElementPointer):
-        target.array.cells = {k: c for k, c in target.array.cells.items() if not isinstance(c.value, int | float)}
+        target.array.forget_numbers()
         if not target.array.cells:
             target.array.origin = "zero"
     return target

@@ -194,6 +194,7 @@ def strcpy(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     touch(machine, target, AccessMode.WRITE, call.span)
     if isinstance(target, ElementPointer):
         target.array.cells = {key: cell for key, cell in target.array.cells.items() if is_pointer(cell.value)}
+        target.array.written = None
         target.array.origin = "opaque"
     return target
 

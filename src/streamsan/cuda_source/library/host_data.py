@@ -142,7 +142,7 @@ def forget_numbers(value: Value) -> None:
     value = memory_of(value)
     if isinstance(value, ElementPointer):
         array = value.array
-        array.cells = {k: c for k, c in array.cells.items() if not isinstance(c.value, int | float)}
+        array.forget_numbers()
         if array.origin == "zero":
             array.origin = "opaque"
     elif isinstance(value, CellPointer) and isinstance(value.cell.value, ArrayObject):

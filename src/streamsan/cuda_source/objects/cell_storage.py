@@ -7,6 +7,7 @@ from typing import Any
 from streamsan.cuda_source.library.tables import find_class
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.objects.class_layout import DEEPEST_CLASS, Layout
+from streamsan.cuda_source.objects.constant_lists import ConstantLists
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
     Cell,
@@ -44,6 +45,7 @@ class Storage(Layout):
         super().__init__(machine)
         self._pointees: dict[Symbol, Cell] = {}
         self._zeroing = 0
+        self.constants = ConstantLists(machine)
 
     def unknown(self, type: CType, name: str, origin: Origin) -> Value:
         """Return an unknown value of a type: a symbol, a symbolic pointer, or an object with unknown members."""
@@ -133,9 +135,12 @@ class Storage(Layout):
         cell.key = key
         if key is not None:
             array.cells[key] = cell
+        written = array.written
         if array.symbol is not None:
             cell.value = self.unknown(type, name, array.symbol.origin)
-        elif not isinstance(key, int) and array.cells:
+        elif written is not None and isinstance(key, int) and 0 <= key < len(written.items):
+            self.constants.make(cell, written)
+        elif not isinstance(key, int) and (array.cells or written is not None):
             cell.value = self.unknown(type, array.label, "opaque")
         elif array.origin == "zero":
             cell.value = self.zero(type, name)

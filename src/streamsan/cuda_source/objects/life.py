@@ -216,7 +216,7 @@ class Objects(Copies):
         self.adopt(cell)
 
     def _construct_from_list(self, cell: Cell, type: CType, node: InitList) -> None:
-        self._construct_modelled(cell, type, self.machine.calls.operands(node.items), node.span, braced=True)
+        self._construct_modelled(cell, type, self.constants.operands(node), node.span, braced=True)
 
     def _construct_modelled(
         self, cell: Cell, type: CType, operands: list[Operand], span: Span, *, braced: bool = False
@@ -332,6 +332,8 @@ class Objects(Copies):
         array.origin = "zero"
         cell.value = array
         self.adopt(cell)
+        if self.constants.wait(array, node):
+            return
         for index, item in enumerate(node.items):
             element_type = type.element()
             element = Cell(None, element_type, f"{cell.name}[{index}]", array, cell.kind, cell.span)

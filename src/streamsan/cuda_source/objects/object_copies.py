@@ -52,7 +52,7 @@ class Copies(Storage):
     def copy_array(self, source: ArrayObject, moved: bool, span: Span) -> ArrayObject:
         """Copy an array, element by element as far as elements were touched."""
         target = ArrayObject(source.element, source.length, source.kind, source.label, source.span)
-        target.origin, target.symbol = source.origin, source.symbol
+        target.origin, target.symbol, target.written = source.origin, source.symbol, source.written
         for key, cell in list(source.cells.items()):
             copy = Cell(None, cell.type, cell.name, target, cell.kind, cell.span)
             copy.key = key

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from streamsan.cuda_source.program.constants import Constants
 from streamsan.cuda_source.program.header_structures import header_aliases, header_structures
 from streamsan.cuda_source.values.classes import ClassInfo, Context, PlainContext, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType, canonical_name
@@ -28,6 +29,7 @@ class Program:
         self.globals: list[tree.Variable] = []
         self.global_names: dict[str, tree.Variable] = {}
         self.macros: dict[str, tree.Macro] = unit.macros
+        self.constants = Constants(self)
         self.using: list[str] = []
         self.fragment: tree.Function | None = None
         self._resolving: list[str] = []

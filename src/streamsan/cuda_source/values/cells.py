@@ -143,7 +143,20 @@ class StructObject:
 class ArrayObject:
     """Elements in a row: a local array, a heap block, a container's storage. Cells appear when first touched."""
 
-    __slots__ = ("cell", "cells", "element", "host", "kind", "label", "length", "origin", "released", "span", "symbol")
+    __slots__ = (
+        "cell",
+        "cells",
+        "element",
+        "host",
+        "kind",
+        "label",
+        "length",
+        "origin",
+        "released",
+        "span",
+        "symbol",
+        "written",
+    )
 
     def __init__(
         self,
@@ -168,6 +181,21 @@ class ArrayObject:
         self.origin: str = "uninitialised"
         """The origin of the unknown value that an untouched element holds."""
         self.released = False
+        self.written: ConstantItems | None = None
+        """What untouched elements hold of a long list of constants."""
+
+    def forget_numbers(self) -> None:
+        """Drop what is known of elements that are numbers: something nobody follows overwrote them."""
+        self.cells = {key: cell for key, cell in self.cells.items() if not isinstance(cell.value, int | float)}
+        self.written = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantItems:
+    """The items of a list of constants, and the frame in which they mean what they mean."""
+
+    items: list[Expression]
+    frame: Any
 
 
 @dataclass(frozen=True, slots=True)
