@@ -1,0 +1,1 @@
+"""Inputs that nobody means well: `mutations` makes them, `runs` checks them in processes of their own."""
