@@ -16,7 +16,7 @@ from streamsan.checking.folders import expand
 from streamsan.cli.checking import check_all
 from streamsan.cli.program import end_as, require_place
 from streamsan.cli.report_options import ReportOptions, report_options, say_each
-from streamsan.cli.sim_report import Reporter, checked_run, crashes
+from streamsan.cli.sim_report import Reporter, checked_run, crashes, faults
 from streamsan.cli.simulated import STDERR, STDOUT, Ran, SimulatedProgram, TooSlowError
 from streamsan.report import Problem
 from streamsan.report.printable import printable
@@ -164,7 +164,7 @@ def _reported(
     """Report what a run did, with `diff` what would mend it; returns whether that is anything, and what failed."""
     patch = diff and reporter.options.form == "text"
     results, limits = checked_run(ran.trace, program.name, proven=not patch or bool(reporter.file))
-    limits += crashes(ran.status, ran.trace, program.name)
+    limits += [*crashes(ran.status, ran.trace, program.name), *faults(ran, program.name)]
     if patch:
         wrong += _patch(program, ran, reporter.options)
     elif diff and results:

@@ -11,6 +11,7 @@ from typing import TextIO
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import check_trace, unproven_trace
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems
+from streamsan.cli.simulated import Ran
 from streamsan.report import Problem
 from streamsan.trace import Trace, TraceError
 from streamsan.trace.store import owners
@@ -72,3 +73,8 @@ def crashes(status: int, trace: Trace | None, target: str) -> list[Problem]:
         place = f" at {site.file}:{site.line}" if site.line else ""
         line += f"; the last call that was recorded is `{api}`{place}" if api else ""
     return [Problem(target, f"{line}. A copy to host memory of unknown size may overwrite the program's own")]
+
+
+def faults(ran: Ran, target: str) -> list[Problem]:
+    """Return what work of the program did wrong on the device: the program may not have looked at the error."""
+    return [Problem(target, f"work on the device failed: {line}", remark=True) for line in ran.faults]

@@ -20,6 +20,7 @@ from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import unproven_trace
 from streamsan.recorder.child_process import run_program
 from streamsan.sim import overlay
+from streamsan.sim.fault_files import faults_in
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings
 from streamsan.sim.shim_path import SHIM
@@ -42,6 +43,8 @@ class Ran:
     """None: it ended before its first call was recorded"""
     looks: Sequence[Mapping[str, Any]] = ()
     """what its functions could name, see `streamsan.python_program.visible_names`"""
+    faults: Sequence[str] = ()
+    """what its work did wrong on the device, one line each"""
     failed: bool = False
     """streamsan could not begin, and has said why"""
 
@@ -115,7 +118,7 @@ class SimulatedProgram:
             from streamsan.python_program.visible_names import read
 
             looks = read(folder)
-        return Ran(status, collect(folder), looks)
+        return Ran(status, collect(folder), looks, faults_in(folder))
 
 
 def checked(ran: Ran, path: str) -> Checked:

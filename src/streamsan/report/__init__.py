@@ -16,7 +16,7 @@ class Problem:
     file: str
     message: str
     remark: bool = False
-    """nothing went wrong: inputs of this sort never show it"""
+    """stands behind the counts of the report: what inputs of this sort never show, or what the program itself met"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ class Driver(StrEnum):
     """What is promised, or what was measured."""
 
     CONTRACT = "contract"
-    """only what the documentation promises: frees do not wait, memory is recycled at once"""
+    """only what the documentation promises: pinned and pool memory is freed without a wait, and recycled at once"""
     H200 = "h200"
     """what docs/facts.md observed on one driver"""
 

@@ -27,6 +27,7 @@ from streamsan.sim.executor.scheduler import DeadlockError
 from streamsan.sim.executor.simulated_device import SimulatedDevice
 from streamsan.sim.executor.tasks import Underway
 from streamsan.sim.executor.works import run_quietly
+from streamsan.sim.fault_files import note_fault
 from streamsan.sim.freed_buffers import freed_buffers
 from streamsan.sim.host_buffers import HostBuffers
 from streamsan.sim.loaded_kernels import Kernels
@@ -236,6 +237,7 @@ class Session:
         self.faults.append(line)
         if len(self.faults) <= MOST_SHOWN:
             print(f"streamsan: {line}", file=sys.stderr)
+            note_fault(self._folder, line)
         if len(self.faults) == MOST_SHOWN:
             print("streamsan: more errors of device work are not shown", file=sys.stderr)
 

@@ -129,10 +129,9 @@ def freed_plain(machine):
     return reader
 
 
-def test_the_contract_lets_cuda_free_not_wait_and_the_driver_waits():
-    # Memory that is gone is an illegal address, so the reader may not have seen anything.
-    assert wrong_results(freed_plain, Driver.CONTRACT) > 0
-    assert wrong_results(freed_plain, Driver.CONTRACT, [Schedule.LAZY]) == 1
+def test_a_free_of_plain_memory_waits_for_work_of_its_context():
+    # Not promised, but only a note of the report (SS107): the run may not fail for it.
+    assert wrong_results(freed_plain, Driver.CONTRACT, [Schedule.LAZY, *SEEDS]) == 0
     assert wrong_results(freed_plain, Driver.H200, [Schedule.LAZY, *SEEDS]) == 0
 
 
@@ -150,10 +149,11 @@ def test_the_driver_waits_for_the_pointer_s_own_context():
 
 
 @pytest.mark.parametrize(
-    ("kind", "family"), [(MemoryKind.PINNED, FreeClass.PINNED), (MemoryKind.MANAGED, FreeClass.DEVICE)]
+    ("kind", "family", "contract"),
+    [(MemoryKind.PINNED, FreeClass.PINNED, 0), (MemoryKind.MANAGED, FreeClass.DEVICE, 1)],
 )
-def test_frees_of_host_side_memory(kind, family):
-    for driver, entries in ((Driver.CONTRACT, 0), (Driver.H200, 1)):
+def test_frees_of_host_side_memory(kind, family, contract):
+    for driver, entries in ((Driver.CONTRACT, contract), (Driver.H200, 1)):
         machine = Machine(Schedule.LAZY, driver)
         log: list[str] = []
         memory = machine.allocate(SIZE, kind)

@@ -271,9 +271,9 @@ def test_an_exception_of_a_host_function_is_said_and_ignored(monkeypatch):
 
 def test_a_stream_wait_for_memory_that_is_gone_is_illegal():
     machine = Machine(Schedule.LAZY)
-    stream, flag = machine.stream(), machine.allocate(4)
+    stream, flag = machine.stream(), machine.allocate(4, MemoryKind.PINNED)
     machine.issue(stream, value_work(flag, 1, "eq"))
-    machine.free(flag)
+    machine.free(flag, FreeClass.PINNED)
     machine.synchronize()
     assert machine.executor.sticky_error(machine.context) == 700
 

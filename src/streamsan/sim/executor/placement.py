@@ -15,6 +15,10 @@ from streamsan.sim.executor.storage import Storage
 from streamsan.sim.executor.timelines import Timelines
 from streamsan.vocabulary import FreeClass, MemoryKind
 
+_RELIED_ON = frozenset({FreeClass.DEVICE, FreeClass.ARRAY})
+"""Frees that may wait by the documentation, and always do (F-01, E-07). So much code rests on it that the report has a
+note for it (SS107): a run may not fail for what is hidden there."""
+
 
 class Placement:
     """The part of the executor that places memory and takes it back."""
@@ -28,7 +32,7 @@ class Placement:
         *,
         waits: bool,
     ) -> None:
-        """`wait_for`: lets the host wait for a context; `waits`: frees wait as measured."""
+        """`wait_for`: lets the host wait for a context; `waits`: all frees wait as measured."""
         self._storage = storage
         self._memory = storage.memory
         self._timelines = timelines
@@ -113,7 +117,7 @@ class Placement:
         self._scheduler.after_call()
 
     def _free_now(self, thread: HostThread, allocation: Allocation, block: Block, family: FreeClass) -> None:
-        if self._waits and CUDA.free_waits(family, allocation.kind):
+        if (self._waits or family in _RELIED_ON) and CUDA.free_waits(family, allocation.kind):
             # The pointer's own context, whichever is current (F-15).
             self._wait_for(allocation.context or (thread.stack[-1] if thread.stack else None))
         self._storage.discard(block)
