@@ -222,6 +222,21 @@ def test_report_trace_and_exit_status_on_request(tmp_path: Path) -> None:
     assert "error" not in sim(tmp_path, "--ignore", "SS201", "twice.py", status=0).stderr.replace("0 errors", "")
 
 
+def test_a_trace_carries_the_lines_of_its_call_sites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "twice.py").write_text(FREE_TWICE)
+    sim(tmp_path, "-o", "run.sst", "twice.py", status=0)
+    stored = reader.read(tmp_path / "run.sst").source_lines["twice.py"]
+    text = FREE_TWICE.split("\n")
+    assert stored == {number: text[number - 1] for number in stored}
+    assert 4 in stored
+    (tmp_path / "twice.py").unlink()
+    assert main(["check", str(tmp_path / "run.sst")]) == 1
+    assert text[3].strip() in capsys.readouterr().out
+    (tmp_path / "twice.py").write_text(FREE_TWICE)
+    sim(tmp_path, "--no-source", "-o", "run.sst", "twice.py", status=0)
+    assert reader.read(tmp_path / "run.sst").source_lines == {}
+
+
 def test_kernel_bodies_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(RIGHT.replace("SIMULATED_KERNELS", "OTHER"))
     (tmp_path / "bodies.py").write_text(

@@ -11,7 +11,8 @@ import pytest
 from streamsan.trace import Site, Thread
 from streamsan.trace.layout import SLOT
 from streamsan.trace.reader import read
-from streamsan.trace.symboliser.source_segments import LONGEST_LINE, MOST_LINES, SourceFiles, add_source_lines
+from streamsan.trace.source_lines import LONGEST_LINE
+from streamsan.trace.symboliser.source_segments import MOST_LINES, SourceFiles, add_source_lines
 from streamsan.trace.writer import TraceWriter, write
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 41))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamsan.findings.finding import Finding
+from streamsan.trace.source_lines import SourceLines
 
 
 class UnreadableError(Exception):
@@ -32,6 +33,8 @@ class Checked:
     operations: int
     sources: Mapping[str, str] = field(default_factory=dict)
     """texts that findings may quote from: the source and what it includes"""
+    stored_lines: SourceLines = field(default_factory=dict)
+    """lines of further sources that a trace carries"""
     problems: tuple[str, ...] = ()
     """what limits the result, one line each"""
     remarks: tuple[str, ...] = ()

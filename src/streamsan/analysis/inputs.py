@@ -19,7 +19,7 @@ def analyse_path(
     _require_file(name)
     suffix = Path(name).suffix.lower()
     if suffix == TRACE_SUFFIX:
-        return analyse_trace(name, progress)
+        return analyse_trace(name, progress, roots=None if options is None else options.roots)
     if suffix in SOURCE_SUFFIXES:
         return analyse_source(name, options or SourceOptions())
     raise UnreadableError(name, f"unknown kind of file: '{suffix}' is neither a CUDA C++ source nor a trace (.sst)")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
+from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reason
 from streamsan.evidence import prove
 from streamsan.findings.finding import Finding, Location, Place
@@ -33,10 +34,12 @@ PROBED = 8192
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """How sources are read: macros as `-D` gives them, folders as `-I` gives them."""
+    """How sources are read: macros as `-D` gives them, folders as `-I` gives them; and where those of traces are."""
 
     defines: Mapping[str, str] = field(default_factory=dict)
     include_dirs: Sequence[str] = ()
+    roots: SourceRoots = field(default_factory=SourceRoots)
+    """where the sources are that traces name"""
     contents: Mapping[str, bytes] = field(default_factory=dict)
     """real path -> what to take a file for, in place of what is in it: edits that were not written"""
 
@@ -56,7 +59,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
     """Check one source, and return beside its findings those of each world."""
     empty = _probe_source(path)
     if empty:
-        return Checked(path, (), 0, {path: ""}, ("empty file, nothing to check",)), {}
+        return Checked(path, (), 0, {path: ""}, problems=("empty file, nothing to check",)), {}
     # Imported late: a trace needs no reader of source, which takes longer to load than most runs to check.
     from streamsan import cuda_source
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
+from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import once_per_reason
 from streamsan.evidence import prove
 from streamsan.findings.finding import Finding
@@ -24,15 +25,19 @@ Progress = Callable[[int, int], None]
 """called with the operations analysed so far and their total"""
 
 
-def analyse_trace(path: str, progress: Progress | None = None, name: str = "") -> Checked:
+def analyse_trace(
+    path: str, progress: Progress | None = None, name: str = "", roots: SourceRoots | None = None
+) -> Checked:
     """Check one trace file, with the other files of its run; reports call it `name`. Raises UnreadableError.
 
-    One that was cut off is checked as far as it goes, and says so.
+    One that was cut off is checked as far as it goes, and says so. `roots`: where the sources that it names are here.
     """
     try:
         if os.path.getsize(path) == 0:
             raise UnreadableError(path, "empty file, not a trace")
         trace = family.read(path)
+        if roots:
+            trace.relocate(roots.local)
         if progress is not None:
             trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
         trace.path = name or path
@@ -66,7 +71,8 @@ def _checked_trace(trace: Trace, path: str, sources: Mapping[str, str] | None) -
     problems += recording_limits(trace, analysis)
     remarks = tuple(recording_remarks(trace, analysis))
     findings = tuple(once_per_reason(found))
-    return Checked(path, findings, analysis.operations, sources or {}, tuple(problems), remarks), found
+    lines = trace.source_lines
+    return Checked(path, findings, analysis.operations, sources or {}, lines, tuple(problems), remarks), found
 
 
 class _WatchedSlots:

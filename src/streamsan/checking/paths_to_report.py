@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_roots import SourceRoots
 from streamsan.checking.every_input import check_all
 from streamsan.checking.folders import expand
+from streamsan.checking.option_error import OptionError
 from streamsan.checking.reporting import Reporting
 from streamsan.report import Report
 
@@ -19,6 +21,7 @@ def check(
     *,
     defines: Mapping[str, str] | None = None,
     include_dirs: Iterable[PathLike] = (),
+    source_roots: Iterable[PathLike] = (),
     exclude: Sequence[str] = (),
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -31,7 +34,8 @@ def check(
 
     Options are those of `streamsan check`; no file of options is read. `defines` are macros (`{"USE_POOL": "1"}`),
     `select`, `ignore` and the keys of `severity` codes or beginnings of codes, `per_path_ignores` codes by pattern of
-    paths, `baseline` an earlier JSON report. Findings are in the order of their places, notes among them.
+    paths, `source_roots` folders with the sources that traces name (`OLD=NEW` or a folder), `baseline` an earlier JSON
+    report. Findings are in the order of their places, notes among them.
 
     What could not be read, and what limits a result, is in `Report.problems`, and the rest is checked. Raises
     OptionError for an option that says what it may not.
@@ -48,5 +52,9 @@ def check(
     )
     folders = [os.fspath(folder) for folder in include_dirs]
     expanded = expand([os.fspath(path) for path in named], folders, exclude)
-    results, failed, limits = check_all(expanded.inputs, SourceOptions(dict(defines or {}), folders))
+    try:
+        roots = SourceRoots.of([os.fspath(folder) for folder in source_roots])
+    except ValueError as error:
+        raise OptionError(f"source_roots: {error}") from error
+    results, failed, limits = check_all(expanded.inputs, SourceOptions(dict(defines or {}), folders, roots))
     return reporting.report(results, [*expanded.unreadable, *failed, *limits, *expanded.remarks])

@@ -1,31 +1,74 @@
-"""Texts to quote for findings of traces: the sources they name, where these are at hand."""
+"""Texts to quote for findings of traces: the sources they name, from this machine or from the trace itself."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from streamsan.analysis.source_files import SOURCE_SUFFIXES
 from streamsan.findings.finding import Finding
+from streamsan.findings.known_lines import text_of
+from streamsan.trace.source_lines import LONGEST_LINE, Lines, SourceLines
 
 QUOTED_SUFFIXES = SOURCE_SUFFIXES | {".py"}
 LARGEST = 8 << 20
 """bytes of a file that is quoted from"""
+MOST_STORED = 1 << 25
+"""characters of texts that are made of stored lines: a trace may name any number of files, with lines far apart"""
 
 
-def quoted_sources(findings: Iterable[Finding], known: Mapping[str, str]) -> dict[str, str]:
-    """Return the known texts, and those of further sources that findings name and that can be read."""
-    texts = dict(known)
-    tried: set[str] = set()
-    for finding in findings:
-        for file in (finding.location.file, *(related.file for related in finding.related)):
-            if file not in texts and file not in tried:
-                tried.add(file)
-                text = _read(file)
-                if text is not None:
-                    texts[file] = text
-    return texts
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """What may be quoted."""
+
+    known: Mapping[str, str]
+    """what was checked itself"""
+    files: Mapping[str, str]
+    """further files that findings name, as they are on this machine"""
+    stored: SourceLines
+    """lines that a trace carries, of files that are not here or are not those of the recording"""
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding], known: Mapping[str, str], stored: SourceLines) -> Self:
+        """Return the texts that findings name: `known` ones, files of this machine, and lines `stored` in traces.
+
+        A file counts where it has every stored line as it was: then it is the one that was recorded, and all of it can
+        be quoted. Where a line differs, the file has changed since, and the stored lines are what ran.
+        """
+        named = [file for finding in findings for file in (finding.location.file, *_related_files(finding))]
+        files: dict[str, str] = {}
+        lines: dict[str, Lines] = {}
+        for file in dict.fromkeys(file for file in named if file not in known):
+            text = _read(file)
+            if text is not None and _agrees(text, stored.get(file, {})):
+                files[file] = text
+            elif file in stored:
+                lines[file] = stored[file]
+        return cls(known, files, lines)
+
+    def texts(self) -> dict[str, str]:
+        """Return all as texts by file; a line that is not known is UNKNOWN_LINE."""
+        texts = {**self.files, **self.known}
+        left = MOST_STORED
+        for file, lines in self.stored.items():
+            text = text_of(lines)
+            left -= len(text)
+            if left < 0:
+                break
+            texts[file] = text
+        return texts
+
+
+def _related_files(finding: Finding) -> list[str]:
+    return [related.file for related in finding.related]
+
+
+def _agrees(text: str, stored: Lines) -> bool:
+    lines = text.split("\n") if stored else []
+    return all(number <= len(lines) and lines[number - 1][:LONGEST_LINE] == line for number, line in stored.items())
 
 
 def _read(file: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 
 from streamsan.analysis.checked import Checked, merge_inputs, reason_of
 from streamsan.checking.option_error import OptionError
-from streamsan.checking.quoted import quoted_sources
+from streamsan.checking.quoted import Quoted
 from streamsan.checking.selection import Selection
 from streamsan.checking.severities import graded, severities_of
 from streamsan.findings import baseline as baselines
@@ -20,6 +20,7 @@ from streamsan.findings.suppressions import Rejected, Suppressions
 from streamsan.report import Problem, Report
 from streamsan.report.printable import printable
 from streamsan.rules.catalogue import RULES
+from streamsan.trace.source_lines import joined_source_lines
 
 Value = TypeVar("Value")
 
@@ -90,12 +91,15 @@ class Reporting:
         for result in results:
             sources.update(result.sources)
             inline.add(result.sources)
+        stored = joined_source_lines(result.stored_lines for result in results)
         found = [graded(finding, self.severities) for finding in merge_inputs(results)]
-        found = with_fingerprints(found, quoted_sources(found, sources))
+        quoted = Quoted.of(found, sources, stored)
+        found = with_fingerprints(found, quoted.texts())
         # A trace names sources without being made of them: their comments count, but one that hides nothing may be
         # meant for code that was not run.
         named = Suppressions(RULES)
-        named.add({file: text for file, text in quoted_sources(found, {}).items() if file not in sources})
+        named.add(quoted.files)
+        named.add_lines(quoted.stored)
         # All kinds see every finding, so that none makes another look unused.
         kept_by_name = {id(finding) for finding in named.keep(found)}
         kept_inline = {id(finding) for finding in inline.keep(found)} & kept_by_name
@@ -111,7 +115,7 @@ class Reporting:
             shown_notes=self.shown_notes,
             files=len(results),
             operations=sum(result.operations for result in results),
-            sources=quoted_sources(findings, sources),
+            sources=quoted.texts(),
             suppressed=len(self.selection.keep(found)) - len(selected),
             in_baseline=len(selected) - len(findings),
             unused_suppressions=tuple(unused),

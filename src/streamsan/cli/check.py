@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import click
 
 from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_roots import SourceRoots
 from streamsan.checking.folders import expand
 from streamsan.cli.checking import check_all
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_each, say_problems
+from streamsan.report.printable import printable
 
 EPILOG = """\b
 Examples:
@@ -34,6 +36,13 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
     "-I", "include_dirs", multiple=True, type=click.Path(path_type=str), help="Search this folder for includes."
 )
 @click.option(
+    "--source-root",
+    "source_roots",
+    multiple=True,
+    metavar="OLD=NEW|FOLDER",
+    help="Find the sources that traces name below NEW instead of OLD, or anywhere below FOLDER.",
+)
+@click.option(
     "--exclude",
     multiple=True,
     metavar="PATTERN",
@@ -53,6 +62,7 @@ def check(
     paths: Sequence[str],
     defines: Sequence[str],
     include_dirs: Sequence[str],
+    source_roots: Sequence[str],
     exclude: Sequence[str],
     report_file: str,
     reporting: ReportOptions,
@@ -64,7 +74,11 @@ def check(
     paths = paths or click.get_current_context().lookup_default("paths") or ()
     if not paths:
         raise click.UsageError("give a source, a trace or a folder (or `paths` in streamsan.toml)")
-    options = SourceOptions(_macros(defines), include_dirs)
+    try:
+        roots = SourceRoots.of(source_roots)
+    except ValueError as error:
+        raise click.UsageError(f"--source-root: {printable(str(error))}") from error
+    options = SourceOptions(_macros(defines), include_dirs, roots)
     expanded = expand(paths, include_dirs, exclude)
     inputs, unreadable = expanded.inputs, expanded.unreadable
     if diff and fix:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from streamsan.sim.options import Driver, SimulationOptions
 from streamsan.sim.settings import schedule_of
 from streamsan.trace import Trace, TraceError
 from streamsan.trace import writer as trace_writer
+from streamsan.trace.symboliser.source_segments import SourceFiles, add_source_lines
 
 EPILOG = """\b
 Examples:
@@ -92,6 +94,7 @@ def _schedule(context: click.Context, parameter: click.Parameter, value: str) ->
 @click.option("--devices", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of devices.")
 @click.option("--kernels", default="", metavar="FILE", help="Take SIMULATED_KERNELS from this Python file.")
 @click.option("-o", "--output", default="", metavar="F.sst", help="Keep the trace.")
+@click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
 @click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here, not to stderr.")
 @click.option(
     "--error-exitcode", type=click.IntRange(0, 255), default=None, metavar="N", help="Exit with N on findings."
@@ -114,6 +117,7 @@ def sim(
     devices: int,
     kernels: str,
     output: str,
+    no_source: bool,
     report_file: str,
     error_exitcode: int | None,
     witness: bool,
@@ -145,10 +149,15 @@ def sim(
     options = SimulationOptions(schedule_of(schedule), Driver(driver), devices)
     kind = "module" if module else "script"
     program = SimulatedProgram(kind, [target, *arguments], options, os.path.abspath(kernels) if kernels else "")
+    started = time.time()
     ran = program.run(looked_at=diff or fix, output=STDERR if diff else STDOUT)
     if ran.failed:
         return 2
-    wrong = _saved(ran.trace, output) if output and ran.trace is not None else []
+    wrong = (
+        _saved(ran.trace, output, None if no_source else SourceFiles(started))
+        if output and ran.trace is not None
+        else []
+    )
     if fix:
         ran, unfixed = _fixed(program, ran, reporting)
         wrong += unfixed
@@ -175,10 +184,12 @@ def _reported(
     return found, bool(wrong) or unwritten
 
 
-def _saved(trace: Trace, output: str) -> list[Problem]:
-    """Keep a trace. Returns why that was not possible."""
+def _saved(trace: Trace, output: str, sources: SourceFiles | None) -> list[Problem]:
+    """Keep a trace, with lines of its sources. Returns why that was not possible."""
     try:
         trace_writer.write(trace, output)
+        if sources is not None:
+            add_source_lines(output, sources)
     except TraceError as error:
         return [Problem(output, error.reason)]
     return []

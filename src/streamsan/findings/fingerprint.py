@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from streamsan.findings.finding import Finding
+from streamsan.findings.known_lines import UNKNOWN_LINE
 
 LENGTH = 20
 """hexadecimal digits"""
@@ -49,7 +50,7 @@ def reported_path(file: str) -> str:
 def _identity(finding: Finding, lines: Mapping[str, list[str]]) -> tuple[str, ...]:
     location = finding.location
     known = lines.get(location.file, [])
-    if 1 <= location.line <= len(known):
+    if 1 <= location.line <= len(known) and known[location.line - 1] != UNKNOWN_LINE:
         words = " ".join(known[location.line - 1].split())
     else:
         # Lines and counts in a message change with the program; its names stay.

@@ -9,7 +9,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamsan.findings.finding import Finding
 
@@ -26,6 +26,10 @@ class Comment:
     line: int
     end_line: int
     alone: bool
+
+    def moved(self, lines: int) -> Comment:
+        """Return the comment so many lines further down."""
+        return replace(self, line=self.line + lines, end_line=self.end_line + lines)
 
 
 @dataclass(slots=True)
@@ -71,11 +75,26 @@ class Suppressions:
                 continue
             self._files.add(file)
             if "streamsan:" in text:
-                self._read(file, text)
+                found = python_comments(text) if file.endswith(PYTHON_SUFFIXES) else comments(text)
+                self._enter(file, text, found, 1)
 
-    def _read(self, file: str, text: str) -> None:
-        blank = {number for number, line in enumerate(text.split("\n"), 1) if not line.strip()}
-        found = list(python_comments(text) if file.endswith(PYTHON_SUFFIXES) else comments(text))
+    def add_lines(self, files: Mapping[str, Mapping[int, str]]) -> None:
+        """Read the suppressions of files of which only some lines are known: path to line to text.
+
+        A comment speaks of a line behind it only where all between are known.
+        """
+        for file, lines in files.items():
+            if file in self._files:
+                continue
+            self._files.add(file)
+            for first, run in _runs(lines):
+                if "streamsan:" in run:
+                    self._enter(file, run, _comments_of_part(file, run), first)
+
+    def _enter(self, file: str, text: str, words: Iterable[Comment], first: int) -> None:
+        """Enter the suppressions among the comments of a text whose first line has the number `first`."""
+        blank = {number for number, line in enumerate(text.split("\n"), first) if not line.strip()}
+        found = [comment.moved(first - 1) for comment in words]
         covered = {line for c in found if c.alone for line in range(c.line, c.end_line + 1)} | blank
         for comment in found:
             match = _MARK.search(comment.text)
@@ -126,6 +145,32 @@ class Suppressions:
     def unused(self) -> list[Suppression]:
         """Return the suppressions of which at least one code hid nothing, by place."""
         return sorted((entry for entry in self._entries if entry.unused), key=lambda entry: (entry.file, entry.line))
+
+
+def _runs(lines: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+    """Yield lines that follow each other as texts, with the number of the first."""
+    run: list[str] = []
+    first = 0
+    for number in sorted(lines):
+        if run and number != first + len(run):
+            yield first, "\n".join(run)
+            run = []
+        if not run:
+            first = number
+        run.append(lines[number])
+    if run:
+        yield first, "\n".join(run)
+
+
+def _comments_of_part(file: str, text: str) -> Iterator[Comment]:
+    """Yield the comments of some lines of a file."""
+    if not file.endswith(PYTHON_SUFFIXES):
+        yield from comments(text)
+        return
+    # A part of a Python text is none: its lines are read one by one.
+    for number, line in enumerate(text.split("\n")):
+        for comment in python_comments(line.lstrip()):
+            yield comment.moved(number)
 
 
 def _reason(text: str) -> str:

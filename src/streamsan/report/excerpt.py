@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from streamsan.findings.finding import Finding
+from streamsan.findings.known_lines import UNKNOWN_LINE
 from streamsan.report.printable import printable
 
 TAB = 4
@@ -46,7 +47,7 @@ class SourceLines:
             text = self._texts.get(file)
             self._lines[file] = [] if text is None else text.split("\n")
         lines = self._lines[file]
-        if not 1 <= line <= len(lines):
+        if not 1 <= line <= len(lines) or lines[line - 1] == UNKNOWN_LINE:
             return None
         return printable(lines[line - 1].rstrip("\r").expandtabs(TAB)).rstrip()
 

@@ -11,6 +11,8 @@ from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import MOST_SOURCE_LINE, MOST_SOURCE_LINES, SOURCE_LINE
 from streamsan.trace.symbols import Texts
 
+LONGEST_LINE = 400
+"""characters of a line that are stored"""
 Lines = Mapping[int, str]
 """number of a line, from 1 -> its text, without the end of the line"""
 SourceLines = Mapping[str, Lines]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
@@ -71,6 +71,7 @@ class Trace:
         self.metadata: dict[str, Any] = dict(metadata or {})
         """the header's other metadata, JSON values"""
         self.slots = slots
+        self._local: Callable[[str], str] | None = None
 
     @property
     def operations(self) -> int:
@@ -89,6 +90,11 @@ class Trace:
         value = self.metadata.get("clock_origin", 0)
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
+    def relocate(self, local: Callable[[str], str]) -> None:
+        """Name sources by other paths: `local` gives the path of this machine for one of the trace."""
+        self._local = local
+        self.source_lines = {local(file): lines for file, lines in self.source_lines.items()}
+
     def site(self, number: int) -> Site:
         """Return a site by its id; id 0, and an id nobody wrote, is a site with no file.
 
@@ -96,19 +102,25 @@ class Trace:
         """
         if not 0 < number < len(self.sites):
             return UNKNOWN_SITE
-        return self.sites[number] if self.stacks is None else self.stacks.site(number)
+        return self._relocated(self.sites[number] if self.stacks is None else self.stacks.site(number))
 
     def stack(self, number: int) -> tuple[Site, ...]:
         """Return the frames of a site, innermost first, functions inlined into others included."""
         if not 0 < number < len(self.sites):
             return ()
         if self.stacks is not None:
-            return self.stacks.frames(number)
+            return tuple(map(self._relocated, self.stacks.frames(number)))
         chain: list[Site] = []
         while number:
             chain.append(self.sites[number])
             number = chain[-1].caller
-        return tuple(chain)
+        return tuple(map(self._relocated, chain))
+
+    def _relocated(self, site: Site) -> Site:
+        if self._local is None or not site.line:
+            return site
+        file = self._local(site.file)
+        return site if file == site.file else replace(site, file=file)
 
     def symbolise_with(self, source: FrameSource) -> None:
         """Ask `source` for addresses of which the file does not say what is there."""

@@ -11,15 +11,13 @@ from pathlib import Path
 from streamsan.trace.file_layout import MOST_SOURCE_LINE, MOST_SOURCE_LINES, SegmentType
 from streamsan.trace.own_code import is_own_source
 from streamsan.trace.side_tables import SideTables
-from streamsan.trace.source_lines import packed_source_lines
+from streamsan.trace.source_lines import LONGEST_LINE, packed_source_lines
 from streamsan.trace.symboliser.finished_file import FinishedFile
 
 AROUND = 2
 """lines stored before and behind one that a call site names: a suppression stands there"""
 MOST_LINES = 1 << 14
 """lines that are stored in one file"""
-LONGEST_LINE = 400
-"""characters of a line that are stored"""
 LARGEST_FILE = 8 << 20
 SUFFIXES = frozenset(
     {".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".py", ".pyw", ".pyx"}
