@@ -26,7 +26,7 @@ from streamsan.model.call import Call, CallDetails, bind_values, hints
 from streamsan.model.core import ModelCore, OutOfMemoryError
 from streamsan.model.error_calls import note_error
 from streamsan.model.executor import Executor
-from streamsan.model.guards import refusal, say_refusal
+from streamsan.model.guards import MAKES_CURRENT, refusal, say_refusal
 from streamsan.model.handlers import HANDLERS
 from streamsan.model.host import HostSide
 from streamsan.model.host_function_body import HostCall
@@ -112,8 +112,12 @@ class DeviceModel(HostSide):
         values = bind_values(bound, arguments)
         call = Call(thread, row, bound, site, values, Effects.per_thread(api), **details)
         outcome = self._refused(call)
+        had_context = bool(thread.stack)
         if outcome is None:
             outcome = self._handled(call)
+            if row.domain == "driver" and not had_context and row.effect not in MAKES_CURRENT and self.core.machine:
+                # What the handler needed one for is done. The driver makes none current by itself.
+                thread.stack.clear()
             if row.domain == "runtime" and thread.stack:
                 thread.stack[-1].used_by_runtime = True
             if row.effect is Effect.PURE:

@@ -65,6 +65,10 @@ _WORKS_AFTER_ERRORS = frozenset(
         Effect.CONTEXT_POP,
     }
 )
+MAKES_CURRENT = frozenset(
+    {Effect.CONTEXT_CREATE, Effect.CONTEXT_DESTROY, Effect.CONTEXT_SET, Effect.CONTEXT_PUSH, Effect.CONTEXT_POP}
+)
+"""What changes which context is current; nothing else of the driver's does."""
 _HANDLES: dict[str, tuple[HandleType, type, int]] = {
     "stream": ("stream", Stream, INVALID_HANDLE),
     "event": ("event", Event, INVALID_HANDLE),
@@ -87,7 +91,7 @@ def refusal(core: ModelCore, call: Call) -> int:
         process.driver_initialised = True
     elif not process.driver_initialised and not call.api.name.startswith(CUDA.calls_before_init):
         return INITIALIZATION_ERROR
-    if driver and not thread.stack and _needs_context(call):
+    if driver and not thread.stack and _needs_context(call) and call.api.name not in CUDA.calls_without_context:
         return INVALID_CONTEXT
     if status := _handles(call):
         return status

@@ -119,6 +119,11 @@ class Platform:
         return tuple(self._facts["calls"]["before_init"])
 
     @cached_property
+    def calls_without_context(self) -> frozenset[str]:
+        """Names of calls that need no current context, though others with their effect do."""
+        return frozenset(self._facts["calls"]["without_context"])
+
+    @cached_property
     def calls_of_a_context(self) -> tuple[str, ...]:
         """How the names of calls begin that need a current context, where their effect does not say so."""
         return tuple(self._facts["calls"]["of_a_context"])

@@ -98,13 +98,17 @@ def _attributes_of_list(core: ModelCore, call: Call, machine: Machine) -> Outcom
     """Give several attributes as `data.0`, ...; for memory that CUDA does not know they are 0, which is no error."""
     pointer, allocation = _inspected(core, call)
     asked, count = call.structures.get("attributes", {}), call.named("numAttributes") or 0
-    if pointer is None:
+    if pointer is None and call.value(Role.INSPECTED) != 0:
         return Outcome(INVALID_VALUE)
     outputs: dict[str, Value] = {}
     for index in range(min(count, len(asked))):
         wanted = asked.get(str(index))
         word = _ATTRIBUTES.get(wanted) if isinstance(wanted, int) else None
-        found = None if allocation is None or word is None else _value(core, call, word, pointer, allocation)
+        found = (
+            None
+            if pointer is None or allocation is None or word is None
+            else _value(core, call, word, pointer, allocation)
+        )
         none = _NO_DEVICE if word == "DEVICE_ORDINAL" else 0
         outputs[f"data.{index}"] = none if found is None else found
     return Outcome(SUCCESS, outputs)
