@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from streamsan.findings.finding import Confidence, Finding, Place, Severity, merge, same_finding
+from streamsan.findings.finding import Confidence, Finding, Place, Severity
+from streamsan.findings.same_findings import SameFindings, merge
 from streamsan.rules.catalogue import RULES
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckedWorld:
     """What the rules found in one world, and how often it executed which place."""
 
@@ -26,7 +28,18 @@ class CheckedWorld:
 
     def has(self, finding: Finding) -> bool:
         """Tell whether this world has the same finding."""
-        return any(same_finding(other, finding) for other in self.findings)
+        return finding in self._same
+
+    @cached_property
+    def _same(self) -> SameFindings:
+        return SameFindings(self.findings)
+
+    @cached_property
+    def needless(self) -> frozenset[tuple[str, Place]]:
+        """Codes and places of the calls that can go, as far as this world knows."""
+        return frozenset(
+            (finding.code, finding.location.place) for finding in self.findings if RULES[finding.code].finds_needless
+        )
 
 
 def merge_worlds(worlds: Sequence[CheckedWorld]) -> list[Finding]:
@@ -36,7 +49,8 @@ def merge_worlds(worlds: Sequence[CheckedWorld]) -> list[Finding]:
     for world in worlds:
         entries.setdefault(world.entry, []).append(world)
     found = [finding for group in entries.values() for finding in _entry(group)]
-    found = [each for each in found if not RULES[each.code].finds_needless or _needless_everywhere(each, worlds)]
+    needed = _needed_somewhere(found, worlds)
+    found = [each for each in found if (each.code, each.location.place) not in needed]
     return once_per_reason(merge(found))
 
 
@@ -94,13 +108,19 @@ def _independent(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
     return any(first - second and second - first for first in sets for second in sets)
 
 
-def _needless_everywhere(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:
-    place = finding.location.place
-    return all(
-        any(other.code == finding.code and other.location.place == place for other in world.findings)
+def _needed_somewhere(findings: Iterable[Finding], worlds: Sequence[CheckedWorld]) -> set[tuple[str, Place]]:
+    """Return codes and places of the calls that can go by some findings, and that a world which executes them needs."""
+    codes: dict[Place, set[str]] = {}
+    for finding in findings:
+        if RULES[finding.code].finds_needless:
+            codes.setdefault(finding.location.place, set()).add(finding.code)
+    return {
+        (code, place)
         for world in worlds
-        if place in world.executed
-    )
+        for place in codes.keys() & world.executed.keys()
+        for code in codes[place]
+        if (code, place) not in world.needless
+    }
 
 
 def once_per_reason(findings: Iterable[Finding]) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -169,29 +169,3 @@ def same_finding(first: Finding, second: Finding) -> bool:
     if not first.basis.causes or not second.basis.causes:
         return first.message == second.message
     return not first.basis.causes.isdisjoint(second.basis.causes)
-
-
-def merge(findings: Iterable[Finding]) -> list[Finding]:
-    """Join findings that are the same: the strongest speaks, the others add related operations. Sorted by place."""
-    groups: dict[tuple[str, Place], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda f: (f.strength, f.order)):
-        group = groups.setdefault((finding.code, finding.location.place), [])
-        for index, kept in enumerate(group):
-            if same_finding(kept, finding):
-                group[index] = _joined(kept, finding)
-                break
-        else:
-            group.append(finding)
-    return sorted((finding for group in groups.values() for finding in group), key=lambda f: f.order)
-
-
-def _joined(kept: Finding, other: Finding) -> Finding:
-    known = {(r.role, r.file, r.line) for r in kept.related}
-    extra = tuple(r for r in other.related if (r.role, r.file, r.line) not in known)
-    # The operations stay those of the strongest: one instance is enough to have the finding.
-    basis = replace(
-        kept.basis,
-        causes=kept.basis.causes | other.basis.causes,
-        memory=kept.basis.memory | other.basis.memory,
-    )
-    return replace(kept, related=kept.related + extra, basis=basis)

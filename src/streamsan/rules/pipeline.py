@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from streamsan.findings.finding import Finding, merge
+from streamsan.findings.finding import Finding
+from streamsan.findings.same_findings import merge
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case, Names
 from streamsan.rules.catalogue import rule_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from streamsan.findings.finding import Finding, Place
 from streamsan.order.facts import Fact
@@ -32,43 +32,74 @@ def _doubt(fact: Fact) -> tuple[bool, bool, int]:
 
 def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings without those that another one, at the same operations and no weaker, already explains."""
-    causes: dict[Place, list[Finding]] = {}
-    for finding in findings:
-        causes.setdefault(finding.location.place, []).append(finding)
-    for_memory = [
-        finding
-        for finding in findings
-        if RULES[finding.code].outranks_for_memory or RULES[finding.code].outranks_for_use
-    ]
+    causes = _Causes(findings)
     return [
         finding
         for finding in findings
         if not (
-            _failure_is_explained(finding, causes, findings)
+            causes.explain_failure(finding)
             if RULES[finding.code].is_failure
-            else _is_explained(finding, causes) or any(_explains_for_memory(cause, finding) for cause in for_memory)
+            else causes.explain_at_place(finding) or causes.explain_for_memory(finding)
         )
     ]
 
 
-def _failure_is_explained(
-    failure: Finding, causes: Mapping[Place, Sequence[Finding]], findings: Sequence[Finding]
-) -> bool:
-    """Tell whether another finding says why a call fails, however mildly: one at the call, or what broke it before."""
-    location = failure.location
-    if location.line and any(RULES[other.code].explains_failure for other in causes[location.place]):
-        return True
-    return any(RULES[code].breaks(failure.basis.status) for code in {other.code for other in findings})
+class _Causes:
+    """Findings by what they may explain: a finding is held against those only that say something about its code."""
 
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._codes: set[str] = set()
+        self._at: dict[Place, dict[str, list[Finding]]] = {}
+        self._of_memory: dict[Place, list[Finding]] = {}
+        self._of_use: dict[tuple[Place, Place], list[Finding]] = {}
+        for finding in findings:
+            rule = RULES[finding.code]
+            self._codes.add(finding.code)
+            self._at.setdefault(finding.location.place, {}).setdefault(finding.code, []).append(finding)
+            for place in finding.basis.memory:
+                if rule.outranks_for_memory:
+                    self._of_memory.setdefault(place, []).append(finding)
+                for use in _uses(finding) if rule.outranks_for_use else ():
+                    self._of_use.setdefault((place, use), []).append(finding)
 
-def _is_explained(finding: Finding, causes: Mapping[Place, Sequence[Finding]]) -> bool:
-    # A cause is reported at the consequence's own place, or at one of its operations.
-    places = {finding.location.place, *finding.basis.operations}
-    return any(_explains(cause, finding) for place in places for cause in causes.get(place, ()) if cause is not finding)
+    def explain_failure(self, failure: Finding) -> bool:
+        """Tell whether a finding says why a call fails, however mildly: one at the call, or what broke it before."""
+        location = failure.location
+        if location.line and any(RULES[code].explains_failure for code in self._at[location.place]):
+            return True
+        return any(RULES[code].breaks(failure.basis.status) for code in self._codes)
+
+    def explain_at_place(self, finding: Finding) -> bool:
+        """Tell whether a cause is reported at the consequence's own place, or at one of its operations."""
+        outranking = _OUTRANKING[finding.code]
+        return bool(outranking) and any(
+            _explains(cause, finding)
+            for place in {finding.location.place, *finding.basis.operations}
+            for code, causes in self._at.get(place, {}).items()
+            if code in outranking
+            for cause in causes
+            if cause is not finding
+        )
+
+    def explain_for_memory(self, finding: Finding) -> bool:
+        """Tell whether a finding about the same memory explains one, or about a use of it in common."""
+        memory, code = finding.basis.memory, finding.code
+        if code in _OUTRANKED_FOR_MEMORY and any(
+            RULES[code].code in RULES[cause.code].outranks_for_memory and cause.strength <= finding.strength
+            for place in memory
+            for cause in self._of_memory.get(place, ())
+        ):
+            return True
+        return code in _OUTRANKED_FOR_USE and any(
+            RULES[code].code in RULES[cause.code].outranks_for_use and cause.strength <= finding.strength
+            for place in memory
+            for use in _uses(finding)
+            for cause in self._of_use.get((place, use), ())
+        )
 
 
 def _explains(cause: Finding, consequence: Finding) -> bool:
-    if RULES[consequence.code].code not in RULES[cause.code].outranks or cause.strength > consequence.strength:
+    if cause.strength > consequence.strength:
         return False
     if cause.location.place == consequence.location.place:
         return cause.location.line != 0  # else it is not known that they are at one place
@@ -77,14 +108,14 @@ def _explains(cause: Finding, consequence: Finding) -> bool:
     return both <= cause.basis.operations and both <= consequence.basis.operations
 
 
-def _explains_for_memory(cause: Finding, consequence: Finding) -> bool:
-    if cause.strength > consequence.strength or cause.basis.memory.isdisjoint(consequence.basis.memory):
-        return False
-    rule, code = RULES[cause.code], RULES[consequence.code].code
-    if code in rule.outranks_for_memory:
-        return True
-    return code in rule.outranks_for_use and not _uses(cause).isdisjoint(_uses(consequence))
-
-
 def _uses(finding: Finding) -> frozenset[Place]:
     return (finding.basis.causes | {finding.location.place}) - finding.basis.memory
+
+
+_OUTRANKING = {
+    code: frozenset(other for other, cause in RULES.items() if rule.code in cause.outranks)
+    for code, rule in RULES.items()
+}
+"""code -> codes of the findings from which one of this code may merely follow, at the same operations"""
+_OUTRANKED_FOR_MEMORY = frozenset(f"SS{int(code)}" for rule in RULES.values() for code in rule.outranks_for_memory)
+_OUTRANKED_FOR_USE = frozenset(f"SS{int(code)}" for rule in RULES.values() for code in rule.outranks_for_use)

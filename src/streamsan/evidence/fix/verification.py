@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamsan.evidence.fix.edited_trace import FIRST_INSERTED_SITE, INSERTED, Analysed, EditedTrace
-from streamsan.findings.finding import Finding, Place, same_finding
+from streamsan.findings.finding import Finding, same_finding
+from streamsan.findings.same_findings import SameFindings
 from streamsan.order import engine
 from streamsan.order.engine import Requirement
 from streamsan.order.facts import Fact, Operation
@@ -47,20 +48,43 @@ def is_on_cost(finding: Finding) -> bool:
     return RULES[finding.code].is_on_cost
 
 
-class Verification:
-    """The findings of one trace as it is, to hold those of its edits against."""
+class MadeFindings:
+    """The findings of one trace's facts, each made once, whichever part or edit of the trace has its fact."""
 
-    def __init__(self, trace: Analysed, known: Sequence[Finding] | None = None) -> None:
+    def __init__(self, names: Names) -> None:
+        self._names = names
         self._made: dict[tuple[object, ...], Finding] = {}
+
+    def of(self, trace: Names, fact: Fact) -> Finding:
+        """Return the finding of a fact of a trace that has the original's sites, and those of what was put in."""
+        operations = (fact.operation, *(operation for _, operation in fact.related))
+        if any(operation.site > FIRST_INSERTED_SITE for operation in operations):
+            return finding_of(trace, fact)
+        key = _identity(fact, operations)
+        if key not in self._made:
+            self._made[key] = finding_of(self._names, fact)
+        return self._made[key]
+
+
+class Verification:
+    """The findings of one trace as it is, to hold those of its edits against.
+
+    `made` are the findings of the trace that this one is a part of.
+    """
+
+    def __init__(
+        self, trace: Analysed, known: Sequence[Finding] | None = None, made: MadeFindings | None = None
+    ) -> None:
+        self._made = made or MadeFindings(trace)
         if known is None:
             analysis = engine.analyse(trace)
-            known = findings_of(trace, [*analysis.facts, *facts_on_waits(trace, analysis)], self._finding_of)
-        self.before = known
+            known = findings_of(trace, [*analysis.facts, *facts_on_waits(trace, analysis)], self._made.of)
+        self.before = SameFindings(known)
 
     def of(self, edited: EditedTrace, finding: Finding) -> Outcome:
         """Analyse an edited trace for a finding of the trace."""
         analysis = engine.analyse(edited)
-        outcome = compare(self.before, findings_of(edited, analysis.facts, self._finding_of), finding)
+        outcome = compare(self.before, findings_of(edited, analysis.facts, self._made.of), finding)
         if not outcome.good:
             return outcome
         # Asking whether a wait is needed takes an analysis for each: only where all else speaks for the edit. An edit
@@ -68,21 +92,11 @@ class Verification:
         waits = facts_on_waits(edited, analysis, wide=edited.waits)
         if not waits:
             return outcome
-        return compare(self.before, findings_of(edited, [*analysis.facts, *waits], self._finding_of), finding)
+        return compare(self.before, findings_of(edited, [*analysis.facts, *waits], self._made.of), finding)
 
     def requirements(self, trace: Analysed) -> frozenset[Requirement]:
         """Return the required orders of a trace that no promise gives."""
         return engine.unmet_requirements(trace.threads, trace.chunks())
-
-    def _finding_of(self, trace: Names, fact: Fact) -> Finding:
-        """Return the finding of a fact. Most are those of the trace as it was: they are made once."""
-        operations = (fact.operation, *(operation for _, operation in fact.related))
-        if any(operation.site > FIRST_INSERTED_SITE for operation in operations):
-            return finding_of(trace, fact)
-        key = _identity(fact, operations)
-        if key not in self._made:
-            self._made[key] = finding_of(trace, fact)
-        return self._made[key]
 
 
 def _identity(fact: Fact, operations: Sequence[Operation]) -> tuple[object, ...]:
@@ -92,20 +106,13 @@ def _identity(fact: Fact, operations: Sequence[Operation]) -> tuple[object, ...]
     return (fact.code, fact.variant, *doubt, tuple(role for role, _ in fact.related), *same)
 
 
-def compare(before: Sequence[Finding], after: Sequence[Finding], finding: Finding) -> Outcome:
+def compare(before: SameFindings, after: Sequence[Finding], finding: Finding) -> Outcome:
     """Hold the findings after an edit against those before it."""
-    known: dict[tuple[str, Place], list[Finding]] = {}
-    for each in before:
-        known.setdefault((each.code, each.location.place), []).append(each)
     gone = not any(same_finding(finding, other) for other in after)
     new = tuple(
         other
         for other in after
-        if not any(
-            same_finding(each, other) and _no_stronger(each, other)
-            for each in known.get((other.code, other.location.place), ())
-        )
-        and not same_finding(finding, other)
+        if not any(_no_stronger(each, other) for each in before.same(other)) and not same_finding(finding, other)
     )
     return Outcome(gone, new)
 

@@ -19,8 +19,8 @@ from streamsan.evidence.fix.order_steps import streams_awaited
 from streamsan.evidence.fix.reasons import costs_then, one_of_many, too_long, tried_in_vain, without_fix
 from streamsan.evidence.fix.search import Search, can_go
 from streamsan.evidence.fix.steps import Step
-from streamsan.evidence.fix.verification import Outcome, Verification
-from streamsan.findings.finding import Finding, Fix, same_finding
+from streamsan.evidence.fix.verification import MadeFindings, Outcome, Verification
+from streamsan.findings.finding import Finding, Fix
 from streamsan.order.facts import Operation
 from streamsan.order.rearrangement import operation_starts
 from streamsan.rules.case import Case, case_of
@@ -47,8 +47,12 @@ def with_verified_fixes(
     `known` are all findings of some traces; of others they are found again.
     """
     found = list(findings)
+    of_trace: dict[int, list[Finding]] = {}
+    for finding in found:
+        if (case := case_of(finding)) is not None:
+            of_trace.setdefault(id(case.names), []).append(finding)
     budget = _Budget(MOST_SLOTS)
-    traces: dict[int, _Fixes | None] = {}
+    traces: dict[int, _Fixes | _FixesInPart] = {}
     result = []
     tried = _gravest(found)
     for finding in found:
@@ -59,14 +63,13 @@ def with_verified_fixes(
         if id(finding) not in tried:
             result.append(one_of_many(finding))
             continue
-        key = id(case.names)
+        trace, key = case.names, id(case.names)
         if key not in traces:
-            traces[key] = None
-            if not is_longer(case.names, WHOLE):
-                same = [each for each in found if (other := case_of(each)) is not None and other.names is case.names]
-                traces[key] = _Fixes(case.names, same, budget, known.get(case.names))
-        fixes = traces[key]
-        result.append(fixes.fixed(finding, case) if fixes else _fixed_in_part(finding, case, case.names, budget))
+            is_long = is_longer(trace, WHOLE)
+            made = MadeFindings(trace)
+            own = _FixesInPart(trace, budget, made) if is_long else None
+            traces[key] = own or _Fixes(trace, of_trace[key], budget, made, known.get(trace))
+        result.append(traces[key].fixed(finding, case))
     return result
 
 
@@ -77,24 +80,6 @@ def _gravest(findings: Sequence[Finding]) -> set[int]:
     others = [each for each in fixable if not RULES[each.code].finds_needless]
     others.sort(key=lambda each: (each.strength, each.order))
     return {id(each) for each in (*needless, *others[:MOST_FINDINGS])}
-
-
-def _fixed_in_part(finding: Finding, case: Case, trace: Trace, budget: _Budget) -> Finding:
-    """Return a finding of a long trace, with a fix that was tried on its beginning."""
-    operations = (case.operation, *(operation for _, operation in case.fact.related))
-    last = max(operation.sequence for operation in operations)
-    part = beginning(trace, last, BEYOND, MOST_SLOTS_OF_ONE)
-    if part is None or not budget.take(len(part.slots)):
-        return too_long(finding)
-    fixes = _Fixes(part, [finding], budget, None)
-    if not any(same_finding(finding, each) for each in fixes.verification.before):
-        return too_long(finding)
-    result = fixes.fixed(finding, case)
-    if result.fix is None or not result.fix.verified:
-        return result
-    count = int(np.count_nonzero(operation_starts(part.slots)))
-    words = f"{result.fix.summary} (tried on the first {count:,} operations)"
-    return replace(result, fix=replace(result.fix, summary=words))
 
 
 class _Budget:
@@ -115,9 +100,15 @@ class _Fixes:
     """The fixes of one trace."""
 
     def __init__(
-        self, trace: Analysed, findings: list[Finding], budget: _Budget, known: Sequence[Finding] | None
+        self,
+        trace: Analysed,
+        findings: list[Finding],
+        budget: _Budget,
+        made: MadeFindings,
+        known: Sequence[Finding] | None,
     ) -> None:
         self._source = trace
+        self._made = made
         self._known = known
         self._findings = findings
         self._budget = budget
@@ -155,7 +146,7 @@ class _Fixes:
     def verification(self) -> Verification:
         """The findings before any edit, once."""
         if self._verification is None:
-            self._verification = Verification(self._source, self._known)
+            self._verification = Verification(self._source, self._known, self._made)
         return self._verification
 
     def _tried(self, base: EditableTrace, step: Step, finding: Finding) -> tuple[EditableTrace, Outcome] | None:
@@ -175,8 +166,8 @@ class _Fixes:
         """Return a redundant wait with its removal, together with that of all others that are redundant."""
         if not can_go(finding):
             return without_fix(finding)
-        waits = tuple(other.operation for each in self._findings if can_go(each) and (other := case_of(each)))
         if self._removable is None:
+            waits = tuple(other.operation for each in self._findings if can_go(each) and (other := case_of(each)))
             # All of them together, as they are reported; if that fails, each for itself.
             together = waits if self._can_go(waits) else [wait for wait in waits if self._can_go((wait,))]
             self._removable = {wait.sequence for wait in together}
@@ -200,6 +191,32 @@ class _Fixes:
             return False
         verification = self.verification
         return not verification.requirements(edited) - verification.requirements(self._source)
+
+
+class _FixesInPart:
+    """The fixes of a long trace, each tried on its beginning."""
+
+    def __init__(self, trace: Trace, budget: _Budget, made: MadeFindings) -> None:
+        self._trace = trace
+        self._budget = budget
+        self._made = made
+
+    def fixed(self, finding: Finding, case: Case) -> Finding:
+        """Return a finding with a fix that says how much of the trace it was tried on."""
+        operations = (case.operation, *(operation for _, operation in case.fact.related))
+        last = max(operation.sequence for operation in operations)
+        part = beginning(self._trace, last, BEYOND, MOST_SLOTS_OF_ONE)
+        if part is None or not self._budget.take(len(part.slots)):
+            return too_long(finding)
+        fixes = _Fixes(part, [finding], self._budget, self._made, None)
+        if finding not in fixes.verification.before:
+            return too_long(finding)
+        result = fixes.fixed(finding, case)
+        if result.fix is None or not result.fix.verified:
+            return result
+        count = int(np.count_nonzero(operation_starts(part.slots)))
+        words = f"{result.fix.summary} (tried on the first {count:,} operations)"
+        return replace(result, fix=replace(result.fix, summary=words))
 
 
 def _words(steps: Sequence[Step], case: Case) -> str:

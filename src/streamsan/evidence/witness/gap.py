@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from streamsan.evidence.witness.known_order import Order, Sync
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
@@ -26,14 +28,11 @@ class Gap:
         before = self._order.before.get(ahead.sequence)
         if before is None or not behind.stream:
             return None
-        waits = self._waits_of(ahead)
+        last_wait = {wait.event: wait.sequence for wait in self._waits_of(ahead) if wait.sequence < ahead.sequence}
         for sync in reversed(self._of_stream(behind)):
-            if sync.kind is OperationKind.EVENT_RECORD and sync.sequence < behind.sequence:
-                waited = any(
-                    wait.event == sync.event and sync.sequence < wait.sequence < ahead.sequence for wait in waits
-                )
-                if waited:
-                    return sync if before.has_work(sync.sequence) and self.line(sync) else None
+            is_before = sync.kind is OperationKind.EVENT_RECORD and sync.sequence < behind.sequence
+            if is_before and sync.sequence < last_wait.get(sync.event, 0):
+                return sync if before.has_work(sync.sequence) and self.line(sync) else None
         return None
 
     def early_wait(self, ahead: Operation, behind: Operation) -> Sync | None:
@@ -51,7 +50,7 @@ class Gap:
                 return None if self._order.is_recorded_before(sync.event, sync.sequence) else sync
         return None
 
-    def _waits_of(self, operation: Operation) -> list[Sync]:
+    def _waits_of(self, operation: Operation) -> Sequence[Sync]:
         """Return the waits for events of who performs an operation: of its stream, or of the host thread."""
         if operation.stream:
             return [sync for sync in self._of_stream(operation) if sync.kind in _WAITS]

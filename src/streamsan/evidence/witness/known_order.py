@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamsan.order._engine import Engine
 from streamsan.order.engine import RECORDING, asking_apis, begins_at
-from streamsan.order.facts import operation_kind
+from streamsan.order.facts import Operation, operation_kind
 from streamsan.order.rearrangement import operation_starts
 from streamsan.trace import Trace
 from streamsan.trace.store import Slots
@@ -26,6 +29,8 @@ MOST_KEPT = 65_536
 """records and waits that are remembered, the latest ones"""
 MOST_LOOKED_AT = 1024
 """of one stream"""
+MOST_COUNTED = 1 << 20
+"""operations at the asked sites that are remembered, the latest ones"""
 BODY_PARTS = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_EDGE)
 
 
@@ -103,21 +108,48 @@ class Order:
     """for each operation that was asked for and met"""
     syncs: Slots | None = None
     """slots of the latest records and waits"""
+    counted: Slots | None = None
+    """slots of the latest operations at the sites that were asked for"""
 
-    def syncs_of(self, stream: int) -> list[Sync]:
+    def syncs_of(self, stream: int) -> Sequence[Sync]:
         """Return the latest records and waits of a stream, and its creations, in the order of the trace."""
-        if self.syncs is None:
-            return []
-        made = self.syncs["kind"] == OperationKind.STREAM_CREATE
-        own = np.where(made, self.syncs["object"], self.syncs["stream"]) == np.uint64(stream)
-        return [_sync(slot) for slot in self.syncs[own][-MOST_LOOKED_AT:]]
+        return self._syncs_by_stream.get(stream, ())
 
-    def host_waits(self, thread: int) -> list[Sync]:
-        """Return the latest waits for events of a host thread, in the order of the trace."""
+    @cached_property
+    def _syncs_by_stream(self) -> dict[int, list[Sync]]:
         if self.syncs is None:
-            return []
-        own = (self.syncs["kind"] == OperationKind.EVENT_SYNCHRONIZE) & (self.syncs["thread"] == thread)
-        return [_sync(slot) for slot in self.syncs[own][-MOST_LOOKED_AT:]]
+            return {}
+        made = self.syncs["kind"] == OperationKind.STREAM_CREATE
+        return _latest(self.syncs, np.where(made, self.syncs["object"], self.syncs["stream"]))
+
+    def host_waits(self, thread: int) -> Sequence[Sync]:
+        """Return the latest waits for events of a host thread, in the order of the trace."""
+        return self._waits_by_thread.get(thread, ())
+
+    @cached_property
+    def _waits_by_thread(self) -> dict[int, list[Sync]]:
+        if self.syncs is None:
+            return {}
+        waits = self.syncs[self.syncs["kind"] == OperationKind.EVENT_SYNCHRONIZE]
+        return _latest(waits, waits["thread"])
+
+    def count_between(self, operation: Operation, first: int, last: int) -> int | None:
+        """Return how often an operation's call is made between two others; None where they are no longer known."""
+        numbers = self._numbers.get((operation.site, operation.kind))
+        if self.counted is None or numbers is None or first < int(self.counted["sequence"][0]):
+            return None
+        begin, end = np.searchsorted(numbers, np.array([first, last], np.uint64), side="left").tolist()
+        return int(end - begin - (begin < end and int(numbers[begin]) == first))
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int], NDArray[np.uint64]]:
+        """The sequence numbers of the operations at a site, of one kind."""
+        if self.counted is None:
+            return {}
+        slots = self.counted[np.lexsort((self.counted["kind"], self.counted["site"]))]
+        changes = (np.diff(slots["site"]) != 0) | (np.diff(slots["kind"]) != 0)
+        parts = np.split(slots, np.flatnonzero(changes) + 1)
+        return {(int(part["site"][0]), int(part["kind"][0])): part["sequence"] for part in parts if len(part)}
 
     def is_recorded_before(self, event: int, sequence: int) -> bool:
         """Tell whether any stream recorded an event before an operation, as far as is remembered."""
@@ -128,10 +160,13 @@ class Order:
         return bool((records & same & (self.syncs["sequence"] < np.uint64(sequence))).any())
 
 
-def order_before(trace: Trace, sequences: Collection[int], early: Collection[int] = ()) -> Order:
+def order_before(
+    trace: Trace, sequences: Collection[int], early: Collection[int] = (), sites: Collection[int] = ()
+) -> Order:
     """Ask the engine what is before these operations. Reads the trace up to the last of them. Raises TraceError.
 
-    Of those in `early`, kernels that begin at once, it is asked what is before their first accesses.
+    Of those in `early`, kernels that begin at once, it is asked what is before their first accesses. Operations at
+    `sites` can be counted in the answer.
     """
     if not sequences:
         return Order()
@@ -145,17 +180,38 @@ def order_before(trace: Trace, sequences: Collection[int], early: Collection[int
         begins_at(trace),
     )
     engine.watch(sorted(sequences), sorted(early))
-    syncs: list[Slots] = []
-    kept = 0
+    syncs, counted = _Latest(MOST_KEPT), _Latest(MOST_COUNTED)
+    asked = np.fromiter(sites, np.uint32, len(sites))
     for slots in prefix(trace, max(sequences)):
         engine.feed(np.ascontiguousarray(slots).view(np.uint8))
-        syncs.append(slots[np.isin(slots["kind"], SYNCHRONISES)])
-        kept += len(syncs[-1])
-        while kept - len(syncs[0]) > MOST_KEPT:
-            kept -= len(syncs.pop(0))
+        syncs.add(slots[np.isin(slots["kind"], SYNCHRONISES)])
+        if len(asked):
+            counted.add(slots[operation_starts(slots) & np.isin(slots["site"], asked)])
     engine.finish()
     found = {sequence: EngineBefore(engine, sequence) for sequence in sequences if engine.has_met(sequence)}
-    return Order(found, np.concatenate(syncs) if syncs else None)
+    return Order(found, syncs.slots, counted.slots)
+
+
+class _Latest:
+    """The latest slots of some sort, this many and up to one chunk more."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._parts: deque[Slots] = deque()
+        self._kept = 0
+
+    def add(self, slots: Slots) -> None:
+        """Add slots, and forget the oldest where there are too many."""
+        if len(slots):
+            self._parts.append(slots)
+            self._kept += len(slots)
+            while self._kept - len(self._parts[0]) > self._most:
+                self._kept -= len(self._parts.popleft())
+
+    @property
+    def slots(self) -> Slots | None:
+        """What is kept, None for nothing."""
+        return np.concatenate(self._parts) if self._parts else None
 
 
 def prefix(trace: Trace, last: int) -> Iterator[Slots]:
@@ -168,6 +224,16 @@ def prefix(trace: Trace, last: int) -> Iterator[Slots]:
                 yield slots[: int(beyond[0])]
             return
         yield slots
+
+
+def _latest(syncs: Slots, keys: NDArray[np.uint64]) -> dict[int, list[Sync]]:
+    """Return records and waits by a key of theirs, the latest of each, in the order of the trace."""
+    found: dict[int, list[Sync]] = {}
+    order = np.argsort(keys, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+        if len(rows):
+            found[int(keys[rows[0]])] = [_sync(slot) for slot in syncs[rows[-MOST_LOOKED_AT:]]]
+    return found
 
 
 def _sync(slot: np.void) -> Sync:

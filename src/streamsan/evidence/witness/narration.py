@@ -10,7 +10,6 @@ from streamsan.rules.callers import calls_within, common_calls
 from streamsan.rules.case import Case, kernel_name
 from streamsan.rules.catalogue.lifetime import short
 from streamsan.rules.wrong_execution import WrongExecution
-from streamsan.trace import Trace
 from streamsan.trace.site import Site
 from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole
 
@@ -21,11 +20,11 @@ _CALLS = (OperationKind.ALLOC, OperationKind.FREE, OperationKind.DEVICE_RESET, O
 class Narrator:
     """Names the operations of one case, always in the same words."""
 
-    def __init__(self, case: Case, trace: Trace, order: Order, plan: WrongExecution) -> None:
+    def __init__(self, case: Case, order: Order, plan: WrongExecution) -> None:
         self.case = case
         self._pair = (plan.ahead, plan.behind)
         self._unpromised = plan.unpromised
-        self._trace = trace
+        self._order = order
         self._gap = Gap(case, order)
         self._common = common_calls(case, self._pair)
         self._threads = len({operation.thread for operation in self._operations()})
@@ -124,7 +123,7 @@ class Narrator:
         first, second = sorted(self._pair, key=lambda each: each.sequence)
         if not isinstance(operation, Operation) or operation.sequence != second.sequence:
             return ""
-        return rounds_later(self._trace, self.case, first, second)
+        return rounds_later(self._order, self.case, first, second)
 
     def _is_repeated(self, operation: Operation) -> bool:
         return any(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from streamsan.evidence.witness.known_order import Order
 from streamsan.order.facts import Operation
-from streamsan.order.rearrangement import operation_starts
 from streamsan.rules.case import Case
-from streamsan.trace import Trace, TraceError
 
 MOST_BETWEEN = 20_000
 """operations between the two that are looked at"""
 _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def rounds_later(trace: Trace, case: Case, first: Operation, second: Operation) -> str:
+def rounds_later(order: Order, case: Case, first: Operation, second: Operation) -> str:
     """Return how much later in a loop the second operation is: ", three rounds later"; "" where that is not known."""
     here, there = case.names.site(first.site), case.names.site(second.site)
     distance = second.sequence - first.sequence
@@ -22,9 +19,8 @@ def rounds_later(trace: Trace, case: Case, first: Operation, second: Operation) 
         return ""
     if (here.file, here.function, here.caller) != (there.file, there.function, there.caller):
         return ""
-    try:
-        of_first, of_second = _between(trace, first, second)
-    except TraceError:
+    of_first, of_second = (order.count_between(each, first.sequence, second.sequence) for each in (first, second))
+    if of_first is None or of_second is None:
         return ""
     # What stands before the first in the text and comes after it: the loop has begun again.
     begun_again = (there.line, there.column) < (here.line, here.column)
@@ -34,18 +30,3 @@ def rounds_later(trace: Trace, case: Case, first: Operation, second: Operation) 
     if rounds < 2:
         return ", the next time round" if rounds else ""
     return f", {_NUMBERS[rounds] if rounds < len(_NUMBERS) else f'{rounds:,}'} rounds later"
-
-
-def _between(trace: Trace, first: Operation, second: Operation) -> tuple[int, int]:
-    """Return how often the calls of two operations are made between them."""
-    counts = [0, 0]
-    for slots in trace.chunks(first=first.sequence):
-        sequence = slots["sequence"]
-        inside = operation_starts(slots) & (sequence > np.uint64(first.sequence))
-        inside &= sequence < np.uint64(second.sequence)
-        for which, operation in enumerate((first, second)):
-            same = inside & (slots["site"] == operation.site) & (slots["kind"] == operation.kind)
-            counts[which] += int(same.sum())
-        if len(sequence) and sequence[-1] >= second.sequence:
-            break
-    return counts[0], counts[1]

@@ -59,9 +59,10 @@ def witnesses(findings: Sequence[Finding]) -> list[Witness | str]:
             _, trace, order = plan
             question = wanted.setdefault(id(trace), _Question(trace))
             question.sequences.update((order.ahead.sequence, order.behind.sequence))
+            question.sites.update((order.ahead.site, order.behind.site))
             if order.overtakes:
                 question.early.add(order.ahead.sequence)
-    orders = {key: _order(question.trace, question.sequences) for key, question in wanted.items()}
+    orders = {key: _order(each.trace, each.sequences, sites=each.sites) for key, each in wanted.items()}
     # What is before a kernel's first accesses, and before all that it does after a wait, are two answers.
     first = {key: _order(each.trace, each.early, each.early) for key, each in wanted.items() if each.early}
     answers: list[Witness | str] = []
@@ -82,11 +83,13 @@ class _Question:
     sequences: set[int] = field(default_factory=set)
     early: set[int] = field(default_factory=set)
     """of these, kernels that begin at once, what is before their first accesses"""
+    sites: set[int] = field(default_factory=set)
+    """sites of the operations"""
 
 
-def _order(trace: Trace, sequences: set[int], early: Collection[int] = ()) -> Order | str:
+def _order(trace: Trace, sequences: set[int], early: Collection[int] = (), sites: Collection[int] = ()) -> Order | str:
     try:
-        return order_before(trace, sequences, early)
+        return order_before(trace, sequences, early, sites)
     except (TraceError, OSError):
         return "the trace can no longer be read"
 
@@ -113,5 +116,5 @@ def _witness(
         return "the operation that goes ahead is not in the part of the trace that can be read"
     if not plan.certain and ahead.has_work(plan.behind.sequence):
         return "by what the engine knows of the whole trace, the two are ordered"
-    narrator = Narrator(case, trace, order, plan)
+    narrator = Narrator(case, order, plan)
     return Witness(case, trace, plan, ahead, behind, steps_of(plan, narrator))

@@ -1,0 +1,77 @@
+"""Many findings cost as much each as few: what is done for one does not look at all the others."""
+
+import random
+import sys
+from types import FrameType
+
+from streamsan.analysis.traces import check_trace
+from streamsan.findings.finding import Basis, Confidence, Finding, Location, Place, Severity, same_finding
+from streamsan.findings.same_findings import SameFindings
+from streamsan.trace import Site, Trace
+from streamsan.trace.builder import TraceBuilder
+from streamsan.trace.references import Reference
+from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, StreamKind
+from streamsan.vocabulary import OperationKind as Kind
+
+
+def _wrong_frees(count: int) -> Trace:
+    builder = TraceBuilder("many.sst", origin="simulation")
+    thread = builder.thread(0, "main")
+    builder.append(Kind.CONTEXT_CURRENT, thread=thread, object=0x10)
+    for stream in (0x1000, 0x2000):
+        builder.append(Kind.STREAM_CREATE, thread=thread, object=stream, detail=StreamKind.NON_BLOCKING)
+    for number in range(count):
+        block = [Reference((1 << 40) + (number << 12), 1 << 12, number + 1, AccessMode.READ_WRITE)]
+        made, used, freed = (builder.site(Site("many.py", 10 + 3 * number + each)) for each in range(3))
+        builder.append(
+            Kind.ALLOC, thread=thread, site=made, stream=0x1000, references=block, detail=MemoryKind.STREAM_ORDERED
+        )
+        builder.append(Kind.LAUNCH, thread=thread, site=used, stream=0x1000, references=block)
+        builder.append(Kind.FREE, thread=thread, site=freed, stream=0x2000, references=block, detail=FreeClass.ASYNC)
+    return builder.finish()
+
+
+def _calls(trace: Trace) -> tuple[int, int]:
+    """Return how many findings a trace has, and how many calls Python makes to check it."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        checked = check_trace(trace, trace.path)
+    finally:
+        sys.setprofile(None)
+    return len(checked.findings), calls
+
+
+def test_what_a_check_does_grows_no_faster_than_its_findings() -> None:
+    few, calls_of_few = _calls(_wrong_frees(50))
+    many, calls_of_many = _calls(_wrong_frees(200))
+    assert (few, many) == (50, 200)
+    assert calls_of_many < 4.4 * calls_of_few
+
+
+def test_the_index_knows_the_same_findings_as_a_comparison_with_each() -> None:
+    choose = random.Random(3)
+
+    def finding() -> Finding:
+        causes = choose.sample([Place("a.cu", line) for line in range(6)], choose.randrange(3))
+        return Finding(
+            choose.choice(("SS101", "SS102")),
+            "",
+            Severity.ERROR,
+            Confidence.PROVEN,
+            choose.choice("xy"),
+            Location("a.cu", choose.randrange(1, 3)),
+            basis=Basis(causes=frozenset(causes)),
+        )
+
+    known = [finding() for _ in range(60)]
+    index = SameFindings(known)
+    for asked in [finding() for _ in range(200)]:
+        expected = {id(each) for each in known if same_finding(each, asked)}
+        assert {id(each) for each in index.same(asked)} == expected
+        assert (asked in index) == bool(expected)
