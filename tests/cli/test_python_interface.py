@@ -94,6 +94,24 @@ def test_a_program_is_recorded_and_checked(fake_device: FakeDevice, tmp_path: Pa
     assert codes == "['SS201']"
 
 
+def test_a_program_is_recorded_without_names(fake_device: FakeDevice, tmp_path: Path) -> None:
+    script = (
+        "import streamsan, sys\n"
+        "run = streamsan.record([sys.argv[1], 'double_free_wrong'], 'run.sst', redact=True)\n"
+        "print([finding.code for finding in streamsan.check(run.trace, source_roots=[sys.argv[2]]).findings])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, fake_device.programs, tmp_path],
+        cwd=tmp_path,
+        env=fake_device.environment(PYTHONPATH=os.pathsep.join(sys.path)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "['SS201']"
+    assert str(fake_device.folder).encode() not in (tmp_path / "run.sst").read_bytes()
+
+
 def test_importing_loads_no_part_of_the_tool() -> None:
     script = "import sys, streamsan; print(*[m for m in sys.modules if m in ('click', 'rich', 'numpy', 'tree_sitter')])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from streamsan.recorder.completion import complete
 from streamsan.recorder.redacted_file import redact_file
 from streamsan.recorder.redaction import Redaction
 from streamsan.trace import Site, Thread, TraceError
@@ -121,3 +123,25 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be written"):
         redact_file(str(tmp_path / "a.sst"), REDACTION)
     assert (tmp_path / "b.sst").read_bytes() == before
+
+
+def test_a_file_that_cannot_be_redacted_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "a.sst"
+    metadata = {"process": os.getpid(), "command": ["app", "--password=hunter2"]}
+    TraceWriter(path, origin="recording", metadata=metadata).abandon()
+    done = complete([str(path)], 0.0, source=True, redaction=REDACTION)
+    assert done.files == []
+    assert done.problems == [f"{path}: removed, as it could not be redacted: its process is still running"]
+    assert not path.exists()
+
+
+def test_a_redacted_trace_has_no_source_lines(tmp_path: Path) -> None:
+    source = tmp_path / "app.cu"
+    source.write_text("free(p);\n")
+    for redaction in (None, REDACTION):
+        path = tmp_path / "a.sst"
+        with TraceWriter(path, origin="recording", metadata={"command": ["app"]}) as writer:
+            writer.add_sites([Site(str(source), 1)])
+        done = complete([str(path)], 4e9, source=True, redaction=redaction)
+        assert (done.files, done.problems) == ([str(path)], [])
+        assert bool(read(path).source_lines) == (redaction is None)

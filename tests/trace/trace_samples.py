@@ -67,6 +67,7 @@ def native_sample(operations: int, *, threads: int = 1) -> Trace:
             (1, 0): (Frame("inner.hpp", 3, 1, "inner()"), Frame("main.cpp", 9, 2, "main")),
             (2, 16): (Frame("", 0, 0, "foo(int)"),),
         },
+        source_lines={"main.cpp": {8: "", 9: "    inner();"}, "sample.cu": {5: "call(5);"}},
     )
 
 
@@ -99,6 +100,7 @@ def write_in_lanes(trace: Trace, path: Path, *, piece: int = 40, dense: bool = T
         writer.add_modules(trace.modules[1:])
         writer.add_sites(trace.sites[1:])
         writer.add_symbols(trace.symbols)
+        writer.add_source_lines(trace.source_lines)
         pieces: list[tuple[int, int, Slots]] = []
         for lane, slots in lanes_of(slots_of(trace)).items():
             starts = np.flatnonzero(slots["kind"] < FIRST_CONTINUATION_KIND)

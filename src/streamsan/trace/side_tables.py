@@ -110,6 +110,11 @@ class Sites(SiteTable):
         pairs = self._records[["module", "offset"]][self._records["module"] != 0]
         return [(int(module), int(offset)) for module, offset in np.unique(pairs).tolist()]
 
+    def lines(self) -> list[tuple[str, int]]:
+        """Return (file, line) of all sites that name a line, each once."""
+        pairs = np.unique(self._records[["file", "line"]][self._records["line"] != 0])
+        return [(self._strings[file], line) for file, line in pairs.tolist()]
+
     def made(self, number: int) -> Site:
         site = self._made.get(number)
         if site is None:

@@ -99,9 +99,9 @@ def _lines(tables: SideTables, source: LineSource) -> Iterator[tuple[str, int, s
 def _places(tables: SideTables) -> dict[tuple[str, int], None]:
     """Return file and line of the call sites and of the native frames that lie in the program's own sources."""
     places: dict[tuple[str, int], None] = {}
-    for site in tables.sites:
-        if site.line and is_own_source(site.file):
-            places[site.file, site.line] = None
+    for file, line in tables.sites.lines():
+        if is_own_source(file):
+            places[file, line] = None
     for frames in tables.symbols.values():
         for frame in frames:
             if frame.line and is_own_source(frame.file):
