@@ -106,6 +106,15 @@ def test_suppressions_in_stored_lines_count(capsys: Run, number: int, line: str)
     assert main(["check", "run.sst"]) == 1
 
 
+def test_a_suppression_that_is_written_later_counts() -> None:
+    later = SOURCE.replace("load);\n}", "load);  // streamsan: ignore[SS102] why\n}")
+    Path("pipeline.cu").write_text(later)
+    write(racing("pipeline.cu", numbered(SOURCE, 6, 7, 8, 9)), "run.sst")
+    assert main(["check", "run.sst"]) == 0
+    Path("pipeline.cu").write_text("\n" + later)
+    assert main(["check", "run.sst"]) == 1
+
+
 def test_a_suppression_reaches_over_no_gap() -> None:
     suppressions = Suppressions(["SS102"])
     suppressions.add_lines({"a.cu": {3: "// streamsan: ignore[SS102] of line 4", 8: "free(p);"}})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fake_device import PROGRAMS, FakeDevice
 from streamsan.recorder.completion import complete
 from streamsan.recorder.redacted_file import redact_file
 from streamsan.recorder.redaction import Redaction
@@ -123,6 +125,16 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be written"):
         redact_file(str(tmp_path / "a.sst"), REDACTION)
     assert (tmp_path / "b.sst").read_bytes() == before
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"\b\w+_(?:wrong|right)\b", PROGRAMS.read_text()))))
+def test_findings_of_a_redacted_recording_are_the_same(fake_device: FakeDevice, tmp_path: Path, name: str) -> None:
+    plain = fake_device.run(tmp_path, [fake_device.programs, name], "-o", "plain.sst")
+    redacted = fake_device.run(tmp_path, [fake_device.programs, name], "-o", "redacted.sst", "--redact")
+    assert (redacted.codes, redacted.loud) == (plain.codes, plain.loud)
+    folder = str(PROGRAMS.parents[4]).encode()
+    assert not any(folder in path.read_bytes() for path in tmp_path.glob("redacted*.sst"))
 
 
 def test_a_file_that_cannot_be_redacted_is_removed(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from streamsan.trace.source_lines import LONGEST_LINE, Lines, SourceLines
 QUOTED_SUFFIXES = SOURCE_SUFFIXES | {".py"}
 LARGEST = 8 << 20
 """bytes of a file that is quoted from"""
+_COMMENT_BEGINS = ("//", "/*", "#")
 MOST_STORED = 1 << 25
 """characters of texts that are made of stored lines: a trace may name any number of files, with lines far apart"""
 
@@ -68,7 +69,15 @@ def _related_files(finding: Finding) -> list[str]:
 
 def _agrees(text: str, stored: Lines) -> bool:
     lines = text.split("\n") if stored else []
-    return all(number <= len(lines) and lines[number - 1][:LONGEST_LINE] == line for number, line in stored.items())
+    return all(number <= len(lines) and _is_still(line, lines[number - 1]) for number, line in stored.items())
+
+
+def _is_still(stored: str, line: str) -> bool:
+    """Tell whether a line is what it was, or that with a comment behind it: a suppression, written since."""
+    if line[:LONGEST_LINE] == stored:
+        return True
+    code = stored.rstrip()
+    return line.startswith(code) and line[len(code) :].lstrip().startswith(_COMMENT_BEGINS)
 
 
 def _read(file: str) -> str | None:
