@@ -333,3 +333,12 @@ def test_a_reader_who_leaves_changes_no_status() -> None:
     with process.stderr as stderr:
         assert stderr.read() == b""
     assert process.wait() == 1
+
+
+def test_no_fixes_seeks_none(tmp_path: Path, capsys: Run) -> None:
+    source = tmp_path / "race.cu"
+    source.write_text(RACE)
+    assert main(["check", "--no-fixes", str(source)]) == 1
+    assert "(it was not tried out)" in capsys.readouterr().out
+    assert main(["check", "--no-fixes", "--diff", str(source)]) == 2
+    assert "--no-fixes" in capsys.readouterr().err

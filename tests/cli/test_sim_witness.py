@@ -116,7 +116,7 @@ def test_a_defect_in_one_file_does_not_take_the_others(
         return analyse_path(path)
 
     monkeypatch.delenv("STREAMSAN_DEBUG", raising=False)
-    monkeypatch.setattr("streamsan.cli.checking.analyse_path", sometimes)
+    monkeypatch.setattr("streamsan.checking.every_input.analyse_path", sometimes)
     assert main(["sim", "--witness", str(tmp_path)]) == 2
     error = capfd.readouterr().err
     assert "a.cu: not checked: internal error, please report it: KeyError" in error

@@ -2,9 +2,15 @@
 
 import random
 import sys
+from dataclasses import replace
 from types import FrameType
+from typing import NoReturn
+
+import pytest
 
 from streamsan.analysis.traces import check_trace
+from streamsan.cli.report_options import ReportOptions
+from streamsan.evidence.proofs import Proofs
 from streamsan.findings.finding import Basis, Confidence, Finding, Location, Place, Severity, same_finding
 from streamsan.findings.same_findings import SameFindings
 from streamsan.trace import Site, Trace
@@ -75,3 +81,33 @@ def test_the_index_knows_the_same_findings_as_a_comparison_with_each() -> None:
         expected = {id(each) for each in known if same_finding(each, asked)}
         assert {id(each) for each in index.same(asked)} == expected
         assert (asked in index) == bool(expected)
+
+
+def test_without_fixes_none_is_tried_and_findings_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamsan.evidence.with_verified_fixes", _refuse)
+    findings = check_trace(_wrong_frees(2), "many.sst", proofs=Proofs(fixes=False)).findings
+    found = [(bool(each.witness), each.fix is not None and each.fix.verified, each.no_fix) for each in findings]
+    assert found == [(True, False, "it was not tried out")] * 2
+
+
+def _refuse(*arguments: object) -> NoReturn:
+    raise AssertionError("fixes were sought")
+
+
+def test_only_what_is_wanted_is_proven() -> None:
+    trace = _wrong_frees(2)
+    first, second = check_trace(trace, trace.path, proofs=Proofs(lambda finding: finding.location.line == 12)).findings
+    assert (bool(first.witness), first.fix is not None and first.fix.verified) == (True, True)
+    assert (second.witness, second.no_witness, second.no_fix) == ((), "", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "proves_note"),
+    [([], False), (["--notes"], True), (["--select", "SS504"], True), (["--format", "json"], True)],
+)
+def test_notes_are_proven_where_they_are_reported(options: list[str], proves_note: bool) -> None:
+    note = replace(check_trace(_wrong_frees(1), "many.sst").findings[0], code="SS504", severity=Severity.NOTE)
+    words = {"select": [options[1]] if "--select" in options else [], "notes": "--notes" in options}
+    asked = replace(ReportOptions.of(**words), form="json" if "json" in options else "text")
+    assert asked.proofs.wanted(note) is proves_note
+    assert asked.proofs.wanted(replace(note, severity=Severity.ERROR))

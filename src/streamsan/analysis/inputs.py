@@ -9,19 +9,23 @@ from pathlib import Path
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, analyse_source
 from streamsan.analysis.traces import TRACE_SUFFIX, Progress, analyse_trace
+from streamsan.evidence.proofs import ALL, Proofs
 
 
 def analyse_path(
-    path: str | os.PathLike[str], options: SourceOptions | None = None, progress: Progress | None = None
+    path: str | os.PathLike[str],
+    options: SourceOptions | None = None,
+    progress: Progress | None = None,
+    proofs: Proofs = ALL,
 ) -> Checked:
     """Check one file, a source or a trace by its suffix. Raises UnreadableError."""
     name = os.fspath(path)
     _require_file(name)
     suffix = Path(name).suffix.lower()
     if suffix == TRACE_SUFFIX:
-        return analyse_trace(name, progress, roots=None if options is None else options.roots)
+        return analyse_trace(name, progress, roots=None if options is None else options.roots, proofs=proofs)
     if suffix in SOURCE_SUFFIXES:
-        return analyse_source(name, options or SourceOptions())
+        return analyse_source(name, options or SourceOptions(), proofs)
     raise UnreadableError(name, f"unknown kind of file: '{suffix}' is neither a CUDA C++ source nor a trace (.sst)")
 
 

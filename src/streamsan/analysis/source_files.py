@@ -14,6 +14,7 @@ from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reason
 from streamsan.evidence import prove
+from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding, Location, Place
 from streamsan.order import engine
 from streamsan.order.wide_waits import facts_on_waits
@@ -44,10 +45,10 @@ class SourceOptions:
     """real path -> what to take a file for, in place of what is in it: edits that were not written"""
 
 
-def analyse_source(path: str, options: SourceOptions) -> Checked:
+def analyse_source(path: str, options: SourceOptions, proofs: Proofs = ALL) -> Checked:
     """Check one source with what it includes: all worlds, merged. Raises UnreadableError."""
     checked, found = _checked_source(path, options)
-    return replace(checked, findings=tuple(prove(checked.findings, found)))
+    return replace(checked, findings=tuple(prove(checked.findings, found, proofs)))
 
 
 def unproven_source(path: str, options: SourceOptions) -> Checked:

@@ -12,6 +12,7 @@ from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import once_per_reason
 from streamsan.evidence import prove
+from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding
 from streamsan.order import engine
 from streamsan.order.recordings import recording_limits, recording_remarks
@@ -26,7 +27,11 @@ Progress = Callable[[int, int], None]
 
 
 def analyse_trace(
-    path: str, progress: Progress | None = None, name: str = "", roots: SourceRoots | None = None
+    path: str,
+    progress: Progress | None = None,
+    name: str = "",
+    roots: SourceRoots | None = None,
+    proofs: Proofs = ALL,
 ) -> Checked:
     """Check one trace file, with the other files of its run; reports call it `name`. Raises UnreadableError.
 
@@ -41,17 +46,17 @@ def analyse_trace(
         if progress is not None:
             trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
         trace.path = name or path
-        return check_trace(trace, name or path)
+        return check_trace(trace, name or path, proofs=proofs)
     except TraceError as error:
         raise UnreadableError(path, error.reason) from error
     except OSError as error:
         raise UnreadableError(path, reason_of(error)) from error
 
 
-def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None) -> Checked:
+def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None, proofs: Proofs = ALL) -> Checked:
     """Check a trace that is at hand; `sources` are texts that its findings may quote from. Raises TraceError."""
     checked, found = _checked_trace(trace, path, sources)
-    return replace(checked, findings=tuple(prove(checked.findings, {trace: found})))
+    return replace(checked, findings=tuple(prove(checked.findings, {trace: found}, proofs)))
 
 
 def unproven_trace(trace: Trace, path: str) -> Checked:

@@ -10,6 +10,7 @@ from streamsan.analysis.inputs import analyse_path
 from streamsan.analysis.source_files import SourceOptions
 from streamsan.checking.defects import problem_of
 from streamsan.checking.folders import Input
+from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.report import Problem
 
 Watch = Callable[[str, int, int], Callable[[int, int], None] | None]
@@ -22,7 +23,7 @@ def nobody_watches(path: str, number: int, total: int) -> None:
 
 
 def check_all(
-    inputs: Sequence[Input], options: SourceOptions, watch: Watch = nobody_watches
+    inputs: Sequence[Input], options: SourceOptions, watch: Watch = nobody_watches, proofs: Proofs = ALL
 ) -> tuple[list[Checked], list[Problem], list[Problem]]:
     """Check the inputs in order. Returns the results, what could not be read, and what limits the results."""
     results: list[Checked] = []
@@ -33,7 +34,7 @@ def check_all(
         if item.only_if_not_included and os.path.realpath(item.path) in included:
             continue
         try:
-            result = analyse_path(item.path, options, watch(item.path, number, len(inputs)))
+            result = analyse_path(item.path, options, watch(item.path, number, len(inputs)), proofs)
         except Exception as error:
             unreadable.append(problem_of(item.path, error))
             continue

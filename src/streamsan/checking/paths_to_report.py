@@ -29,13 +29,15 @@ def check(
     severity: Mapping[str, str] | None = None,
     suppressions: Iterable[PathLike] = (),
     baseline: PathLike | None = None,
+    fixes: bool = True,
 ) -> Report:
     """Check CUDA sources, recorded traces (.sst) and folders of them, and return what was found.
 
     Options are those of `streamsan check`; no file of options is read. `defines` are macros (`{"USE_POOL": "1"}`),
     `select`, `ignore` and the keys of `severity` codes or beginnings of codes, `per_path_ignores` codes by pattern of
     paths, `source_roots` folders with the sources that traces name (`OLD=NEW` or a folder), `baseline` an earlier JSON
-    report. Findings are in the order of their places, notes among them.
+    report; without `fixes` none are sought, which takes less time. Findings are in the order of their places, notes
+    among them.
 
     What could not be read, and what limits a result, is in `Report.problems`, and the rest is checked. Raises
     OptionError for an option that says what it may not.
@@ -49,6 +51,7 @@ def check(
         suppressions=[os.fspath(file) for file in suppressions],
         baseline=os.fspath(baseline) if baseline is not None else "",
         notes=True,
+        fixes=fixes,
     )
     folders = [os.fspath(folder) for folder in include_dirs]
     expanded = expand([os.fspath(path) for path in named], folders, exclude)
@@ -56,5 +59,6 @@ def check(
         roots = SourceRoots.of([os.fspath(folder) for folder in source_roots])
     except ValueError as error:
         raise OptionError(f"source_roots: {error}") from error
-    results, failed, limits = check_all(expanded.inputs, SourceOptions(dict(defines or {}), folders, roots))
+    options = SourceOptions(dict(defines or {}), folders, roots)
+    results, failed, limits = check_all(expanded.inputs, options, proofs=reporting.proofs)
     return reporting.report(results, [*expanded.unreadable, *failed, *limits, *expanded.remarks])

@@ -11,6 +11,7 @@ from streamsan.checking.option_error import OptionError
 from streamsan.checking.quoted import Quoted
 from streamsan.checking.selection import Selection
 from streamsan.checking.severities import graded, severities_of
+from streamsan.evidence.proofs import Proofs
 from streamsan.findings import baseline as baselines
 from streamsan.findings import suppression_file
 from streamsan.findings.finding import Finding, Severity
@@ -41,6 +42,13 @@ class Reporting:
     """fingerprints of findings that are not reported again"""
     strict: bool = False
     """whether something that was not read fails a check"""
+    fixes: bool = True
+    """whether fixes are sought"""
+
+    @property
+    def proofs(self) -> Proofs:
+        """What witnesses and fixes are sought: of all findings, as a `Report` has all."""
+        return Proofs(fixes=self.fixes)
 
     @property
     def shown_notes(self) -> frozenset[str]:
@@ -63,6 +71,7 @@ class Reporting:
         baseline: str = "",
         notes: bool = False,
         strict: bool = False,
+        fixes: bool = True,
     ) -> Self:
         """Make it from the words of options, as the command line has them. Raises OptionError."""
         entries: list[FileSuppression] = []
@@ -82,6 +91,7 @@ class Reporting:
             severities_of(severity, list(RULES)),
             _read("--baseline", baseline, baselines.read) if baseline else frozenset(),
             strict,
+            fixes,
         )
 
     def report(self, results: Sequence[Checked], problems: Sequence[Problem] = ()) -> Report:

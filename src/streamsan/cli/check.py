@@ -83,6 +83,8 @@ def check(
     inputs, unreadable = expanded.inputs, expanded.unreadable
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
+    if (diff or fix) and not reporting.fixes:
+        raise click.UsageError(f"--{'diff' if diff else 'fix'} is about fixes, and --no-fixes leaves them out")
     patch = diff and reporting.form == "text"
     if report_file:
         require_place(report_file)
@@ -103,7 +105,7 @@ def check(
         if edited.needs_source:
             say_each([*unreadable, *edited.unreadable])
             return 2
-    results, failed, problems = check_all(inputs, options)
+    results, failed, problems = check_all(inputs, options, reporting.proofs)
     unreadable += failed
     if diff:
         with seeking() as tell:

@@ -13,14 +13,17 @@ from streamsan.checking import every_input
 from streamsan.checking.every_input import Watch, nobody_watches
 from streamsan.checking.folders import Input
 from streamsan.cli.progress import progress
+from streamsan.evidence.proofs import Proofs
 from streamsan.report import Problem
 from streamsan.report.printable import printable
 
 
-def check_all(inputs: Sequence[Input], options: SourceOptions) -> tuple[list[Checked], list[Problem], list[Problem]]:
+def check_all(
+    inputs: Sequence[Input], options: SourceOptions, proofs: Proofs
+) -> tuple[list[Checked], list[Problem], list[Problem]]:
     """Check the inputs in order. Returns the results, what could not be read, and what limits the results."""
     with _progress() as watch:
-        return every_input.check_all(inputs, options, watch)
+        return every_input.check_all(inputs, options, watch, proofs)
 
 
 @contextmanager

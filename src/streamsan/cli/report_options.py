@@ -14,10 +14,12 @@ import click
 
 from streamsan.analysis.checked import reason_of
 from streamsan.checking.reporting import Reporting
+from streamsan.checking.severities import graded
 from streamsan.cli.rule_codes import complete_codes
+from streamsan.evidence.proofs import Proofs
 from streamsan.findings.finding import Severity
 from streamsan.report import Problem, Report
-from streamsan.report.formats import FORMATS, renderer
+from streamsan.report.formats import FORMATS, has_hidden_notes, renderer
 from streamsan.report.printable import printable
 
 
@@ -27,6 +29,13 @@ class ReportOptions(Reporting):
 
     form: str = "text"
     """a format's name"""
+
+    @property
+    def proofs(self) -> Proofs:
+        """What witnesses and fixes are sought: of the findings that the format has."""
+        if has_hidden_notes(self.form):
+            return Proofs(fixes=self.fixes)
+        return Proofs(lambda finding: self.shows(graded(finding, self.severities)), self.fixes)
 
     def render(self, report: Report, stream: IO[str]) -> str:
         """Return a report in the format that was asked for, laid out for the stream that it will go to."""
@@ -92,11 +101,19 @@ _OPTIONS = (
     click.option(
         "--severity", multiple=True, metavar="CODES=LEVEL", help="Take these findings as errors, warnings or notes."
     ),
+    click.option(
+        "--no-fixes",
+        "fixes",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="Seek no fixes: a check takes less time.",
+    ),
     click.option("--strict", is_flag=True, help="Exit with 2 if something was not read, or not recorded."),
     click.option("--baseline", default="", metavar="FILE", help="Leave out the findings of this earlier JSON report."),
 )
 
-_NAMES = ("select", "ignore", "per_path_ignores", "severity", "suppressions", "baseline", "notes", "strict")
+_NAMES = ("select", "ignore", "per_path_ignores", "severity", "suppressions", "baseline", "notes", "strict", "fixes")
 
 
 def report_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -15,6 +15,7 @@ from streamsan.cli.program import end_as, require_place, say_not_started
 from streamsan.cli.progress import Step, progress
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
 from streamsan.cli.size import size
+from streamsan.evidence.proofs import Proofs
 from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.environment import INJECTION, other_tool, own_environment
 from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
@@ -160,7 +161,7 @@ def _finish(
             return _Outcome(missing=missing or "nothing was recorded")
         if no_check:
             return _Outcome(missing=missing or _cut_short(files[0]))
-        results, problems = _check(files[0], output or os.path.basename(name), show)
+        results, problems = _check(files[0], output or os.path.basename(name), show, reporting.proofs)
     report = reporting.report(results, problems)
     say_problems(report)
     written = deliver(report, reporting, report_file)
@@ -190,10 +191,10 @@ def _complete(run_: Recording, show: Step | None, *, source: bool, redaction: Re
     return completed.files
 
 
-def _check(path: str, name: str, show: Step | None) -> tuple[list[Checked], list[Problem]]:
+def _check(path: str, name: str, show: Step | None, proofs: Proofs) -> tuple[list[Checked], list[Problem]]:
     watch = None if show is None else partial(show, f"checking {printable(name)[-60:]}")
     try:
-        checked = analyse_trace(path, watch, name)
+        checked = analyse_trace(path, watch, name, proofs=proofs)
     except UnreadableError as error:
         return [], [Problem(name, f"not checked: {error.reason}")]
     return [checked], [Problem(name, message) for message in checked.problems]

@@ -172,7 +172,9 @@ def _reported(
 ) -> tuple[bool, bool]:
     """Report what a run did, with `diff` what would mend it; returns whether that is anything, and what failed."""
     patch = diff and reporter.options.form == "text"
-    results, limits = checked_run(ran.trace, program.name, proven=not patch or bool(reporter.file))
+    results, limits = checked_run(
+        ran.trace, program.name, reporter.options.proofs if not patch or reporter.file else None
+    )
     limits += [*crashes(ran.status, ran.trace, program.name), *faults(ran, program.name)]
     if patch:
         wrong += _patch(program, ran, reporter.options)
@@ -256,7 +258,7 @@ def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> i
     if not os.path.isdir(path):
         _require_script(path)
     expanded = expand([path])
-    results, failed, problems = check_all(expanded.inputs, SourceOptions())
+    results, failed, problems = check_all(expanded.inputs, SourceOptions(), reporter.options.proofs)
     unreadable = [*expanded.unreadable, *failed]
     if not results:
         say_each(unreadable)

@@ -12,6 +12,7 @@ from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import check_trace, unproven_trace
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems
 from streamsan.cli.simulated import Ran
+from streamsan.evidence.proofs import Proofs
 from streamsan.report import Problem
 from streamsan.trace import Trace, TraceError
 from streamsan.trace.store import owners
@@ -47,15 +48,15 @@ class Reporter:
         return has_findings(report), False
 
 
-def checked_run(trace: Trace | None, target: str, *, proven: bool = True) -> tuple[list[Checked], list[Problem]]:
+def checked_run(trace: Trace | None, target: str, proofs: Proofs | None) -> tuple[list[Checked], list[Problem]]:
     """Check what a program did. Returns the result, if there is one, and what limits it.
 
-    `proven`: with witnesses and fixes.
+    `proofs`: what is sought of witnesses and fixes; None: nothing.
     """
     if trace is None:
         return [], [Problem(target, "not checked: the program was ended before its first call was recorded")]
     try:
-        checked = check_trace(trace, target) if proven else unproven_trace(trace, target)
+        checked = unproven_trace(trace, target) if proofs is None else check_trace(trace, target, proofs=proofs)
     except (TraceError, UnreadableError) as error:
         return [], [Problem(target, f"not checked: {error}")]
     return [checked], [Problem(target, message) for message in checked.problems]

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from streamsan.evidence.fix.reasons import unsought
 from streamsan.evidence.fix.verified_fixes import with_verified_fixes
+from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.evidence.witness.witness import with_witnesses
 from streamsan.findings.finding import Finding
 from streamsan.trace import Trace
 
 
-def prove(findings: Iterable[Finding], found: Mapping[Trace, Sequence[Finding]] | None = None) -> list[Finding]:
+def prove(
+    findings: Iterable[Finding], found: Mapping[Trace, Sequence[Finding]] | None = None, proofs: Proofs = ALL
+) -> list[Finding]:
     """Return the findings with their witnesses and verified fixes, or with the reasons why they have none.
 
-    `found` are all findings of each trace, where they are known before they were merged: an edit is held against them.
+    Findings whose proofs nobody wants stay as they are. `found` are all findings of each trace, where they are known
+    before they were merged: an edit is held against them.
     """
-    return with_verified_fixes(with_witnesses(findings), found or {})
+    every = list(findings)
+    wanted = [finding for finding in every if proofs.wanted(finding)]
+    proven = with_witnesses(wanted)
+    proven = with_verified_fixes(proven, found or {}) if proofs.fixes else [unsought(finding) for finding in proven]
+    by_id = {id(finding): result for finding, result in zip(wanted, proven, strict=True)}
+    return [by_id.get(id(finding), finding) for finding in every]

@@ -19,6 +19,14 @@ def without_fix(finding: Finding) -> Finding:
     return replace(finding, no_fix=_reason_of_rule(finding) or NOT_KNOWN)
 
 
+def unsought(finding: Finding) -> Finding:
+    """Return a finding for which no edit was to be tried."""
+    return replace(
+        finding,
+        no_fix=_reason_of_rule(finding) or ("none was sought" if finding.fix is None else "it was not tried out"),
+    )
+
+
 def _reason_of_rule(finding: Finding) -> str:
     rule, case = RULES[finding.code], case_of(finding)
     return rule.without_fix if case is None else rule.no_fix(case.fact)

@@ -1,6 +1,7 @@
 """The formats of a report: a module each, found by listing. Its docstring's first line says what the format is for.
 
-A module has `render(report, stream) -> str`: the whole report as text, for the stream that it will be written to.
+A module has `render(report, stream) -> str`: the whole report as text, for the stream that it will be written to. One
+that has all findings, also notes that people are not shown, says so: HAS_HIDDEN_NOTES.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ FORMATS = ("text", *sorted(module.name for module in iter_modules(__path__) if m
 def renderer(name: str) -> Render:
     """Return what lays out a report in this format. It is loaded when it is asked for: most runs need one of them."""
     return cast(Render, import_module(f"{__name__}.{name}").render)
+
+
+def has_hidden_notes(name: str) -> bool:
+    """Tell whether a format has all findings, also notes that people are not shown."""
+    return bool(getattr(import_module(f"{__name__}.{name}"), "HAS_HIDDEN_NOTES", False))
 
 
 def render(report: Report, name: str = "text") -> str:

@@ -13,6 +13,7 @@ from streamsan.report import Report
 from streamsan.vocabulary.version import VERSION as STREAMSAN
 
 VERSION = 1
+HAS_HIDDEN_NOTES = True
 
 
 def render(report: Report, stream: IO[str]) -> str:
