@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES
 from streamsan.cuda_syntax import tree
 from streamsan.platforms import CUDA
-
-if TYPE_CHECKING:
-    from streamsan.cuda_source.program.index import Program
 
 LONG = 64
 """Items of a list from which on its elements are made when they are touched: no loop that is run visits more."""
@@ -21,8 +18,9 @@ DEEPEST = 64
 class Constants:
     """The constants of a program: literals, enumerators, macros that are constants, and what is computed from them."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, known_macros: Mapping[str, tree.Macro], enumerators: Collection[str]) -> None:
+        self._known_macros = known_macros
+        self._known_enumerators = enumerators
         self._lists: dict[int, tuple[tree.InitList, frozenset[str] | None]] = {}
         self._macros: dict[str, frozenset[str] | None] = {}
         self._enumerators: set[str] = set()
@@ -65,7 +63,7 @@ class Constants:
         return found[1]
 
     def _in_name(self, name: str, depth: int) -> frozenset[str] | None:
-        macro = self._program.macros.get(name)
+        macro = self._known_macros.get(name)
         if macro is not None:
             return None if macro.parameters is not None else self._in_macro(macro, depth)
         if last_name(name) in CUDA.constants or self._is_enumerator(last_name(name)):
@@ -73,7 +71,7 @@ class Constants:
         return None
 
     def _is_enumerator(self, name: str) -> bool:
-        found = self._program.enumerators
+        found = self._known_enumerators
         if self._counted != len(found):  # functions declare enumerations, too
             self._counted = len(found)
             self._enumerators = {last_name(key) for key in found}
@@ -105,7 +103,7 @@ class Constants:
 
     def _in_macro_call(self, node: tree.Call, depth: int) -> frozenset[str] | None:
         callee = node.callee
-        macro = self._program.macros.get(callee.name) if isinstance(callee, tree.Name) else None
+        macro = self._known_macros.get(callee.name) if isinstance(callee, tree.Name) else None
         if macro is None or macro.parameters is None or node.missing_arguments:
             return None
         body, arguments = self._in_macro(macro, depth), self._in_all(node.arguments, depth)

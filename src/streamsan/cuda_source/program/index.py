@@ -29,7 +29,7 @@ class Program:
         self.globals: list[tree.Variable] = []
         self.global_names: dict[str, tree.Variable] = {}
         self.macros: dict[str, tree.Macro] = unit.macros
-        self.constants = Constants(self)
+        self.constants = Constants(self.macros, self.enumerators)
         self.using: list[str] = []
         self.fragment: tree.Function | None = None
         self._resolving: list[str] = []
