@@ -19,9 +19,10 @@ from streamsan.cli.program import end_as, require_place
 from streamsan.cli.report_options import ReportOptions, report_options, say_each
 from streamsan.cli.sim_report import Reporter, checked_run, crashes, faults
 from streamsan.cli.simulated import STDERR, STDOUT, Ran, SimulatedProgram, TooSlowError
+from streamsan.cli.size import size
 from streamsan.report import Problem
 from streamsan.report.printable import printable
-from streamsan.sim.options import Driver, SimulationOptions
+from streamsan.sim.options import MEMORY, Driver, SimulationOptions
 from streamsan.sim.settings import schedule_of
 from streamsan.trace import Trace, TraceError
 from streamsan.trace import writer as trace_writer
@@ -92,6 +93,9 @@ def _schedule(context: click.Context, parameter: click.Parameter, value: str) ->
     help="What is promised and no more, or what was measured on an H200.",
 )
 @click.option("--devices", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of devices.")
+@click.option(
+    "--memory", default="4G", show_default=True, metavar="SIZE", callback=size, help="Memory of a device (512M, 80G)."
+)
 @click.option("--kernels", default="", metavar="FILE", help="Take SIMULATED_KERNELS from this Python file.")
 @click.option("-o", "--output", default="", metavar="F.sst", help="Keep the trace.")
 @click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
@@ -115,6 +119,7 @@ def sim(
     schedule: str,
     driver: str,
     devices: int,
+    memory: int,
     kernels: str,
     output: str,
     no_source: bool,
@@ -146,7 +151,7 @@ def sim(
         return _check_files(target, reporter, error_exitcode)
     for script in filter(None, ("" if module else target, kernels)):
         _require_script(script)
-    options = SimulationOptions(schedule_of(schedule), Driver(driver), devices)
+    options = SimulationOptions(schedule_of(schedule), Driver(driver), devices, memory or MEMORY)
     kind = "module" if module else "script"
     program = SimulatedProgram(kind, [target, *arguments], options, os.path.abspath(kernels) if kernels else "")
     started = time.time()

@@ -48,6 +48,8 @@ class KernelType:
     aliases: frozenset[str] = frozenset()
     """name expressions that mean it"""
     start: Start = Start.WAITS
+    unread: str = ""
+    """what there is of it where its body cannot be read: "PTX", "machine code" """
 
     @property
     def plain(self) -> str:

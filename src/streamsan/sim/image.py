@@ -212,7 +212,7 @@ def _from_ptx(text: str) -> Program:
                 KernelParameter(found["name"], offset, size, is_pointer, None if is_pointer else dtype, size // element)
             )
         start = Start.AT_ONCE if _never_waits(text, match.end()) else Start.WAITS
-        kernels.append(KernelType(match[1], match[1], tuple(parameters), start=start))
+        kernels.append(KernelType(match[1], match[1], tuple(parameters), start=start, unread="PTX"))
     variables = []
     for found in _VARIABLE.finditer(text):
         width = _WIDTHS.match(found["type"])

@@ -164,10 +164,14 @@ class Kernels:
         parameters = found.kernel.parameters
         arguments = given_arguments(kernel_params, extra, parameters)
         if arguments is None and parameters is None and is_table(kernel_params):
-            self._note_unseen(found)
+            count = f"nobody can tell how many arguments `{found.name}` has"
+            self._note(found, f"{count}: the memory it uses is not seen")
             arguments = []
         if arguments is None or (parameters and not arguments):
             return Launch(INVALID_VALUE)
+        if found.kernel.unread and arguments:
+            what = f"of kernel `{found.name}` there is only {found.kernel.unread}"
+            self._note(found, f"{what}: how it uses the memory that it is given is not known")
         dimensions = Dimensions(_three(grid), _three(block), int(shared))
         if found.module.program.variables and self.body_of(found.kernel) is not None:
             self._place_variables(found.module)
@@ -186,11 +190,11 @@ class Kernels:
         early = used if start is Start.AT_ONCE else first
         return Launch(SUCCESS, used, early, payload)
 
-    def _note_unseen(self, function: Function) -> None:
+    def _note(self, function: Function, reason: str) -> None:
+        """Note, once for each function, that something of it is not known."""
         if function.handle not in self._noted:
             self._noted.add(function.handle)
-            count = f"nobody can tell how many arguments `{function.name}` has"
-            self._not_understood(f"{count}: the memory it uses is not seen")
+            self._not_understood(reason)
 
     def _start_of(self, kernel: KernelType) -> Start:
         """Return what a kernel does before it may wait: as its body in Python declares, else as its own code says."""
@@ -239,7 +243,7 @@ def _named(program: Program, name: str) -> KernelType | None:
         matches = [kernel for kernel in program.kernels if kernel.plain == wanted]
     if matches:
         return matches[0]
-    return KernelType(written or name, name) if program.any_kernel else None
+    return KernelType(written or name, name, unread="machine code") if program.any_kernel else None
 
 
 def _three(numbers: Sequence[int]) -> tuple[int, int, int]:

@@ -24,6 +24,10 @@ class Schedule(StrEnum):
     """as late as possible: only what a wait needs, when it needs it"""
 
 
+MEMORY = 4 << 30
+"""bytes of a device, unless told otherwise"""
+
+
 @dataclass(frozen=True, slots=True)
 class SimulationOptions:
     """The choices of `streamsan sim`."""
@@ -31,3 +35,5 @@ class SimulationOptions:
     schedule: Schedule | int = 0
     driver: Driver = Driver.CONTRACT
     devices: int = 1
+    memory: int = MEMORY
+    """bytes of one device"""

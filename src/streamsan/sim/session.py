@@ -175,6 +175,11 @@ class Session:
             site = self.sites.here()
             self.model.not_understood(self.threads.calling(site), site, reason)
 
+    def object_of(self, handle: int) -> object:
+        """Return what the running process knows under a handle, None where it is none."""
+        with self.lock:
+            return self.threads.current().process.handles.get(handle)
+
     def current_context(self) -> Context | None:
         """Return the context that is current to the running Python thread, None when there is none yet."""
         with self.lock:

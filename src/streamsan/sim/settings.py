@@ -33,6 +33,7 @@ class Settings:
                 "schedule": self.options.schedule,
                 "driver": self.options.driver,
                 "devices": self.options.devices,
+                "memory": self.options.memory,
                 "folder": self.folder,
                 "program": self.program,
                 "kernels": self.kernels,
@@ -44,7 +45,9 @@ def from_environment() -> Settings | None:
     """Return the settings of this process; None when it was not started by `streamsan sim`."""
     try:
         given = json.loads(os.environ[VARIABLE])
-        options = SimulationOptions(schedule_of(str(given["schedule"])), Driver(given["driver"]), int(given["devices"]))
+        options = SimulationOptions(
+            schedule_of(str(given["schedule"])), Driver(given["driver"]), int(given["devices"]), int(given["memory"])
+        )
         return Settings(options, str(given["folder"]), str(given["program"]), str(given["kernels"]))
     except (KeyError, ValueError, TypeError):
         return None

@@ -25,11 +25,13 @@ def device(
     driver: Driver | str = "contract",
     devices: int = 1,
     kernels: Mapping[str, Callable[..., object]] | None = None,
+    memory: int = 4 << 30,
 ) -> Iterator[Device]:
     """Simulate a device for the duration of a `with` block: imports of `cuda.bindings` give the simulated modules.
 
     `schedule`: "eager", "lazy", or the seed of a random schedule. `driver`: "contract" or "h200". `kernels`: bodies of
-    kernels by name. Raises ValueError for what these may not be. Leaving the block checks nothing: see `Device`.
+    kernels by name. `memory`: bytes of one device. Raises ValueError for what these may not be. Leaving the block
+    checks nothing: see `Device`.
     """
     # Imported here: the pytest plugin is loaded in every run of pytest, and must be cheap.
     from streamsan.sim import active, fork_watch, thread_watch, wait_watch
@@ -41,7 +43,7 @@ def device(
 
     if devices < 1:
         raise ValueError("there is at least one device")
-    options = SimulationOptions(schedule_of(str(schedule)), Driver(driver), devices)
+    options = SimulationOptions(schedule_of(str(schedule)), Driver(driver), devices, memory)
     session = Session(options, os.path.basename(sys.argv[0]) or "python")
     session.kernels.register(kernels or {})
     found = Device(session)

@@ -21,7 +21,7 @@ import pytest
 if TYPE_CHECKING:
     from streamsan.testing.device_under_test import Device
 
-_OPTIONS = frozenset({"schedule", "driver", "devices", "kernels"})
+_OPTIONS = frozenset({"schedule", "driver", "devices", "memory", "kernels"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known, and the simulated modules too where that is asked for."""
     config.addinivalue_line(
         "markers",
-        "streamsan(schedule=, driver=, devices=, kernels=): how the fixture simulated_device behaves in this test",
+        "streamsan(schedule=, driver=, devices=, memory=, kernels=): how the fixture simulated_device behaves here",
     )
     if config.getoption("--simulate-cuda") or config.getini("simulate_cuda"):
         from streamsan.sim.installation import Installation

@@ -61,6 +61,9 @@ class RecordedSession:
     def asked(self, api: str, error: int) -> None:
         self.refused.append((api, error))
 
+    def object_of(self, handle: int) -> object:
+        return None
+
     def answer(self, api: str, status: int) -> int:
         self.refused.append((api, status))
         return status

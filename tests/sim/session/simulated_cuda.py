@@ -15,6 +15,10 @@ class Module:
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(self._name), name)
 
+    def it(self) -> Any:
+        """Return the module itself."""
+        return importlib.import_module(self._name)
+
 
 driver, nvrtc, runtime = Module("driver"), Module("nvrtc"), Module("runtime")
 

@@ -28,7 +28,8 @@ class BindingsModule(ModuleType):
     def __dir__(self) -> list[str]:
         from streamsan.sim.bindings import namespace
 
-        return sorted({*vars(self), *namespace.names(self._bindings_name)})
+        own = {name for name in vars(self) if name.startswith("__")}
+        return sorted({*own, *namespace.names(self._bindings_name)})
 
 
 driver, runtime = BindingsModule("driver"), BindingsModule("runtime")

@@ -294,3 +294,9 @@ def sizeof(objType: Any) -> int:
     if objType is nvrtcProgram or objType is nvrtcResult:
         return 8 if objType is nvrtcProgram else 4
     raise TypeError(f"Unknown type: {objType}")
+
+
+def __dir__() -> list[str]:
+    """Only what `cuda.bindings.nvrtc` has."""
+    own = ("__doc__", "__name__", "__package__", "__file__", "__loader__", "__spec__", "sizeof")
+    return sorted(name for name in globals() if name.startswith(("nvrtc", "NVRTC")) or name in own)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from streamsan.sim import active
-from streamsan.sim.bindings import attributes, host_function_calls, kernel_launches, local
+from streamsan.sim.bindings import attributes, graph_pictures, host_function_calls, kernel_launches, local
 from streamsan.sim.bindings.binding_calls import error, perform, prepare
 from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.outputs import convert, structure_of
@@ -31,6 +31,7 @@ _OF_BOTH: dict[Handler, str] = {
     attributes.get_graph_memory: "DeviceGetGraphMemAttribute",
     attributes.get_range: "MemRangeGetAttribute",
     attributes.get_ranges: "MemRangeGetAttributes",
+    graph_pictures.print_graph: "GraphDebugDotPrint",
     attributes.ipc_handle: "IpcOpenMemHandle IpcOpenEventHandle MemPoolImportPointer",
 }
 """functions of both modules, without `cuda` or `cu` before their names"""

@@ -68,9 +68,8 @@ class SimulatedDevice(Executor):
         self.works = Works(self.memory, self.scheduler.host_is_free)
         self._timelines = Timelines()
         self._knowledge = HostKnowledge()
-        self._storage = Storage(
-            self.memory, ObservedReuse(self._knowledge) if self._waits else PromisedReuse(self._policy)
-        )
+        reuse = ObservedReuse(self._knowledge) if self._waits else PromisedReuse(self._policy)
+        self._storage = Storage(self.memory, reuse, options.memory)
         self._sharing = Sharing(self._storage, self._timelines, self.scheduler, damages=not self._waits)
         self.exchange = self._sharing.exchange
         self.host_buffers: Callable[[int], int] | None = None

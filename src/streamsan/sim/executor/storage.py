@@ -21,8 +21,6 @@ from streamsan.vocabulary import MemoryKind
 if TYPE_CHECKING:
     from streamsan.model.resources import Context, OtherHandle, Physical
 
-DEVICE_BYTES = 4 << 30
-"""memory of one simulated device"""
 HOST_BYTES = 4 << 30
 """pinned and managed memory"""
 
@@ -34,7 +32,9 @@ VMM_GRANULARITY = 2 << 20
 class Storage:
     """All memory of the machine."""
 
-    def __init__(self, memory: SimulatedMemory, reuse: Reuse) -> None:
+    def __init__(self, memory: SimulatedMemory, reuse: Reuse, device_bytes: int = 4 << 30) -> None:
+        """`device_bytes`: the memory of one simulated device."""
+        self._device_bytes = device_bytes
         self.memory = memory
         self.on_discard: Callable[[Block], bool] | None = None
         """Called when memory is freed; True: it is other processes' as well, and all is done."""
@@ -221,7 +221,7 @@ class Storage:
     def _heap(self, ordinal: int) -> Heap:
         heap = self._heaps.get(ordinal)
         if heap is None:
-            heap = self._heaps[ordinal] = self._new_heap(DEVICE_BYTES)
+            heap = self._heaps[ordinal] = self._new_heap(self._device_bytes)
         return heap
 
     def _host_heap(self) -> Heap:

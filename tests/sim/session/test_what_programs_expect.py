@@ -1,0 +1,87 @@
+"""What programs expect of the simulated modules beyond order: names, files, sizes; and what nobody could read."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+from simulated_cuda import driver, nvrtc, ok, runtime
+
+from streamsan.testing import device
+
+PTX = b"""
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry scale(.param .u64 x, .param .u32 n) { ret; }
+"""
+SOURCE = b"""extern "C" __global__ void scale(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }"""
+
+
+def notes(image: bytes) -> list[str]:
+    """Launch `scale` of an image twice; return what is not understood."""
+    with device() as found:
+        ok(runtime.cudaFree(0))
+        kernel = ok(driver.cuModuleGetFunction(ok(driver.cuModuleLoadData(image)), b"scale"))
+        data = ok(runtime.cudaMalloc(256))
+        for _ in range(2):
+            arguments = ((data, 64), (ctypes.c_void_p, ctypes.c_int))
+            ok(driver.cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, 0, arguments, 0))
+        ok(runtime.cudaDeviceSynchronize())
+        ok(runtime.cudaFree(data))
+    return [finding.message for finding in found.findings() if finding.code == "SS603"]
+
+
+def test_a_kernel_that_cannot_be_read_is_named_once() -> None:
+    messages = notes(PTX)
+    assert len(messages) == 1
+    assert "of kernel `scale` there is only PTX: how it uses the memory that it is given is not known" in messages[0]
+
+
+def test_a_kernel_that_is_read_is_not_named() -> None:
+    with device():
+        program = ok(nvrtc.nvrtcCreateProgram(SOURCE, b"scale.cu", 0, [], []))
+        ok(nvrtc.nvrtcCompileProgram(program, 0, []))
+        image = b" " * ok(nvrtc.nvrtcGetPTXSize(program))
+        ok(nvrtc.nvrtcGetPTX(program, image))
+    assert notes(image) == []
+
+
+def test_a_device_has_as_much_memory_as_it_is_given() -> None:
+    with device(memory=64 << 20):
+        assert ok(runtime.cudaMemGetInfo())[1] == 64 << 20
+        assert ok(runtime.cudaGetDeviceProperties(0)).totalGlobalMem == 64 << 20
+        assert int(runtime.cudaMalloc(128 << 20)[0]) == 2
+    with device(memory=8 << 30):
+        data = ok(runtime.cudaMalloc(6 << 30))
+        ok(runtime.cudaFree(data))
+
+
+def test_dir_shows_the_names_of_the_modules_only() -> None:
+    with device():
+        for module in (driver, runtime, nvrtc):
+            names = dir(module.it())
+            assert not [name for name in names if name.startswith("_") and not name.startswith("__")]
+        assert "itertools" not in dir(nvrtc.it())
+        assert "nvrtcCompileProgram" in dir(nvrtc.it())
+
+
+def test_a_graph_is_printed_into_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "graph.dot"
+    with device():
+        stream = ok(runtime.cudaStreamCreate())
+        data = ok(runtime.cudaMalloc(64))
+        words = np.zeros(16, dtype=np.float32)
+        ok(runtime.cudaStreamBeginCapture(stream, runtime.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed))
+        ok(runtime.cudaMemsetAsync(data, 0, 64, stream))
+        kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost
+        ok(runtime.cudaMemcpyAsync(words, data, 64, kind, stream))
+        graph = ok(runtime.cudaStreamEndCapture(stream))
+        ok(runtime.cudaGraphDebugDotPrint(graph, str(path).encode(), 0))
+        assert int(runtime.cudaGraphDebugDotPrint(graph, b"/nonexistent/folder/graph.dot", 0)[0]) == 304
+        ok(runtime.cudaGraphDestroy(graph))
+        ok(runtime.cudaFree(data))
+    text = path.read_text()
+    assert text.startswith("digraph")
+    assert '"graph_1_node_0" -> "graph_1_node_1";' in text
