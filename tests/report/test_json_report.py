@@ -90,6 +90,13 @@ def test_the_summary_counts() -> None:
         "in_baseline": 0,
         "unused_suppressions": [{"file": "pipeline.cu", "line": 2, "codes": ["SS501"]}],
         "problems": [{"file": "x.cu", "message": "no such file"}],
+        "unread": {
+            "includes_not_found": [],
+            "files_stopped_early": [],
+            "files_not_understood": [],
+            "calls_not_reached": [],
+            "recordings_not_whole": [],
+        },
     }
 
 

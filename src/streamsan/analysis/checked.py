@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamsan.findings.finding import Finding
+from streamsan.findings.reading_gaps import Unread
 from streamsan.trace.source_lines import SourceLines
 
 
@@ -39,6 +40,7 @@ class Checked:
     """what limits the result, one line each"""
     remarks: tuple[str, ...] = ()
     """what inputs of this sort never show, one line each"""
+    unread: Unread = field(default_factory=Unread)
 
 
 def merge_inputs(results: Sequence[Checked]) -> list[Finding]:

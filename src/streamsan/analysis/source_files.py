@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reaso
 from streamsan.evidence import prove
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding, Location, Place
+from streamsan.findings.reading_gaps import Unread
 from streamsan.order import engine
 from streamsan.order.wide_waits import facts_on_waits
 from streamsan.rules.catalogue.written_calls import not_understood
@@ -24,7 +25,8 @@ from streamsan.trace import Trace
 from streamsan.trace.store import owners
 
 if TYPE_CHECKING:
-    from streamsan.cuda_syntax.tree import Problem
+    from streamsan.cuda_source.world import Reading
+    from streamsan.cuda_syntax.tree import Problem, Span
 
 SOURCE_SUFFIXES = frozenset({".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp"})
 HEADER_SUFFIXES = frozenset({".cuh", ".h", ".hpp"})
@@ -85,7 +87,21 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
         worlds.append(CheckedWorld(world.entry, found[world.trace], executed))
     unread = [_unread(problem) for problem in reading.problems]
     findings = once_per_reason(sorted([*merge_worlds(worlds), *unread], key=lambda finding: finding.order))
-    return Checked(path, tuple(findings), len(places), reading.files), found
+    return Checked(path, tuple(findings), len(places), reading.files, unread=_not_read(path, reading)), found
+
+
+def _not_read(path: str, reading: Reading) -> Unread:
+    return Unread(
+        includes=_places(problem.span for problem in reading.missing_includes),
+        stopped=frozenset([path] if reading.stopped else ()),
+        without_functions=frozenset([path] if reading.without_functions else ()),
+        missed=_places(reading.missed),
+        reached=_places(reading.reached),
+    )
+
+
+def _places(spans: Iterable[Span]) -> frozenset[Place]:
+    return frozenset(Place(span.file, span.line, span.column) for span in spans)
 
 
 def _unread(problem: Problem) -> Finding:

@@ -14,6 +14,7 @@ from streamsan.analysis.worlds import once_per_reason
 from streamsan.evidence import prove
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding
+from streamsan.findings.reading_gaps import Unread
 from streamsan.order import engine
 from streamsan.order.recordings import recording_limits, recording_remarks
 from streamsan.rules.pipeline import findings_of
@@ -76,8 +77,9 @@ def _checked_trace(trace: Trace, path: str, sources: Mapping[str, str] | None) -
     problems += recording_limits(trace, analysis)
     remarks = tuple(recording_remarks(trace, analysis))
     findings = tuple(once_per_reason(found))
+    unread = Unread(recordings=frozenset([path] if problems else ()))
     lines = trace.source_lines
-    return Checked(path, findings, analysis.operations, sources or {}, lines, tuple(problems), remarks), found
+    return Checked(path, findings, analysis.operations, sources or {}, lines, tuple(problems), remarks, unread), found
 
 
 class _WatchedSlots:

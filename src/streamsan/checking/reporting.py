@@ -16,6 +16,7 @@ from streamsan.findings import baseline as baselines
 from streamsan.findings import suppression_file
 from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.fingerprint import with_fingerprints
+from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
 from streamsan.findings.suppressions import Rejected, Suppressions
 from streamsan.report import Problem, Report
@@ -130,6 +131,7 @@ class Reporting:
             in_baseline=len(selected) - len(findings),
             unused_suppressions=tuple(unused),
             problems=(*problems, *rejected, *remarks),
+            unread=Unread.merged(result.unread for result in results),
         )
 
 

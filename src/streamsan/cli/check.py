@@ -118,6 +118,9 @@ def check(
             return 2
     elif results or expanded.remarks or reporting.form != "text":
         _print(reporting.render(report, sys.stdout))
+    if reporting.strict and report.unread:
+        click.echo(f"streamsan: --strict: not everything was read: {printable(report.unread.places)}", err=True)
+        return 2
     return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
 
 

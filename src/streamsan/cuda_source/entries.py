@@ -105,17 +105,10 @@ def _candidates(program: Program, relevance: Relevance) -> list[Entry]:
     return found
 
 
-def _bodies(program: Program) -> list[Function]:
-    found = [f for functions in program.functions.values() for f in functions if f.body is not None]
-    for name, node in program.classes.items():
-        found.extend(method for method in program.members_of(name, node) if method.body is not None)
-    return found
-
-
 def _called_names(program: Program) -> set[str]:
     """Names that some body mentions, other than a function that mentions itself."""
     called: set[str] = set()
-    for function in _bodies(program):
+    for function in program.bodies():
         own = last_name(function.name)
         for part in walk(function):
             name = ""
@@ -142,7 +135,7 @@ def _instantiated(program: Program) -> set[str]:
             if isinstance(argument, Type):
                 of_type(argument)
 
-    for function in _bodies(program):
+    for function in program.bodies():
         for part in walk(function.body):
             if (isinstance(part, Variable) and not part.type.reference and not part.type.pointers) or isinstance(
                 part, New

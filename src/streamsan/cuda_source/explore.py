@@ -13,6 +13,7 @@ from typing import TypeVar
 from streamsan.cuda_source.entries import entries_of
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.paths import Path
+from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.world import Reading
@@ -76,6 +77,7 @@ def with_deep_stack(work: Callable[[], Result]) -> Result:
 def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
     program = Program(unit)
     relevance = Relevance(program)
+    coverage = Coverage(program)
     reading = Reading(files=unit.files)
     steps = operations = 0
     entries = entries_of(program, relevance)
@@ -87,8 +89,10 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
         while pending:
             turns, _, prefix = heapq.heappop(pending)
             left_steps = max(1, limits.most_steps - steps)
-            run = Path(program, relevance, entry, prefix, replace(limits, steps=min(limits.steps, left_steps)), strict)
+            path_limits = replace(limits, steps=min(limits.steps, left_steps))
+            run = Path(program, relevance, coverage, entry, prefix, path_limits, strict)
             run.run()
+            reading.stopped = reading.stopped or run.truncated
             worlds += 1
             steps += run.machine.steps
             operations += run.builder.operations
@@ -105,9 +109,13 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
             done = left > 0 and not pending and ((position + 1 >= limits.entries and spent) or exhausted)
             if done:
                 run.note(f"{left} more functions than the budget allows, from {entries[position + 1].name} on")
-                run.truncated = True
+                run.truncated = reading.stopped = True
             reading.worlds.append(run.world())
         if done:
             break
     reading.problems = [*unit.problems, *unit.missing_includes]
+    reading.missing_includes = unit.missing_includes
+    reading.stopped = reading.stopped or any(problem.stops for problem in unit.problems)
+    reading.reached, reading.missed = coverage.places()
+    reading.without_functions = unit.without_functions
     return reading

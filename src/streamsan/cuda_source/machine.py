@@ -9,6 +9,7 @@ from typing import Any
 from streamsan.cuda_source import faces
 from streamsan.cuda_source.decisions import Decisions
 from streamsan.cuda_source.limits import Limits
+from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.bounds import Bounds
@@ -54,9 +55,12 @@ class Machine:
     failures: faces.Failures
     api: faces.ApiCalls
 
-    def __init__(self, program: Program, relevance: Relevance, decisions: Decisions, limits: Limits) -> None:
+    def __init__(
+        self, program: Program, relevance: Relevance, coverage: Coverage, decisions: Decisions, limits: Limits
+    ) -> None:
         self.program = program
         self.relevance = relevance
+        self.coverage = coverage
         self.decisions = decisions
         self.limits = limits
         self.globals = Scope()

@@ -25,6 +25,7 @@ from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.objects.life import Objects
 from streamsan.cuda_source.objects.reach import Reach
+from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.frame import Exited, PathEnds, Thrown
@@ -66,6 +67,7 @@ class Path:
         self,
         program: Program,
         relevance: Relevance,
+        coverage: Coverage,
         entry: Entry,
         prefix: tuple[bool, ...],
         limits: Limits,
@@ -79,7 +81,7 @@ class Path:
         self.builder = TraceBuilder(unit.file, origin="source")
         per_thread = PER_THREAD_MACRO in unit.defines or PER_THREAD_MACRO in unit.macros
         self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=HostFunctionsRun())
-        self.machine = Machine(program, relevance, self.decisions, limits)
+        self.machine = Machine(program, relevance, coverage, self.decisions, limits)
         self.machine.known_main = entry.is_main or entry.is_fragment
         self.device = wire(self.machine, self.model)
 

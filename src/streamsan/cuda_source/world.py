@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamsan.cuda_syntax.tree import Problem
+from streamsan.cuda_syntax.tree import Problem, Span
 from streamsan.trace.trace import Trace
 
 
@@ -30,3 +30,13 @@ class Reading:
     """path -> text of every file that was read, for source excerpts"""
     problems: list[Problem] = field(default_factory=list)
     """what the syntax reader could not follow"""
+    missing_includes: list[Problem] = field(default_factory=list)
+    """those of `problems` that are headers that were not found"""
+    stopped: bool = False
+    """a budget ended a path or left entries out, or the text could not be read to its end"""
+    without_functions: bool = False
+    """the text looks as if it had functions, and none was understood"""
+    reached: frozenset[Span] = frozenset()
+    """calls of CUDA in host code that some path came to"""
+    missed: frozenset[Span] = frozenset()
+    """those that no path came to; branches of failures are left out on purpose, and do not count"""

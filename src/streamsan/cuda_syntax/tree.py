@@ -480,12 +480,22 @@ class Macro:
     """another definition, with another body, was in force elsewhere in the unit"""
 
 
+_STOPS = frozenset(
+    {"nested too deeply to follow", "too much damage to follow", "`{` is never closed", "#if without #endif"}
+)
+
+
 @dataclass(slots=True)
 class Problem:
     """Something the reader could not follow: becomes SS603."""
 
     span: Span
     text: str
+
+    @property
+    def stops(self) -> bool:
+        """Whether text behind it was not read."""
+        return self.text in _STOPS
 
 
 @dataclass(slots=True)
@@ -505,6 +515,8 @@ class Unit:
     defines: dict[str, str] = field(default_factory=dict)
     fragment: bool = False
     """statements stood outside any function: they were wrapped into a function named `` """
+    without_functions: bool = False
+    """the file's own text looks as if it had functions, and none was understood"""
     _bodies: dict[str, list[Function]] | None = None
 
     def functions_with_bodies(self) -> dict[str, list[Function]]:

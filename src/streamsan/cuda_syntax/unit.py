@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from streamsan.cuda_syntax import (
     declaration_nodes,
@@ -21,7 +23,10 @@ from streamsan.cuda_syntax import (
 from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
 from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
 from streamsan.cuda_syntax.source_code import Code, SourceFile, clean
-from streamsan.cuda_syntax.tree import Problem, Span, Statement, Unit
+from streamsan.cuda_syntax.tree import Class, Function, Problem, Span, Statement, Unit
+
+_BODY: Final = re.compile(r"\)\s*(?:const\s*)?(?:noexcept\s*)?\{")
+"""what a function looks like to who knows no grammar"""
 
 lowering.EXPRESSIONS.update(primary_expressions.HANDLERS | operator_nodes.HANDLERS)
 lowering.TYPE_NAMES.update(declarators.TYPE_NAMES)
@@ -72,7 +77,14 @@ def _unit(preprocessor: Preprocessor, main: PreprocessedFile, defines: dict[str,
     found = _file(main, shared)
     unit.declarations, unit.fragment = fragment.wrap(found, main.source.name, main.source.text)
     unit.macros = macro_bodies.lower_all(shared)
+    understood = unit.fragment or any(_has_body(each) for each in found)
+    unit.without_functions = not understood and _BODY.search(main.code) is not None
     return unit
+
+
+def _has_body(node: Statement) -> bool:
+    """Whether a declaration is a function with a body, or a class: which may have methods."""
+    return isinstance(node, Class) or (isinstance(node, Function) and node.body is not None)
 
 
 def _file(read: PreprocessedFile, shared: Shared) -> list[Statement]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from streamsan.findings.finding import Finding, Severity
+from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.suppressions import Suppression
 
 
@@ -32,6 +33,8 @@ class Report:
     in_baseline: int = 0
     """findings that are left out because a baseline has them"""
     problems: tuple[Problem, ...] = ()
+    unread: Unread = field(default_factory=Unread)
+    """what of the inputs was not read"""
     shown_notes: Collection[str] = ()
     """codes whose notes people are shown; notes of the others are only counted"""
 

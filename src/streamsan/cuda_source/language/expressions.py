@@ -44,8 +44,8 @@ class Expressions(Access):
             tree.Binary: self._binary,
             tree.Assign: self._assign,
             tree.Conditional: self._conditional,
-            tree.Call: lambda node: machine.calls.call(node),
-            tree.Launch: lambda node: machine.api.launch(node),
+            tree.Call: self._call,
+            tree.Launch: self._launch,
             tree.Member: self._member,
             tree.Index: self._index,
             tree.Cast: self._cast,
@@ -80,6 +80,14 @@ class Expressions(Access):
     def cell(self, expression: tree.Expression) -> Cell:
         """Evaluate an expression to a cell; a value gets a temporary one."""
         return self.cell_of(self.operand(expression))
+
+    def _call(self, node: tree.Call) -> Operand:
+        self.machine.coverage.reach(node)
+        return self.machine.calls.call(node)
+
+    def _launch(self, node: tree.Launch) -> Operand:
+        self.machine.coverage.reach(node)
+        return self.machine.api.launch(node)
 
     def _name(self, node: tree.Name) -> Operand:
         name = node.name

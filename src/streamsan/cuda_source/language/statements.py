@@ -12,9 +12,11 @@ from streamsan.cuda_source.language.loops import Loops
 from streamsan.cuda_source.language.returns import Returns
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.values.cells import LibraryObject, Operand, Scope, StructObject, Value
+from streamsan.cuda_source.values.cells import Cell, LibraryObject, Operand, Scope, Status, StructObject, Value
 from streamsan.cuda_source.values.frame import BREAK, CONTINUE, Completion, Frame, PathEnds, Thrown
+from streamsan.cuda_source.values.success import Success, is_status_type, means_success
 from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.walk import nodes
 
 MOST_JUMPS = 16
 """Jumps of `goto` in one block."""
@@ -229,11 +231,28 @@ class Statements:
         if machine.truth(condition) is None and self._summaries.skips(node):
             return None
         answer, known = machine.decide(condition)
-        chosen = node.then if answer else node.otherwise
+        chosen, other = (node.then, node.otherwise) if answer else (node.otherwise, node.then)
+        if known and other is not None and self._asks_for_success(node.condition):
+            machine.coverage.assume_away(other)
         if chosen is None:
             return None
         with machine.under_branch(known):
             return self.execute(chosen)
+
+    def _asks_for_success(self, condition: tree.Expression) -> bool:
+        """Tell whether a condition is about a status: the branch of the failure is not explored."""
+        for part in nodes(condition):
+            if isinstance(part, tree.Call) and isinstance(part.callee, tree.Name):
+                if self.machine.api.is_api(part.callee.name):
+                    return True
+            elif isinstance(part, tree.Name):
+                cell = self.machine.find(part.name)
+                held = cell.value if isinstance(cell, Cell) else None
+                if means_success(part.name) or isinstance(held, Status | Success):
+                    return True
+                if isinstance(cell, Cell) and is_status_type(cell.type.name):
+                    return True
+        return False
 
     def _switch(self, node: tree.Switch) -> Completion | None:
         machine = self.machine

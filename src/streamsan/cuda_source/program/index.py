@@ -33,6 +33,7 @@ class Program:
         self.using: list[str] = []
         self.fragment: tree.Function | None = None
         self._resolving: list[str] = []
+        self._lines: dict[str, list[str]] = {}
         self._types: dict[tuple[Any, ...], CType] = {}
         self._local: set[int] = set()
         self._found: dict[tuple[int, str, str, str], Any] = {}
@@ -139,6 +140,19 @@ class Program:
     def members_of(self, name: str, node: tree.Class) -> list[tree.Function]:
         """Return the methods of a class, those defined outside it included."""
         return self._members.get(name, node.methods)
+
+    def bodies(self) -> list[tree.Function]:
+        """Return the functions and methods that have bodies."""
+        found = [each for functions in self.functions.values() for each in functions if each.body is not None]
+        for name, node in self.classes.items():
+            found.extend(method for method in self.members_of(name, node) if method.body is not None)
+        return found
+
+    def lines(self, file: str) -> list[str]:
+        """Return the lines of a file that was read."""
+        if file not in self._lines:
+            self._lines[file] = self.unit.files.get(file, "").split("\n")
+        return self._lines[file]
 
     # -- look-up -----------------------------------------------------------------------------------
 

@@ -6,9 +6,11 @@ The same input gives the same bytes.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import IO, Any
 
-from streamsan.findings.finding import Finding, Fix, Severity
+from streamsan.findings.finding import Finding, Fix, Place, Severity
+from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Report
 from streamsan.vocabulary.version import VERSION as STREAMSAN
 
@@ -40,6 +42,7 @@ def document(report: Report) -> dict[str, Any]:
                 for entry in report.unused_suppressions
             ],
             "problems": [{"file": problem.file, "message": problem.message} for problem in report.problems],
+            "unread": _unread(report.unread),
         },
     }
 
@@ -72,6 +75,19 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fix": None if finding.fix is None else _fix(finding.fix),
         "no_fix": finding.no_fix,
         "properties": dict(finding.properties),
+    }
+
+
+def _unread(unread: Unread) -> dict[str, Any]:
+    def places(found: Iterable[Place]) -> list[dict[str, Any]]:
+        return [{"file": place.file, "line": place.line, "column": place.column} for place in sorted(found)]
+
+    return {
+        "includes_not_found": places(unread.includes),
+        "files_stopped_early": sorted(unread.stopped),
+        "files_not_understood": sorted(unread.without_functions),
+        "calls_not_reached": places(unread.missed),
+        "recordings_not_whole": sorted(unread.recordings),
     }
 
 

@@ -71,7 +71,8 @@ def summary(report: Report) -> str:
         counts.append(f"{report.suppressed} suppressed")
     if report.in_baseline:
         counts.append(f"{report.in_baseline} in the baseline")
-    return f"{', '.join(counts)} in {_count(report.files, 'file')}, {_count(report.operations, 'operation')}"
+    line = f"{', '.join(counts)} in {_count(report.files, 'file')}, {_count(report.operations, 'operation')}"
+    return f"{line}; {report.unread.summary}" if report.unread else line
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,0 +1,157 @@
+# ruff: noqa: E501 - programs under test stay as a person would type them
+"""What was not read is on the line of counts and in JSON, and fails a check that is `--strict`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from streamsan.analysis.traces import check_trace
+from streamsan.cli import main
+from streamsan.cuda_source import Limits, explore
+from streamsan.trace.builder import TraceBuilder
+
+HEAD = "#include <cuda_runtime.h>\n"
+WHOLE = "int main() { cudaDeviceSynchronize(); }\n"
+DEEP = "int main() { int x = " + "(" * 4000 + "1" + ")" * 4000 + "; cudaDeviceSynchronize(); }\n"
+LONG = "int main() {\n" + "  cudaDeviceSynchronize();\n" * 80 + "}\n"
+ODD = "@@ (x) { cudaDeviceSynchronize; }\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def counts(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return what the line of counts says of what was not read."""
+    assert main(["check", "--exit-zero", *arguments]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    return last.partition("; ")[2]
+
+
+def missed(capsys: pytest.CaptureFixture[str], text: str) -> list[int]:
+    """Return the lines of the calls in a program that no path came to."""
+    Path("a.cu").write_text(HEAD + text, encoding="utf-8")
+    main(["check", "--exit-zero", "--format", "json", "a.cu"])
+    places = json.loads(capsys.readouterr().out)["summary"]["unread"]["calls_not_reached"]
+    return [place["line"] - 1 for place in places]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (WHOLE, ""),
+        ("#include <gone/system.h>\n#include <vector>\n#include <cuda_fp16.h>\n" + WHOLE, ""),
+        ('#include "gone.h"\n' + WHOLE, "1 include not found"),
+        ('#include "gone.h"\n#include "gone_too.h"\n' + WHOLE, "2 includes not found"),
+        (DEEP, "1 file stopped early"),
+        ("void f() { cudaDeviceSynchronize(); }\n" + WHOLE, "1 call not reached"),
+        (ODD, "1 file not understood"),
+        ("struct Table { int (*run)(int); };\n", ""),
+        ("enum class Kind { RED };\nconst int table[] = { 1, 2 };\n", ""),
+    ],
+    ids=lambda value: value[:30] if len(value) < 60 else None,
+)
+def test_the_line_of_counts_says_what_was_not_read(text, expected, capsys):
+    Path("a.cu").write_text(HEAD + text, encoding="utf-8")
+    assert counts(capsys, "a.cu") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("void unused(float* p) {\n cudaFree(p); }\nint main() { }\n", [2]),
+        ("__global__ void k() {}\nvoid unused() {\n k<<<1, 1>>>(); }\nint main() { }\n", [3]),
+        ("struct Unused { float* p;\n ~Unused() { cudaFree(p); } };\nint main() { }\n", [2]),
+        ("int main() { return 0;\n cudaDeviceSynchronize(); }\n", [2]),
+        ("#define FAST 0\nint main() {\n if (FAST) {\n cudaDeviceSynchronize(); } }\n", [4]),
+        ("#if 0\nvoid off() { cudaDeviceSynchronize(); }\n#endif\nint main() { }\n", []),
+        ("int main() { // cudaDeviceSynchronize();\n const char* s = \"cudaDeviceSynchronize()\"; }\n", []),
+        ("int main(int n, char**) { if (n > 1) { cudaDeviceSynchronize(); } else { cudaDeviceReset(); } }\n", []),
+        ("__global__ void k() {\n cudaDeviceSynchronize(); }\n__device__ void d() {\n cudaDeviceSynchronize(); }\nint main() { }\n", []),
+        ("cudaError_t cudaFree(void*);\nint main() { }\n", []),
+        ("#define DROP(x)\nint main() { DROP(cudaDeviceSynchronize()); sizeof(cudaDeviceSynchronize()); }\n", []),
+        ("#define CHECK(x) do { if ((x) != cudaSuccess) { cudaDeviceReset(); exit(1); } } while (0)\nint main() { CHECK(cudaDeviceSynchronize()); }\n", []),
+    ],
+)  # fmt: skip
+def test_calls_that_no_path_comes_to(text, lines, capsys):
+    assert missed(capsys, text) == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int main() { float* p; if (cudaMalloc(&p, 4) != cudaSuccess) { cudaDeviceReset(); return 1; } cudaFree(p); }\n",
+        "int main() { float* p; cudaError_t e = cudaMalloc(&p, 4); if (e) { cudaDeviceReset(); return 1; } cudaFree(p); }\n",
+        "void die() { cudaDeviceReset(); exit(1); }\nvoid gone() { die(); }\n"
+        "int main() { cudaError_t e = cudaDeviceSynchronize(); if (e != cudaSuccess) gone(); }\n",
+        "int main() { try { cudaDeviceSynchronize(); } catch (...) { cudaDeviceReset(); } }\n",
+        "int main() { cudaError_t e = cudaDeviceSynchronize(); return e == cudaSuccess ? 0 : puts(cudaGetErrorString(e)); }\n",
+    ],
+)
+def test_branches_of_failures_are_left_out_on_purpose(text, capsys):
+    assert missed(capsys, text) == []
+
+
+def test_what_one_source_reaches_was_read_whatever_the_others_do(capsys):
+    Path("include").mkdir()
+    Path("include/shared.h").write_text(
+        "#pragma once\ninline void wait() { cudaDeviceSynchronize(); }\n", encoding="utf-8"
+    )
+    Path("a.cu").write_text(f'{HEAD}#include "include/shared.h"\nint main() {{ }}\n', encoding="utf-8")
+    Path("b.cu").write_text(
+        f'{HEAD}#include "../{Path.cwd().name}/include/shared.h"\nint main() {{ wait(); }}\n', encoding="utf-8"
+    )
+    assert counts(capsys, "a.cu") == "1 call not reached"
+    assert counts(capsys, "a.cu", "b.cu") == ""
+    assert counts(capsys, "b.cu", "a.cu") == ""
+
+
+def test_looking_for_calls_finds_no_more_problems(capsys):
+    """A body that no entry reaches is not judged: what it holds that nobody understands is no finding."""
+    Path("a.cu").write_text(HEAD + "void unused() { cudaFree(0); @ $ ) ( ; }\n" + WHOLE, encoding="utf-8")
+    main(["check", "a.cu", "--format", "json"])
+    first = json.loads(capsys.readouterr().out)
+    assert len(first["findings"]) <= 2
+
+
+def test_strict_fails_with_a_line_that_names_places(capsys):
+    Path("a.cu").write_text('#include "gone.h"\nvoid f() {\n cudaDeviceSynchronize(); }\n' + WHOLE, encoding="utf-8")
+    assert main(["check", "a.cu", "--strict"]) == 2
+    assert capsys.readouterr().err == (
+        "streamsan: --strict: not everything was read: 1 include not found (a.cu:1), 1 call not reached (a.cu:3)\n"
+    )
+    assert main(["check", "a.cu", "--strict", "--exit-zero"]) == 2
+    assert main(["check", "a.cu"]) == 0
+    Path("a.cu").write_text(HEAD + WHOLE, encoding="utf-8")
+    assert main(["check", "a.cu", "--strict"]) == 0
+
+
+def test_a_budget_that_is_spent_counts(capsys, monkeypatch):
+    monkeypatch.setattr(explore, "Limits", lambda: Limits(operations=70))
+    Path("a.cu").write_text(HEAD + LONG, encoding="utf-8")
+    found = counts(capsys, "a.cu")
+    assert re.fullmatch(r"1 file stopped early, \d+ calls not reached", found), found
+
+
+def test_a_recording_that_is_not_whole_counts():
+    trace = TraceBuilder("program", origin="recording").finish()
+    assert not check_trace(trace, "run.sst").unread
+    trace.complete = False
+    assert check_trace(trace, "run.sst").unread.summary == "1 recording not whole"
+
+
+def test_json_names_the_places(capsys):
+    Path("a.cu").write_text('#include "gone.h"\nvoid f() {\n cudaDeviceSynchronize(); }\n' + WHOLE, encoding="utf-8")
+    main(["check", "a.cu", "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["summary"]["unread"] == {
+        "includes_not_found": [{"file": "a.cu", "line": 1, "column": 1}],
+        "files_stopped_early": [],
+        "files_not_understood": [],
+        "calls_not_reached": [{"file": "a.cu", "line": 3, "column": 2}],
+        "recordings_not_whole": [],
+    }
