@@ -13,6 +13,7 @@ from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
 from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.sim.c_types import BYTES, Types
 from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
+from streamsan.sim.kernel_macros import expanded
 from streamsan.sim.mangling import mangled, mangled_variable
 
 _EXTERN_C = re.compile(r'extern\s*"C"\s*(\{?)')
@@ -53,7 +54,7 @@ def compile_text(
     macros = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "900", **(defines or {})}
     with tempfile.TemporaryDirectory(prefix="streamsan-") as folder:
         _write_headers(Path(folder), headers or {})
-        readable = _readable(text)
+        readable = _readable(expanded(text))
         unit = read_text(
             readable, name, defines=macros, include_dirs=[Path(folder), *(Path(given) for given in include_dirs)]
         )

@@ -190,3 +190,34 @@ def test_options() -> None:
     for wrong in (["x.cu"], ["-arch=x"], ["-D"]):
         with pytest.raises(InvalidOptionError):
             options_of(wrong)
+
+
+def test_macros_with_parameters_make_kernels() -> None:
+    text = """
+#define KERNEL(name, type) \\
+    extern "C" __global__ void name(type *x, const type *y, int n) { if (threadIdx.x < n) x[threadIdx.x] = y[0]; }
+#define BOTH(type) KERNEL(copy_##type, type)
+BOTH(float)
+BOTH(int)
+#define OTHER(x) ((x) + 1)
+extern "C" __global__ void plain(int *x) { x[0] = OTHER(1); }
+"""
+    compiled = compile_text(text, "macros.cu")
+    assert not compiled.errors
+    kernels = {kernel.name: kernel for kernel in compiled.program.kernels}
+    assert set(kernels) == {"copy_float", "copy_int", "plain"}
+    assert not compiled.program.any_kernel
+    x, y, _ = kernels["copy_float"].parameters or ()
+    assert (x.mode, y.mode) == (AccessMode.WRITE, AccessMode.READ)
+
+
+def test_a_macro_that_is_defined_twice_is_left_alone() -> None:
+    text = """
+#ifdef WIDE
+#define KERNEL(name) extern "C" __global__ void name(double *x) {}
+#else
+#define KERNEL(name) extern "C" __global__ void name(float *x) {}
+#endif
+KERNEL(scale)
+"""
+    assert compile_text(text, "macros.cu").program.any_kernel
