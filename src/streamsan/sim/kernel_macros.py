@@ -27,7 +27,7 @@ class _Macro:
 
 
 def expanded(text: str) -> str:
-    """Return a text in which macros that make kernels are replaced; those defined twice, or variadic, are left alone."""
+    """Return a text in which macros that make kernels are replaced, but for variadic ones and those defined twice."""
     macros = _makers(text)
     if not macros:
         return text
