@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 from pathlib import Path
 
 import numpy as np
+import pytest
 from simulated_cuda import driver, nvrtc, ok, runtime
 
 from streamsan.testing import device
@@ -65,6 +67,19 @@ def test_dir_shows_the_names_of_the_modules_only() -> None:
             assert not [name for name in names if name.startswith("_") and not name.startswith("__")]
         assert "itertools" not in dir(nvrtc.it())
         assert "nvrtcCompileProgram" in dir(nvrtc.it())
+
+
+@pytest.mark.parametrize(
+    ("word", "is_on"),
+    [("1", True), ("yes", True), ("0", False), ("off", False), ("-0", False), (" ", True), ("?", True)],
+)
+def test_utils_of_later_releases(word: str, is_on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWITCH", word)
+    with device():
+        utils = importlib.import_module("cuda.bindings.utils")
+        assert utils.envvar_bool("SWITCH", default=True) is is_on
+        assert utils.check_nvvm_compiler_options(["-g"]) is False
+        utils.warn_if_cuda_major_version_mismatch()
 
 
 def test_a_graph_is_printed_into_its_file(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-"""What `cuda.bindings.utils` offers: the number of a handle, and which CUDA a PTX text asks for."""
+"""What `cuda.bindings.utils` offers: the number of a handle, which CUDA a PTX text asks for, switches."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 
 from streamsan.sim.bindings.handle_classes import Opaque, names_something
 
@@ -44,3 +46,25 @@ def get_minimal_required_cuda_ver_from_ptx_ver(ptx_version: str) -> int:
             if version[0] == ptx_major and version[1] >= ptx_minor:
                 return major * 1000 + (minor + version[1] - ptx_minor) * 10
     raise ValueError(f"unknown or unsupported PTX ISA version: {ptx_version}")
+
+
+def envvar_bool(name: str, default: bool = False) -> bool:
+    """Return whether a variable of the environment is switched on; `default` where it is empty or not there."""
+    word = os.environ.get(name, "").strip().lower()
+    if not word:
+        return default
+    if word in ("false", "no", "off"):
+        return False
+    try:
+        return int(word, 0) != 0
+    except ValueError:
+        return True
+
+
+def check_nvvm_compiler_options(options: Sequence[str]) -> bool:
+    """Return False: libNVVM is not simulated, so it knows no options."""
+    return False
+
+
+def warn_if_cuda_major_version_mismatch() -> None:
+    """Warn of nothing: the simulated driver is of the bindings' own version."""
