@@ -72,9 +72,9 @@ def test_a_trace_whose_source_is_not_here(capsys: Run) -> None:
     assert first.endswith(" `d_x` when it is freed")
     assert rest[:5] == [
         " --> pipeline.cu:8:5",
-        "  = pipeline.cu:5: allocated here, in the order of load",
-        "  = pipeline.cu:7: used here, in the order of compute",
-        "  = pipeline.cu:8: freed here, in the order of load: nothing orders load after the kernel",
+        "  = pipeline.cu:5: allocated here, in the order of stream `load`",
+        "  = pipeline.cu:7: used here, in the order of stream `compute`",
+        "  = pipeline.cu:8: freed here, in the order of stream `load`: nothing orders stream `load` after the kernel",
         "  = contract: memory must not be accessed once the stream reaches the free (CUDA Runtime API, cudaFreeAsync)",
     ]
     counts, remark = output.out.splitlines()[-2:]
@@ -86,7 +86,7 @@ def test_a_trace_whose_source_is_here(capsys: Run) -> None:
     Path("pipeline.cu").write_text("\n".join(f"call_{line}();" for line in range(1, 20)), encoding="utf-8")
     write(racing_trace(), "run.sst")
     assert main(["check", "run.sst"]) == 1
-    assert "\n8 | call_8();   freed here, in the order of load" in capsys.readouterr().out
+    assert "\n8 | call_8();   freed here, in the order of stream `load`" in capsys.readouterr().out
 
 
 def test_a_trace_quotes_sources_only(capsys: Run) -> None:

@@ -50,10 +50,11 @@ ALLOCATED = """\
 def test_the_free_goes_ahead(tmp_path: Path) -> None:
     body = ALLOCATED + "    sum<<<1, 256, 0, s2>>>(data, out, n);\n    cudaFreeAsync(data, s1);\n"
     assert told(tmp_path, body, "SS102") == [
-        f"the host issues kernel `sum` to s2 {line(3)}",
-        f"s1 reaches `cudaFreeAsync` of `data` {line(4)} while s2 has not begun `sum`: nothing orders s1 after it",
+        f"the host issues kernel `sum` to stream `s2` {line(3)}",
+        f"stream `s1` reaches `cudaFreeAsync` of `data` {line(4)} while stream `s2` has not begun kernel `sum`: "
+        "nothing orders stream `s1` after it",
         "the next allocation gets the block",
-        "`sum` runs: it reads what the next owner wrote",
+        "kernel `sum` runs: it reads what the next owner wrote",
     ]
 
 
@@ -65,7 +66,10 @@ def test_an_event_that_was_recorded_too_early_is_named(tmp_path: Path) -> None:
         "    cudaFreeAsync(data, s1);\n"
     )
     gap = told(tmp_path, body, "SS102")[1]
-    assert gap.endswith(f": s1 has waited for s2 only up to the event of line {FIRST + 3}, recorded before `sum`")
+    assert gap.endswith(
+        f": stream `s1` has waited for stream `s2` only up to the event of line {FIRST + 3}, "
+        "recorded before kernel `sum`"
+    )
 
 
 def test_a_wait_that_came_too_early_is_named(tmp_path: Path) -> None:
@@ -87,34 +91,36 @@ def test_an_event_of_older_work_is_no_reason(tmp_path: Path) -> None:
         "    cudaEventRecord(event, s2);\n    cudaStreamWaitEvent(s1, event, 0);\n"
         "    fill<<<1, 256, 0, s1>>>(out, n);\n    sum<<<1, 256, 0, s2>>>(out, out, n);\n"
     )
-    assert told(tmp_path, body, "SS109")[2].endswith("nothing orders s2 after it")
+    assert told(tmp_path, body, "SS109")[2].endswith("nothing orders stream `s2` after it")
 
 
 def test_two_of_a_name_are_told_apart(tmp_path: Path) -> None:
     body = "    cudaMemsetAsync(out, 0, bytes, s1);\n    cudaMemsetAsync(out, 1, bytes, s2);\n"
     steps = told(tmp_path, body, "SS109")
-    runs = f"s2 runs the fill of line {FIRST + 1} while s1 has not begun the fill of line {FIRST}"
-    assert steps[2] == f"{runs}: nothing orders s2 after it"
+    runs = f"stream `s2` runs the fill of line {FIRST + 1} while stream `s1` has not begun the fill of line {FIRST}"
+    assert steps[2] == f"{runs}: nothing orders stream `s2` after it"
     assert steps[3].startswith(f"then the fill of line {FIRST} runs: its words stay in `out`")
 
 
 def test_a_conflict_with_a_reader_says_what_is_read(tmp_path: Path) -> None:
     written = "    fill<<<1, 256, 0, s1>>>(out, n);\n"
     read = "    float host[256];\n    cudaMemcpyAsync(host, out, bytes, cudaMemcpyDeviceToHost, s2);\n"
-    assert told(tmp_path, written + read, "SS109")[-1] == "the copy reads `out` as it was before `fill` writes it"
+    assert (
+        told(tmp_path, written + read, "SS109")[-1] == "the copy reads `out` as it was before kernel `fill` writes it"
+    )
     assert (
         told(tmp_path, read + written, "SS109")[-1]
-        == "then the copy runs, and reads what `fill` has written over `out`"
+        == "then the copy runs, and reads what kernel `fill` has written over `out`"
     )
 
 
 def test_the_host_s_own_calls_are_told_where_they_happen(tmp_path: Path) -> None:
     body = "    cudaMallocAsync(&data, bytes, s1);\n    fill<<<1, 256, 0, s1>>>(data, n);\n    cudaFree(data);\n"
     steps = told(tmp_path, body, "SS102")
-    assert steps[0] == f"the host issues kernel `fill` to s1 {line(1)}"
-    calls = f"the host calls `cudaFree` of `data` {line(2)} while s1 has not begun `fill`"
+    assert steps[0] == f"the host issues kernel `fill` to stream `s1` {line(1)}"
+    calls = f"the host calls `cudaFree` of `data` {line(2)} while stream `s1` has not begun kernel `fill`"
     assert steps[1] == f"{calls}: nothing makes the host wait for it"
-    assert steps[-1] == "`fill` runs: it writes into the next owner's memory"
+    assert steps[-1] == "kernel `fill` runs: it writes into the next owner's memory"
 
 
 def test_findings_that_are_not_about_order_say_why_they_have_none(tmp_path: Path) -> None:

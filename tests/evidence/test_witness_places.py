@@ -69,7 +69,8 @@ def test_a_block_of_a_factory_is_named_after_the_variable_that_holds_it(tmp_path
     assert finding.message == "kernel `sum` may still be reading `bias.at` when it is freed"
     helper, call = line_of(FACTORY, "void give_back"), line_of(FACTORY, "// the free of bias")
     assert finding.witness[1].startswith(
-        f"stream reaches `cudaFreeAsync` of `bias.at` (line {helper}, from line {call}) while other has not begun `sum`"
+        f"stream `stream` reaches `cudaFreeAsync` of `bias.at` (line {helper}, from line {call}) "
+        "while stream `other` has not begun kernel `sum`"
     )
     assert said_at(finding, line_of(FACTORY, "View bias = ")) == ["(allocated from here in `main`)"]
     assert said_at(finding, call) == ["(reached from here in `main`)"]
@@ -105,7 +106,9 @@ int main() {
 """
     finding = only(text, "SS109", tmp_path)
     assert finding.message == "kernel `sum` reads `parts[1]` while kernel `fill` may still be writing it"
-    assert finding.witness[2].startswith("reader runs `sum` while writer has not begun `fill`")
+    assert finding.witness[2].startswith(
+        "stream `reader` runs kernel `sum` while stream `writer` has not begun kernel `fill`"
+    )
 
 
 def test_members_entries_and_globals_name_what_they_hold(tmp_path: Path) -> None:
@@ -268,8 +271,8 @@ int main() {
 }
 """
     finding = only(text, "SS108", tmp_path)
-    assert finding.message == "host function `show` may still be using `note` when it is out of scope"
-    assert finding.witness[0].startswith("the host issues host function `show` to stream")
+    assert finding.message == "host function `show` may still be using `note` when it goes out of scope"
+    assert finding.witness[0].startswith("the host issues host function `show` to stream `stream`")
     assert finding.witness[2:] == (
         "the place of `note` on the stack is used for something else",
         "the host function runs: it reads what is there now",
@@ -315,8 +318,9 @@ def test_a_host_wait_for_an_event_that_was_recorded_too_early_is_named(tmp_path:
     finding = only(text, "SS108", tmp_path)
     written, record = line_of(text, "// written"), line_of(text, RECORD)
     assert finding.witness[1] == (
-        f"the host overwrites `slots[0]` (line {written}, two rounds later) while stream has not begun the copy: the "
-        f"host has waited for stream only up to the event of line {record}, recorded before the copy"
+        f"the host overwrites `slots[0]` (line {written}, two rounds later) while stream `stream` has not begun "
+        f"the copy: the host has waited for stream `stream` only up to the event of line {record}, "
+        "recorded before the copy"
     )
 
 
@@ -375,5 +379,10 @@ int main() {
 }
 """
     finding = only(text, "SS109", tmp_path)
-    assert finding.witness[2].startswith("the default stream begins `second` while `first` has not ended: ")
-    assert finding.witness[3] == "`second` reads `p` before what `first` writes there is complete and visible"
+    assert finding.witness[2].startswith(
+        "the default stream begins kernel `second` while kernel `first` has not ended: "
+    )
+    assert (
+        finding.witness[3]
+        == "kernel `second` reads `p` before what kernel `first` writes there is complete and visible"
+    )

@@ -78,9 +78,11 @@ def test_a_conflict_that_is_sure() -> None:
     )
     assert finding.location.line == 6
     assert finding.related == (
-        Related("alloc", "pipeline.cu", 2, "allocated here, in the order of s1"),
-        Related("use", "pipeline.cu", 4, "used here, in the order of s1"),
-        Related("use", "pipeline.cu", 6, "used here, in the order of s2: nothing orders s2 after the fill"),
+        Related("alloc", "pipeline.cu", 2, "allocated here, in the order of stream `s1`"),
+        Related("use", "pipeline.cu", 4, "used here, in the order of stream `s1`"),
+        Related(
+            "use", "pipeline.cu", 6, "used here, in the order of stream `s2`: nothing orders stream `s2` after the fill"
+        ),
     )
     assert finding.fix is not None
     assert finding.fix.summary == "before line 6: cudaEventRecord(event, s1); cudaStreamWaitEvent(s2, event, 0);"
@@ -192,7 +194,8 @@ def test_a_stale_pointer_outranks_what_follows_from_it(variant: FactVariant) -> 
     [
         (
             FactVariant.GRAPH_USE,
-            "the copy (`cudaMemcpyAsync`) reads `d_x` without order after the graph launch that allocates it",
+            "the copy (`cudaMemcpyAsync`) reads `d_x`, and nothing orders it after the graph launch that allocates "
+            "the memory",
         ),
         (FactVariant.GRAPH_NOT_ALIVE, "the copy (`cudaMemcpyAsync`) uses `d_x` after the graph freed it"),
     ],
@@ -228,7 +231,7 @@ def test_what_fails_because_a_capture_broke_is_silent() -> None:
     failures = [Fact(601, FactVariant.UNCHECKED, operation) for operation in following]
     finding = program.only(broken, *failures)
     assert finding.message.endswith("does not run, and fails: cudaErrorStreamCaptureUnsupported")
-    assert finding.related[0].message == "s1 begins to capture here"
+    assert finding.related[0].message == "stream `s1` begins to capture here"
     unrelated = Fact(601, FactVariant.UNCHECKED, replace(program.launch(9), status=2))
     assert program.codes(broken, *failures, unrelated) == ["SS302", "SS601"]
 

@@ -192,4 +192,4 @@ def test_memory_of_a_graph_is_told_by_its_size_and_place() -> None:
     node = on_stream(names, OperationKind.GRAPH_NODE, 50, 0, label="consume(float*)", api="cudaGraphAddNode")
     allocation = memory(names, 40, kind=MemoryKind.GRAPH)
     (finding,) = findings_of(names, [Fact(304, FactVariant.GRAPH_INSIDE, node, (), allocation)])
-    assert finding.message.startswith("kernel `consume` uses the 4 MiB allocated at pipeline.cu:40 without an edge")
+    assert finding.message.startswith("kernel `consume` uses the 4 MiB allocated at pipeline.cu:40, and no edge")

@@ -77,10 +77,15 @@ def test_use_races_free_says_who_races() -> None:
     assert (finding.code, finding.severity, finding.confidence) == ("SS102", Severity.ERROR, Confidence.PROVEN)
     assert finding.message == "kernel `scale` may still be reading `d_x` when it is freed"
     assert finding.related == (
-        Related("alloc", "pipeline.cu", 2, "allocated here, in the order of s1"),
-        Related("sync", "pipeline.cu", 3, "(s2 waits here)"),
-        Related("use", "pipeline.cu", 4, "used here, in the order of s2"),
-        Related("free", "pipeline.cu", 6, "freed here, in the order of s1: nothing orders s1 after the kernel"),
+        Related("alloc", "pipeline.cu", 2, "allocated here, in the order of stream `s1`"),
+        Related("sync", "pipeline.cu", 3, "(stream `s2` waits here)"),
+        Related("use", "pipeline.cu", 4, "used here, in the order of stream `s2`"),
+        Related(
+            "free",
+            "pipeline.cu",
+            6,
+            "freed here, in the order of stream `s1`: nothing orders stream `s1` after the kernel",
+        ),
     )
     assert finding.observed is not None
     assert finding.observed.fact == "F-05"
@@ -151,7 +156,7 @@ def test_a_host_function_is_in_flight_whatever_memory_it_uses() -> None:
     function = names.operation(OperationKind.HOST_FUNCTION, 4, "cudaLaunchHostFunc", label="report", stream=1)
     finding = only(names, replace(fact, related=((RelatedRole.USE, function),)))
     assert (finding.severity, finding.confidence) == (Severity.ERROR, Confidence.PROVEN)
-    assert finding.message == "host function `report` may still be using `d_x` when it is out of scope"
+    assert finding.message == "host function `report` may still be using `d_x` when it goes out of scope"
 
 
 def test_a_wait_without_consumer_is_possible_and_a_dominated_one_proven() -> None:

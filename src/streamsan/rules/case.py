@@ -147,7 +147,7 @@ class Case:
         return self.memory_name() or "ptr"
 
     def stream(self, operation: Operation | None) -> str:
-        """Return the name of the stream an operation runs on; "the host" for none, "the graph" for a node."""
+        """Return which stream an operation runs on: "stream `upload`"; "the host" for none, "the graph" for a node."""
         if operation is None or operation.stream == 0:
             return "the host"
         if operation.kind is OperationKind.GRAPH_NODE:
@@ -158,7 +158,7 @@ class Case:
             return self._per_thread_stream(operation)
         label = self.stream_label(operation)
         if label or not operation.stream_number or self.names.origin != RECORDING:
-            return label or "its stream"
+            return f"stream `{label}`" if label else "its stream"
         return f"stream {operation.stream_number}"
 
     def _per_thread_stream(self, operation: Operation) -> str:
@@ -198,7 +198,9 @@ class Case:
             "the default stream": self.phrase("default_stream"),
             "the graph": "stream",
         }
-        return self.phrase("per_thread_stream") if name.startswith(PER_THREAD) else fixed.get(name, name)
+        if name.startswith(PER_THREAD):
+            return self.phrase("per_thread_stream")
+        return fixed.get(name) or name.removeprefix("stream ").strip("`")
 
     def api(self, operation: Operation) -> str:
         """Return what the program called: the API's name, or the runtime's function that called the driver's; or ""."""

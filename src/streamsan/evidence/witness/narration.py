@@ -61,7 +61,7 @@ class Narrator:
         return self.case.does(operation)
 
     def briefly(self, operation: Operation) -> str:
-        """Return a name for what was named before: "`scale`", "the copy", "the free"; by its line where two have it."""
+        """Return a name for what was named before: "kernel `scale`", "the copy"; by its line where two have it."""
         name = self._brief(operation)
         others = [other for other in self._pair if other.sequence != operation.sequence and self._brief(other) == name]
         if not others:
@@ -81,7 +81,7 @@ class Narrator:
             return "the graph"
         label = self.case.names.site(operation.site).label
         if operation.kind is OperationKind.LAUNCH and label:
-            return f"`{kernel_name(label)}`"
+            return f"kernel `{kernel_name(label)}`"
         return short(self.case, operation)
 
     def deed(self, operation: Operation) -> str:

@@ -14,12 +14,12 @@ from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, Related
 PAGEABLE = (MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC)
 
 _EVENT = {
-    FactVariant.HOST_FREE: ("freed", "freed here"),
-    FactVariant.FREE_PINNED: ("freed", "freed here"),
-    FactVariant.FREE_UNREGISTER: ("unregistered", "unregistered here"),
-    FactVariant.HOST_SCOPE_END: ("out of scope", "goes out of scope here"),
-    FactVariant.HOST_WRITE: ("overwritten by the host", "overwritten here"),
-    FactVariant.HOST_READ: ("read by the host", "read here"),
+    FactVariant.HOST_FREE: ("is freed", "freed here"),
+    FactVariant.FREE_PINNED: ("is freed", "freed here"),
+    FactVariant.FREE_UNREGISTER: ("is unregistered", "unregistered here"),
+    FactVariant.HOST_SCOPE_END: ("goes out of scope", "goes out of scope here"),
+    FactVariant.HOST_WRITE: ("is overwritten by the host", "overwritten here"),
+    FactVariant.HOST_READ: ("is read by the host", "read here"),
 }
 
 
@@ -50,7 +50,7 @@ class HostBufferInFlight(Rule):
 
     def wording(self, case: Case) -> Wording:
         last, use = case.operation, case.first(RelatedRole.USE)
-        state, here = _EVENT.get(case.fact.variant, ("changed", "changed here"))
+        state, here = _EVENT.get(case.fact.variant, ("is changed", "changed here"))
         function = use is not None and use.kind is OperationKind.HOST_FUNCTION
         related = [*case.allocated(), *(case.used(operation) for operation in case.all_of(RelatedRole.USE))]
         related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD))
@@ -65,9 +65,9 @@ class HostBufferInFlight(Rule):
         reads = case.fact.variant is FactVariant.HOST_READ
         memory, work = case.memory(), case.does(use)
         message = (
-            f"the host reads {memory} before {work} is known to have written it"
+            f"the host reads {memory} while {work} may still be writing it"
             if reads
-            else f"{work} may still be using {memory} when it is {state}"
+            else f"{work} may still be using {memory} when it {state}"
         )
         return Wording(
             message=message,

@@ -106,10 +106,10 @@ class GraphMemoryUnordered(Rule):
         )
         line = case.line(last)
         message = (
-            f"{memory} is freed without order after the graph launch that allocates it"
+            f"{memory} is freed, and nothing orders the free after the graph launch that allocates it"
             if frees
-            else f"{case.does(last)} {_VERB.get(case.verb(last), 'uses')} {memory} without order after the graph "
-            "launch that allocates it"
+            else f"{case.does(last)} {_VERB.get(case.verb(last), 'uses')} {memory}, and nothing orders it after the "
+            "graph launch that allocates the memory"
         )
         return Wording(
             message=message,
@@ -148,12 +148,13 @@ class GraphMemoryUnordered(Rule):
         related: list[Related] = [*case.allocated()]
         if free is not None:
             related.append(case.freed(free))
-        side = "its free" if free is not None else "its allocation"
+        side = "the free node" if free is not None else "the node that allocates the memory"
+        order = f"before {side}" if free is not None else f"after {side}"
         related.append(
             case.related(RelatedRole.USE, node, f"used here: no path of edges connects the node with {side}")
         )
         return Wording(
-            message=f"{case.does(node)} uses {memory} without an edge that orders it with {side}",
+            message=f"{case.does(node)} uses {memory}, and no edge of the graph puts it {order}",
             related=tuple(related),
             contract=INSIDE,
             fix="make the free node depend on the use"
@@ -249,7 +250,7 @@ def _restriction(variant: FactVariant, name: str, memory: str) -> tuple[str, str
             "allocate outside, and give the graph the address; or keep the memory nodes in the graph that is launched",
         )
     return (
-        f"{name} instantiates a graph that allocates memory a second time",
+        f"{name} makes a second instance of a graph with allocation nodes, which may have only one",
         "instantiated here again",
         ONE_EXEC,
         "launch the one executable graph again, or destroy it first; capture a second graph for concurrent launches",

@@ -227,7 +227,7 @@ class UseBeforeAlloc(Rule):
         ]
         line = case.line(use)
         return Wording(
-            message=f"{work} may use {memory} before its allocation takes effect",
+            message=f"{work} may use {memory} before it is allocated",
             related=tuple(related),
             contract=case.contract("allocation"),
             observed=case.observed("allocation"),
