@@ -11,6 +11,8 @@ from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, anal
 from streamsan.analysis.traces import TRACE_SUFFIX, Progress, analyse_trace
 from streamsan.evidence.proofs import ALL, Proofs
 
+PYTHON_SUFFIXES = frozenset({".py", ".pyw"})
+
 
 def analyse_path(
     path: str | os.PathLike[str],
@@ -26,10 +28,14 @@ def analyse_path(
         return analyse_trace(name, progress, roots=None if options is None else options.roots, proofs=proofs)
     if suffix in SOURCE_SUFFIXES:
         return analyse_source(name, options or SourceOptions(), proofs)
+    if suffix in PYTHON_SUFFIXES:
+        raise UnreadableError(name, f"a Python program: `streamsan sim {name}` runs and checks it")
     raise UnreadableError(name, f"unknown kind of file: '{suffix}' is neither a CUDA C++ source nor a trace (.sst)")
 
 
 def _require_file(path: str) -> None:
+    if path == "-" and not os.path.lexists(path):
+        raise UnreadableError(path, "standard input is not read: write it into a file that ends in .cu, and check that")
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:

@@ -13,7 +13,9 @@ from streamsan.analysis.device_words import DeviceWords
 from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES
 from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.checking.ignored import Ignored
+from streamsan.checking.option_error import OptionError
 from streamsan.report import Problem
+from streamsan.report.printable import printable
 from streamsan.trace import family
 
 _BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
@@ -42,11 +44,20 @@ class Expanded:
     """what was left out of folders, and why"""
 
 
+def require_folders(include_dirs: Sequence[str]) -> None:
+    """Raise OptionError for an include folder that is none: without its headers nothing would be read as it is."""
+    for folder in include_dirs:
+        if not os.path.isdir(folder):
+            reason = "is no folder" if os.path.exists(folder) else "no such folder"
+            raise OptionError(f"-I: {printable(folder)}: {reason}")
+
+
 def expand(paths: Sequence[str], include_dirs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Expanded:
     """Return the files that paths name. `exclude` and .gitignore files leave out what folders bring in.
 
-    Raises OptionError for a pattern that is none.
+    Raises OptionError for a pattern that is none, and for an include folder that is none.
     """
+    require_folders(include_dirs)
     named: dict[str, Input] = {}
     headers: dict[str, Input] = {}
     problems: list[Problem] = []

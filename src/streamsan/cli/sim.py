@@ -138,6 +138,10 @@ def sim(
     if not module and not command:
         raise click.UsageError("give a script, or -m MODULE")
     target, arguments = (module, list(command)) if module else (command[0], list(command[1:]))
+    if not module and not witness and Path(target).suffix.lower() in {*SOURCE_SUFFIXES, TRACE_SUFFIX}:
+        raise click.UsageError(f"{printable(target)} is no Python program: `streamsan check {printable(target)}`")
+    if output and not output.endswith(TRACE_SUFFIX):
+        raise click.UsageError(f"-o: {printable(output)} does not end in {TRACE_SUFFIX}")
     for path in filter(None, (output, report_file)):
         require_place(path)
     # A patch takes the place of the report, and standard output is free for it.
