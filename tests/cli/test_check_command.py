@@ -310,6 +310,13 @@ def test_rules_are_listed(capsys: Run) -> None:
     assert run(capsys, "rule", "ss102")[1].startswith("# SS102 use-races-free\n")
 
 
+def test_facts_are_explained(capsys: Run) -> None:
+    status, out, _ = run(capsys, "rule", "f-05")
+    assert (status, out.splitlines()[0]) == (0, "# F-05: Free (F)")
+    assert "- observed: the same address; every word wrong" in out
+    assert run(capsys, "rule", "F-99")[0] == 2
+
+
 def test_ctrl_c_ends_quietly(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from streamsan import cuda_source
 
