@@ -15,6 +15,8 @@ from conformance import comparison, results, runner, worker
 
 RECORDED = Path(__file__).resolve().parents[2] / "conformance" / "results" / "h200.json"
 FAMILIES = sorted({case.family for case in all_cases().values()})
+QUICK = set(FAMILIES) - {"capture", "context-end", "copy", "free", "graph", "ipc", "pool"}
+"""families that default runs take; the largest are deep"""
 
 
 def run(cases: list[Case], plan: runner.Plan, work: object = worker.main) -> dict[str, Observations]:
@@ -24,7 +26,9 @@ def run(cases: list[Case], plan: runner.Plan, work: object = worker.main) -> dic
 
 
 @pytest.mark.parametrize("driver", ["h200", pytest.param("contract", marks=pytest.mark.deep)])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [family if family in QUICK else pytest.param(family, marks=pytest.mark.deep) for family in FAMILIES]
+)
 def test_the_simulated_device_does_what_was_measured(family: str, driver: str, tmp_path: Path) -> None:
     """In this process: simulated devices are independent, and only a real one is broken by a case."""
     cases = [case for case in all_cases().values() if case.family == family]

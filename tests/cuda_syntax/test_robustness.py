@@ -112,7 +112,7 @@ def test_deletions(cuts: list[tuple[int, int]]) -> None:
         "\\\n",
     ],
 )
-@pytest.mark.parametrize("around", ["{}", "void f() {{ {} }}"])
+@pytest.mark.parametrize("around", ["{}", pytest.param("void f() {{ {} }}", marks=pytest.mark.deep)])
 def test_thousands_of_the_same(unit_text: str, around: str) -> None:
     unit = read_text(around.format(unit_text * 2000))
     assert nodes(unit) > 0

@@ -9,7 +9,7 @@ import pytest
 
 from streamsan.cli import main
 
-pytestmark = pytest.mark.usefixtures("forked_programs")
+pytestmark = [pytest.mark.usefixtures("forked_programs"), pytest.mark.deep]
 
 HELPER = """
 from cuda.bindings import runtime as cudart

@@ -139,6 +139,7 @@ def test_each_witness_is_an_execution_that_goes_wrong(shape: int, steps: list[tu
     assert not said, "\n".join([*said, *listing(program)])
 
 
+@pytest.mark.deep
 def test_random_programs_have_witnesses_of_most_rules() -> None:
     codes = set()
     chooser = random.Random(5)

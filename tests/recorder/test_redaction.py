@@ -128,7 +128,9 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"\b\w+_(?:wrong|right)\b", PROGRAMS.read_text()))))
+@pytest.mark.parametrize(
+    "name", sorted(set(re.findall(r"\b\w+_(?:wrong|right)\b", PROGRAMS.read_text())) - {"no_cuda_right"})
+)
 def test_findings_of_a_redacted_recording_are_the_same(fake_device: FakeDevice, tmp_path: Path, name: str) -> None:
     plain = fake_device.run(tmp_path, [fake_device.programs, name], "-o", "plain.sst")
     redacted = fake_device.run(tmp_path, [fake_device.programs, name], "-o", "redacted.sst", "--redact")
