@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from streamsan.analysis.checked import reason_of
 from streamsan.report.printable import printable
 
 OWN_FILE = "streamsan.toml"
@@ -68,7 +69,7 @@ def _load(path: Path) -> tuple[Path, Mapping[str, Any]]:
             raise _refused(path, "too large for a file of options")
         document: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise _refused(path, (error.strerror or str(error)).lower()) from error
+        raise _refused(path, reason_of(error)) from error
     except (ValueError, RecursionError) as error:
         raise _refused(path, f"not TOML: {error}") from error
     if path.name != OWN_FILE:

@@ -76,7 +76,7 @@ def run(
         )
     environment = own_environment()
     try:
-        program = find_program(command[0], os.fsdecode(environment[b"PATH"]) if b"PATH" in environment else None)
+        program = find_program(command[0], environment)
     except OSError as error:
         return say_not_started(command[0], error)
     other = other_tool(environment, str(library))

@@ -23,15 +23,19 @@ _LEFT_TO_THE_PROGRAM = (signal.SIGINT, signal.SIGQUIT)
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def find_program(name: str, search_path: str | None) -> str:
-    """Return the path of a program as a shell finds it. Raises OSError: FileNotFoundError, or PermissionError."""
+def find_program(name: str, environment: Mapping[bytes, bytes]) -> str:
+    """Return the path of a program as a shell with this environment finds it.
+
+    Raises OSError: FileNotFoundError, or PermissionError.
+    """
     if "/" in name:
         os.stat(name)
         if os.path.isdir(name) or not os.access(name, os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
         return name
     refused = False
-    for folder in (search_path if search_path is not None else os.defpath).split(os.pathsep):
+    search_path = os.fsdecode(environment.get(b"PATH", os.fsencode(os.defpath)))
+    for folder in search_path.split(os.pathsep):
         path = os.path.join(folder or ".", name)
         if os.path.isfile(path):
             if os.access(path, os.X_OK):

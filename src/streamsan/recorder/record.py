@@ -68,9 +68,8 @@ def record(
         raise RecordingError(f"{INJECTION} is set to another tool, {other}")
     if not has_driver():
         raise RecordingError(f"no CUDA driver ({DRIVER}) on this machine")
-    search_path = given.get(b"PATH")
     try:
-        program = find_program(arguments[0], None if search_path is None else os.fsdecode(search_path))
+        program = find_program(arguments[0], given)
         folders = [os.path.dirname(program), os.path.dirname(path)]
         redaction = redaction_of_this_run(given, folders) if redact else None
         with recording(str(library), path, program, given, max_bytes, sites, redact) as run:
