@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax import tree as t
+from streamsan.cuda_syntax.unit import read_text
 
 
 def kind(of: t.Type) -> str:

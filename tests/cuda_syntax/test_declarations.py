@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import find, kind, note
 
-from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax.tree import Alias, Class, Enum, Function, UsingNamespace, Variable
+from streamsan.cuda_syntax.unit import read_text
 
 CASES = [
     ("int f(int a, float* b = nullptr);", ["function int f(int a, float* b)"]),

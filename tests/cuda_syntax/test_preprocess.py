@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from notation import note
 
-from streamsan.cuda_syntax import read_text, read_unit
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.condition import ConditionError, Definition, evaluate
 from streamsan.cuda_syntax.tree import Function
+from streamsan.cuda_syntax.unit import read_text, read_unit
 
 MACROS = {
     "ONE": Definition(None, "1"),
@@ -56,7 +57,9 @@ def test_condition_that_is_none(text: str) -> None:
 
 
 def functions(text: str, **defines: str) -> list[str]:
-    return [d.name for d in read_text(text, defines=defines).declarations if isinstance(d, Function)]
+    return [
+        d.name for d in read_text(text, options=CompilerOptions.of(defines)).declarations if isinstance(d, Function)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def functions(text: str, **defines: str) -> list[str]:
     ],
 )
 def test_conditionals(text: str, expected: list[str]) -> None:
-    unit = read_text(text, defines={"GIVEN": "1"})
+    unit = read_text(text, options=CompilerOptions.of({"GIVEN": "1"}))
     assert [d.name for d in unit.declarations if isinstance(d, Function)] == expected
     assert unit.problems == []
 
@@ -113,7 +116,7 @@ def test_includes_in_order_of_text(tmp_path: Path) -> None:
     )
     (tmp_path / "x.h").write_text('#pragma once\n#include "main.cu"\n#include "x.h"\n#define FROM_X\nint x;\n')
     (tmp_path / "deep" / "far.h").write_text("int far;\n")
-    unit = read_unit(tmp_path / "main.cu", include_dirs=[tmp_path / "deep"])
+    unit = read_unit(tmp_path / "main.cu", CompilerOptions(include_dirs=(tmp_path / "deep",)))
     assert [getattr(d, "name", "") for d in unit.declarations] == ["a", "x", "far", "b", "c"]
     assert unit.declarations[1].span.file == str(tmp_path / "x.h")
     assert unit.system_includes == ["cstdio", "cuda_runtime.h"]

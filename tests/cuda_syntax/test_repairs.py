@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import body, find, note
 
-from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax.tree import Block, Class, Function
+from streamsan.cuda_syntax.unit import read_text
 
 CASES = [
     ("cudaMemcpy(d, h, ...);", "cudaMemcpy(d, h HOLE)", 0),

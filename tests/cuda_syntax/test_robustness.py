@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax.tree import Unit
+from streamsan.cuda_syntax.unit import read_text
 
 SOURCE = """
 #define CHECK(call) do { cudaError_t e = (call); if (e != cudaSuccess) { report(#call); exit(1); } } while (0)

@@ -113,7 +113,7 @@ def wrong_words(trace: Trace) -> list[str]:
 
 @pytest.mark.parametrize("path", RIGHT, ids=pair_name)
 def test_right_sources_see_the_same_words_under_every_schedule(path: Path) -> None:
-    worlds = cuda_source.read(path, defines={}, include_dirs=[]).worlds
+    worlds = cuda_source.read(path).worlds
     assert worlds
     for world in worlds:
         assert wrong_words(world.trace) == []
@@ -127,10 +127,7 @@ def test_right_scripts_see_the_same_words_under_every_schedule(path: Path, tmp_p
 def test_schedules_show_wrong_words_of_wrong_programs() -> None:
     """Else the tests above could not fail."""
     shown = [path for path in WRONG if path.name.startswith(("ss102", "ss109"))]
-    different = [
-        any(wrong_words(world.trace) for world in cuda_source.read(path, defines={}, include_dirs=[]).worlds)
-        for path in shown
-    ]
+    different = [any(wrong_words(world.trace) for world in cuda_source.read(path).worlds) for path in shown]
     assert sum(different) > len(different) // 2
 
 

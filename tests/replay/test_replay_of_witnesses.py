@@ -110,7 +110,7 @@ def test_an_order_that_the_program_has_is_refused(tmp_path: Path) -> None:
     )
     path = tmp_path / "right.cu"
     path.write_text(HEAD + right + TAIL, encoding="utf-8")
-    (world,) = cuda_source.read(path, defines={}, include_dirs=[]).worlds
+    (world,) = cuda_source.read(path).worlds
     later = replace(wrong.plan.ahead, sequence=wrong.plan.ahead.sequence + 2)
     calls = wrong.ahead.calls | {wrong.plan.ahead.sequence, wrong.plan.ahead.sequence + 1}
     forged = replace(

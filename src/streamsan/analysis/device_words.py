@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.platforms import CUDA
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
@@ -17,13 +18,14 @@ LARGEST = 8 << 20
 class DeviceWords:
     """Looks for a platform's words in sources and in the headers that they include, each file once."""
 
-    def __init__(self, include_dirs: Sequence[str] = ()) -> None:
-        self._include_dirs = include_dirs
+    def __init__(self) -> None:
         self._known: dict[str, tuple[bool, tuple[str, ...]]] = {}
 
-    def found_in(self, path: str) -> bool:
+    def found_in(self, path: str, compiler: CompilerOptions) -> bool:
         """Tell whether a source, or a header that it includes, has such a word. True where that cannot be seen."""
+        folders = (*compiler.quote_dirs, *compiler.include_dirs, *compiler.system_dirs)
         pending, seen = [os.path.realpath(path)], set()
+        pending += _resolved(compiler.forced_includes, (compiler.folder, *folders))
         while pending:
             file = pending.pop()
             if file in seen:
@@ -32,11 +34,11 @@ class DeviceWords:
             has_word, included = self._look(file)
             if has_word:
                 return True
-            pending += included
+            pending += _resolved(included, (os.path.dirname(file), *folders))
         return False
 
     def _look(self, file: str) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a file itself has such a word, and the files that it includes, as far as they are at hand."""
+        """Return whether a file itself has such a word, and the names that it includes."""
         if file not in self._known:
             try:
                 size = os.path.getsize(file)
@@ -49,14 +51,15 @@ class DeviceWords:
             if CUDA.source_word.search(text):
                 self._known[file] = True, ()
             else:
-                included = (self._resolved(name, os.path.dirname(file)) for name in _INCLUDE.findall(text))
-                self._known[file] = False, tuple(path for path in included if path)
+                self._known[file] = False, tuple(_INCLUDE.findall(text))
         return self._known[file]
 
-    def _resolved(self, name: str, beside: str) -> str:
-        """Return the real path of an include, "" where it is not at hand: a system's header, mostly."""
-        for folder in (beside, *self._include_dirs):
+
+def _resolved(names: Iterable[str], folders: Sequence[str | Path]) -> Iterator[str]:
+    """Yield the real paths of the includes that are at hand; those of the system mostly are not."""
+    for name in names:
+        for folder in folders:
             path = os.path.join(folder, name)
             if os.path.isfile(path):
-                return os.path.realpath(path)
-        return ""
+                yield os.path.realpath(path)
+                break

@@ -22,20 +22,21 @@ def analyse_path(
 ) -> Checked:
     """Check one file, a source or a trace by its suffix. Raises UnreadableError."""
     name = os.fspath(path)
+    options = options or SourceOptions()
+    if os.path.realpath(name) in options.contents:
+        return analyse_source(name, options, proofs)
     _require_file(name)
     suffix = Path(name).suffix.lower()
     if suffix == TRACE_SUFFIX:
-        return analyse_trace(name, progress, roots=None if options is None else options.roots, proofs=proofs)
+        return analyse_trace(name, progress, roots=options.roots, proofs=proofs)
     if suffix in SOURCE_SUFFIXES:
-        return analyse_source(name, options or SourceOptions(), proofs)
+        return analyse_source(name, options, proofs)
     if suffix in PYTHON_SUFFIXES:
         raise UnreadableError(name, f"a Python program: `streamsan sim {name}` runs and checks it")
     raise UnreadableError(name, f"unknown kind of file: '{suffix}' is neither a CUDA C++ source nor a trace (.sst)")
 
 
 def _require_file(path: str) -> None:
-    if path == "-" and not os.path.lexists(path):
-        raise UnreadableError(path, "standard input is not read: write it into a file that ends in .cu, and check that")
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import numpy as np
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reason
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.evidence import prove
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding, Location, Place
@@ -35,16 +36,24 @@ PROBED = 8192
 """bytes at the start of a file that tell text from binary"""
 
 
+Configurations = Callable[[str], Sequence[CompilerOptions]]
+"""path of a source -> how it is compiled; in several ways where several programs are built of it, never in none"""
+
+
+def plain(path: str) -> Sequence[CompilerOptions]:
+    """Read a source as it stands, without options of a compiler."""
+    return (CompilerOptions(),)
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """How sources are read: macros as `-D` gives them, folders as `-I` gives them; and where those of traces are."""
+    """How sources are read, and where those of traces are."""
 
-    defines: Mapping[str, str] = field(default_factory=dict)
-    include_dirs: Sequence[str] = ()
+    configurations: Configurations = plain
     roots: SourceRoots = field(default_factory=SourceRoots)
     """where the sources are that traces name"""
     contents: Mapping[str, bytes] = field(default_factory=dict)
-    """real path -> what to take a file for, in place of what is in it: edits that were not written"""
+    """real path -> what to take a file for, in place of what is in it: edits that were not written, standard input"""
 
 
 def analyse_source(path: str, options: SourceOptions, proofs: Proofs = ALL) -> Checked:
@@ -60,44 +69,57 @@ def unproven_source(path: str, options: SourceOptions) -> Checked:
 
 def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Trace, tuple[Finding, ...]]]:
     """Check one source, and return beside its findings those of each world."""
-    empty = _probe_source(path)
-    if empty:
+    if _probe_source(path, options.contents):
         return Checked(path, (), 0, {path: ""}, problems=("empty file, nothing to check",)), {}
     # Imported late: a trace needs no reader of source, which takes longer to load than most runs to check.
     from streamsan import cuda_source
 
-    try:
-        reading = cuda_source.read(
-            Path(path),
-            defines=dict(options.defines),
-            include_dirs=[Path(folder) for folder in options.include_dirs],
-            contents=options.contents,
-        )
-    except OSError as error:
-        raise UnreadableError(path, reason_of(error)) from error
-    worlds = []
+    worlds: list[CheckedWorld] = []
     found: dict[Trace, tuple[Finding, ...]] = {}
     places: set[Place] = set()
-    for world in reading.worlds:
-        executed = executed_places(world.trace)
-        places.update(executed)
-        analysis = engine.analyse(world.trace)
-        facts = [*analysis.facts, *facts_on_waits(world.trace, analysis)]
-        found[world.trace] = tuple(findings_of(world.trace, facts))
-        worlds.append(CheckedWorld(world.entry, found[world.trace], executed))
-    unread = [_unread(problem) for problem in reading.problems]
-    findings = once_per_reason(sorted([*merge_worlds(worlds), *unread], key=lambda finding: finding.order))
-    return Checked(path, tuple(findings), len(places), reading.files, unread=_not_read(path, reading)), found
+    unread: dict[tuple[Place, str], Finding] = {}
+    gaps: list[Unread] = []
+    files: dict[str, str] = {}
+    foreign: set[str] = set()
+    own: set[str] = set()
+    for number, compiler in enumerate(options.configurations(path)):
+        try:
+            reading = cuda_source.read(Path(path), compiler, contents=options.contents)
+        except OSError as error:
+            raise UnreadableError(path, reason_of(error)) from error
+        for world in reading.worlds:
+            executed = executed_places(world.trace)
+            places.update(executed)
+            analysis = engine.analyse(world.trace)
+            facts = [*analysis.facts, *facts_on_waits(world.trace, analysis)]
+            found[world.trace] = tuple(findings_of(world.trace, facts))
+            worlds.append(CheckedWorld(f"{number} {world.entry}", found[world.trace], executed))
+        for finding in map(_unread, reading.problems):
+            unread.setdefault((finding.location.place, finding.message), finding)
+        gaps.append(_not_read(path, reading))
+        files.update(reading.files)
+        foreign |= reading.foreign
+        own |= reading.files.keys() - reading.foreign
+    # A header that is the user's in one configuration is so in all.
+    foreign -= own
+    every = sorted([*merge_worlds(worlds), *unread.values()], key=lambda finding: finding.order)
+    findings = once_per_reason(finding for finding in every if finding.location.file not in foreign)
+    return Checked(path, tuple(findings), len(places), files, unread=Unread.merged(gaps)), found
 
 
 def _not_read(path: str, reading: Reading) -> Unread:
+    """Return what was not read of a source; nobody expects that of a system's headers."""
     return Unread(
-        includes=_places(problem.span for problem in reading.missing_includes),
+        includes=_places(problem.span for problem in _own(reading.missing_includes, reading)),
         stopped=frozenset([path] if reading.stopped else ()),
         without_functions=frozenset([path] if reading.without_functions else ()),
-        missed=_places(reading.missed),
+        missed=_places(span for span in reading.missed if span.file not in reading.foreign),
         reached=_places(reading.reached),
     )
+
+
+def _own(problems: Iterable[Problem], reading: Reading) -> Iterator[Problem]:
+    return (problem for problem in problems if problem.span.file not in reading.foreign)
 
 
 def _places(spans: Iterable[Span]) -> frozenset[Place]:
@@ -109,14 +131,18 @@ def _unread(problem: Problem) -> Finding:
     return not_understood(Location(span.file, span.line, span.column, "", span.end_line, span.end_column), problem.text)
 
 
-def _probe_source(path: str) -> bool:
+def _probe_source(path: str, contents: Mapping[str, bytes]) -> bool:
     """Tell whether a source is empty. Raises UnreadableError when it cannot be read, or is no text."""
-    try:
-        with open(path, "rb") as file:
-            start = file.read(PROBED)
-            size = os.fstat(file.fileno()).st_size
-    except OSError as error:
-        raise UnreadableError(path, reason_of(error)) from error
+    given = contents.get(os.path.realpath(path)) if contents else None
+    if given is not None:
+        start, size = given[:PROBED], len(given)
+    else:
+        try:
+            with open(path, "rb") as file:
+                start = file.read(PROBED)
+                size = os.fstat(file.fileno()).st_size
+        except OSError as error:
+            raise UnreadableError(path, reason_of(error)) from error
     if start.startswith(b"\x7fELF"):
         raise UnreadableError(path, "binary file (ELF), not source")
     if b"\0" in start:

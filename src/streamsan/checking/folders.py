@@ -10,12 +10,10 @@ from pathlib import Path
 
 from streamsan.analysis.checked import reason_of
 from streamsan.analysis.device_words import DeviceWords
-from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES
+from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, Configurations, plain
 from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.checking.ignored import Ignored
-from streamsan.checking.option_error import OptionError
 from streamsan.report import Problem
-from streamsan.report.printable import printable
 from streamsan.trace import family
 
 _BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
@@ -44,25 +42,16 @@ class Expanded:
     """what was left out of folders, and why"""
 
 
-def require_folders(include_dirs: Sequence[str]) -> None:
-    """Raise OptionError for an include folder that is none: without its headers nothing would be read as it is."""
-    for folder in include_dirs:
-        if not os.path.isdir(folder):
-            reason = "is no folder" if os.path.exists(folder) else "no such folder"
-            raise OptionError(f"-I: {printable(folder)}: {reason}")
-
-
-def expand(paths: Sequence[str], include_dirs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Expanded:
+def expand(paths: Sequence[str], exclude: Sequence[str] = (), configurations: Configurations = plain) -> Expanded:
     """Return the files that paths name. `exclude` and .gitignore files leave out what folders bring in.
 
-    Raises OptionError for a pattern that is none, and for an include folder that is none.
+    Raises OptionError for a pattern that is none.
     """
-    require_folders(include_dirs)
     named: dict[str, Input] = {}
     headers: dict[str, Input] = {}
     problems: list[Problem] = []
-    words = DeviceWords(include_dirs)
-    plain = 0
+    words = DeviceWords()
+    left_out = 0
     for path in paths:
         if not os.path.isdir(path):
             path = _first_of_run(path)
@@ -72,8 +61,8 @@ def expand(paths: Sequence[str], include_dirs: Sequence[str] = (), exclude: Sequ
         for file in _files(path, Ignored(path, exclude), problems):
             found = True
             suffix = Path(file).suffix.lower()
-            if suffix in PLAIN_SUFFIXES and not words.found_in(file):
-                plain += 1
+            if suffix in PLAIN_SUFFIXES and not any(words.found_in(file, each) for each in configurations(file)):
+                left_out += 1
             elif suffix in HEADER_SUFFIXES:
                 headers.setdefault(os.path.realpath(file), Input(file, only_if_not_included=True))
             else:
@@ -82,13 +71,13 @@ def expand(paths: Sequence[str], include_dirs: Sequence[str] = (), exclude: Sequ
         if not found and not any(problem.file == path for problem in problems):
             problems.append(Problem(path, "no sources or traces in this folder"))
     inputs = [*named.values(), *(header for real, header in headers.items() if real not in named)]
-    return Expanded(inputs, problems, _left_out(plain))
+    return Expanded(inputs, problems, _left_out(left_out))
 
 
-def _left_out(plain: int) -> list[Problem]:
-    if not plain:
+def _left_out(count: int) -> list[Problem]:
+    if not count:
         return []
-    words = "1 file without a word of CUDA was" if plain == 1 else f"{plain} files without a word of CUDA were"
+    words = "1 file without a word of CUDA was" if count == 1 else f"{count} files without a word of CUDA were"
     return [Problem("", f"{words} left out", remark=True)]
 
 

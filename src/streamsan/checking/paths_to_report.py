@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from streamsan.analysis.source_files import SourceOptions
-from streamsan.analysis.source_roots import SourceRoots
 from streamsan.checking.every_input import check_all
-from streamsan.checking.folders import expand
-from streamsan.checking.option_error import OptionError
+from streamsan.checking.macros import macros_of
 from streamsan.checking.reporting import Reporting
+from streamsan.checking.request import Request
 from streamsan.report import Report
 
 PathLike = str | os.PathLike[str]
@@ -20,7 +18,11 @@ def check(
     paths: PathLike | Iterable[PathLike],
     *,
     defines: Mapping[str, str] | None = None,
+    undefines: Sequence[str] = (),
     include_dirs: Iterable[PathLike] = (),
+    system_include_dirs: Iterable[PathLike] = (),
+    quote_include_dirs: Iterable[PathLike] = (),
+    forced_includes: Iterable[PathLike] = (),
     source_roots: Iterable[PathLike] = (),
     exclude: Sequence[str] = (),
     select: Sequence[str] = (),
@@ -34,6 +36,8 @@ def check(
     """Check CUDA sources, recorded traces (.sst) and folders of them, and return what was found.
 
     Options are those of `streamsan check`; no file of options is read. `defines` are macros (`{"USE_POOL": "1"}`),
+    `undefines` names that are to be none; the folders and `forced_includes` are those of `-I`, `-isystem`, `-iquote`
+    and `-include`;
     `select`, `ignore` and the keys of `severity` codes or beginnings of codes, `per_path_ignores` codes by pattern of
     paths, `source_roots` folders with the sources that traces name (`OLD=NEW` or a folder), `baseline` an earlier JSON
     report; without `fixes` none are sought, which takes less time. Findings are in the order of their places, notes
@@ -48,17 +52,25 @@ def check(
         ignore=list(ignore),
         per_path_ignores=[f"{pattern}={','.join(codes)}" for pattern, codes in (per_path_ignores or {}).items()],
         severity=[f"{codes}={level}" for codes, level in (severity or {}).items()],
-        suppressions=[os.fspath(file) for file in suppressions],
+        suppressions=_words(suppressions),
         baseline=os.fspath(baseline) if baseline is not None else "",
         notes=True,
         fixes=fixes,
     )
-    folders = [os.fspath(folder) for folder in include_dirs]
-    expanded = expand([os.fspath(path) for path in named], folders, exclude)
-    try:
-        roots = SourceRoots.of([os.fspath(folder) for folder in source_roots])
-    except ValueError as error:
-        raise OptionError(f"source_roots: {error}") from error
-    options = SourceOptions(dict(defines or {}), folders, roots)
-    results, failed, limits = check_all(expanded.inputs, options, proofs=reporting.proofs)
+    request = Request.of(
+        _words(named),
+        macros=macros_of(defines or {}, undefines),
+        include_dirs=_words(include_dirs),
+        system_dirs=_words(system_include_dirs),
+        quote_dirs=_words(quote_include_dirs),
+        forced_includes=_words(forced_includes),
+        source_roots=_words(source_roots),
+        exclude=exclude,
+    )
+    expanded = request.expanded
+    results, failed, limits = check_all(expanded.inputs, request.options, proofs=reporting.proofs)
     return reporting.report(results, [*expanded.unreadable, *failed, *limits, *expanded.remarks])
+
+
+def _words(paths: Iterable[PathLike]) -> list[str]:
+    return [os.fspath(path) for path in paths]

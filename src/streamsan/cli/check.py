@@ -7,33 +7,64 @@ from collections.abc import Sequence
 
 import click
 
-from streamsan.analysis.source_files import SourceOptions
-from streamsan.analysis.source_roots import SourceRoots
-from streamsan.checking.folders import expand
+from streamsan.checking.macros import in_order
+from streamsan.checking.request import Request
 from streamsan.cli.checking import check_all
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_each, say_problems
+from streamsan.cli.standard_input import DASH, StandardInput
 from streamsan.report.printable import printable
 
 EPILOG = """\b
 Examples:
   streamsan check pipeline.cu
-  streamsan check src/ -I include -D USE_POOL=1
+  streamsan check src/ -I include -isystem third_party -D USE_POOL=1
   streamsan check run.sst --format json
   streamsan check . --select SS1,SS2 --notes
   streamsan check --diff src/ | git apply
   streamsan check --diff --format json pipeline.cu
+  git show :src/pipeline.cu | streamsan check - --stdin-name src/pipeline.cu
 
 Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadable input.
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=str), metavar="PATH...")
+_ORDER = "order of -D and -U"
+
+
+class _Command(click.Command):
+    """Of `-D` and `-U` the last word counts, as in a compiler: the parser alone knows in which order they stand."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        ctx.meta[_ORDER] = [
+            parameter.name == "defines" for parameter in order if parameter.name in ("defines", "undefines")
+        ]
+        return super().parse_args(ctx, args)
+
+
+_FILE = click.Path(path_type=str)
+
+
+@click.command(cls=_Command, epilog=EPILOG)
+@click.argument("paths", nargs=-1, type=_FILE, metavar="PATH...")
 @click.option("-D", "--define", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro for sources.")
+@click.option("-U", "--undefine", "undefines", multiple=True, metavar="NAME", help="Take a macro away, a built-in too.")
+@click.option("-I", "include_dirs", multiple=True, type=_FILE, metavar="FOLDER", help="Search it for includes.")
 @click.option(
-    "-I", "include_dirs", multiple=True, type=click.Path(path_type=str), help="Search this folder for includes."
+    "-isystem",
+    "system_dirs",
+    multiple=True,
+    type=_FILE,
+    metavar="FOLDER",
+    help="Search it for includes, last; what stands in its headers is not reported.",
+)
+@click.option(
+    "-iquote", "quote_dirs", multiple=True, type=_FILE, metavar="FOLDER", help='Search it for `#include "..."` only.'
+)
+@click.option(
+    "-include", "forced_includes", multiple=True, type=_FILE, metavar="FILE", help="Read it before each source."
 )
 @click.option(
     "--source-root",
@@ -48,6 +79,7 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
     metavar="PATTERN",
     help="Leave this out of folders; patterns are those of .gitignore files, which count, too.",
 )
+@click.option("--stdin-name", default="", metavar="FILE", help="Take standard input (`-`) for this file.")
 @click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here.")
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
@@ -61,25 +93,43 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
 def check(
     paths: Sequence[str],
     defines: Sequence[str],
+    undefines: Sequence[str],
     include_dirs: Sequence[str],
+    system_dirs: Sequence[str],
+    quote_dirs: Sequence[str],
+    forced_includes: Sequence[str],
     source_roots: Sequence[str],
     exclude: Sequence[str],
+    stdin_name: str,
     report_file: str,
     reporting: ReportOptions,
     exit_zero: bool,
     diff: bool,
     fix: bool,
 ) -> int:
-    """Check CUDA sources, recorded traces (.sst) and folders of them. Needs no GPU and no build."""
-    paths = paths or click.get_current_context().lookup_default("paths") or ()
+    """Check CUDA sources, recorded traces (.sst) and folders of them; `-` is a source on standard input.
+
+    Needs no GPU and no build.
+    """
+    context = click.get_current_context()
+    paths = paths or context.lookup_default("paths") or ()
     if not paths:
         raise click.UsageError("give a source, a trace or a folder (or `paths` in streamsan.toml)")
-    try:
-        roots = SourceRoots.of(source_roots)
-    except ValueError as error:
-        raise click.UsageError(f"--source-root: {printable(str(error))}") from error
-    options = SourceOptions(_macros(defines), include_dirs, roots)
-    expanded = expand(paths, include_dirs, exclude)
+    if fix and DASH in paths:
+        raise click.UsageError("--fix writes files, and standard input is none: --diff prints a patch")
+    given = StandardInput.read(paths, stdin_name)
+    request = Request.of(
+        given.among(paths) if given else paths,
+        macros=in_order(defines, undefines, context.meta[_ORDER]),
+        include_dirs=include_dirs,
+        system_dirs=system_dirs,
+        quote_dirs=quote_dirs,
+        forced_includes=forced_includes,
+        source_roots=source_roots,
+        exclude=exclude,
+        contents=given.contents if given else None,
+    )
+    expanded, options = request.expanded, request.options
     inputs, unreadable = expanded.inputs, expanded.unreadable
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
@@ -131,13 +181,3 @@ def _print(report: str) -> None:
     except BrokenPipeError:
         # Whoever reads has seen enough (`| head`): what was found, and the exit status, stay the same.
         silence_stdout()
-
-
-def _macros(defines: Sequence[str]) -> dict[str, str]:
-    macros = {}
-    for define in defines:
-        name, equals, value = define.partition("=")
-        if not name.isidentifier():
-            raise click.UsageError(f"--define: '{define}' does not name a macro")
-        macros[name] = value if equals else "1"
-    return macros

@@ -98,6 +98,20 @@ def _flag(path: Path, name: str, value: Any) -> bool:
     return value
 
 
+def _opposite(path: Path, name: str, value: Any) -> bool:
+    """Return the value of an option that the key takes away."""
+    return not _flag(path, name, value)
+
+
+def _roots(path: Path, name: str, value: Any) -> list[str]:
+    """Return `OLD=NEW` and folders; OLD is a folder of another machine."""
+    roots = []
+    for word in _words(path, name, value):
+        old, equals, new = word.rpartition("=")
+        roots.append(old + equals + _place(path, name, new))
+    return roots
+
+
 def _places(path: Path, name: str, value: Any) -> list[str]:
     """Return files and folders below the file's own folder, as seen from the current one."""
     folder = os.path.realpath(path.parent)
@@ -136,13 +150,19 @@ _KEYS = {
     "paths": _Key("paths", _places, ("check",)),
     "exclude": _Key("exclude", _words, ("check",)),
     "include-dirs": _Key("include_dirs", _places, ("check",)),
+    "system-include-dirs": _Key("system_dirs", _places, ("check",)),
+    "quote-include-dirs": _Key("quote_dirs", _places, ("check",)),
+    "forced-includes": _Key("forced_includes", _places, ("check",)),
     "define": _Key("defines", _macros, ("check",)),
+    "undefine": _Key("undefines", _words, ("check",)),
+    "source-root": _Key("source_roots", _roots, ("check",)),
     "select": _Key("select", _words),
     "ignore": _Key("ignore", _words),
     "per-path-ignores": _Key("per_path_ignores", _pairs),
     "severity": _Key("severity", _pairs),
     "notes": _Key("notes", _flag),
     "strict": _Key("strict", _flag),
+    "no-fixes": _Key("fixes", _opposite),
     "suppressions": _Key("suppressions", _places),
     "baseline": _Key("baseline", _place),
 }

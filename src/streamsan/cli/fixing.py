@@ -50,6 +50,9 @@ class _SourceSeeker(Seeker):
     def __init__(self, named: Iterable[str], options: SourceOptions, reporting: ReportOptions, tell: Tell) -> None:
         super().__init__(reporting, tell)
         self._options = options
+        # Standard input is no file: what it says is known from the beginning.
+        self.edited.before.update(options.contents)
+        self.edited.names.update((os.path.realpath(path), path) for path in named if options.contents)
         self._states: dict[str, Checked] = {}
         """path of a source -> what is in it with all edits so far"""
         # Of the paths as given: a link among them does not lead out of its folder.
@@ -86,11 +89,14 @@ class _SourceSeeker(Seeker):
     def _check(self, path: str) -> bool:
         """Check a source with all edits so far. Returns whether it could be read."""
         try:
-            self._states[path] = unproven_source(path, replace(self._options, contents=self.edited.after))
+            self._states[path] = unproven_source(path, self._with(self.edited.after))
         except Exception as error:
             self.edited.unreadable.append(problem_of(path, error))
             return False
         return True
+
+    def _with(self, contents: Contents) -> SourceOptions:
+        return replace(self._options, contents={**self._options.contents, **contents})
 
     def _has_any(self, path: str, files: Collection[str]) -> bool:
         return any(os.path.realpath(name) in files for name in self._states[path].sources)
@@ -101,11 +107,12 @@ class _SourceSeeker(Seeker):
         """Check a source with new contents; what was checked already is not read again."""
         checked = self._states[path]
         if contents != self.edited.after:
-            checked = unproven_source(path, replace(self._options, contents=contents))
+            checked = unproven_source(path, self._with(contents))
         return State(checked.findings, checked.operations)
 
     def read(self, path: str, contents: Contents, original: Callable[[str], bytes]) -> Callable[[EditableTrace], Cpp]:
-        return read(path, self._options.defines, self._options.include_dirs, original, contents)
+        compiler, *_ = self._options.configurations(path)
+        return read(path, compiler, original, self._with(contents).contents)
 
     def texts(self, path: str, contents: Contents, findings: Sequence[Finding]) -> Mapping[str, str]:
         texts = self._states[path].sources
@@ -118,6 +125,8 @@ class _SourceSeeker(Seeker):
     def is_editable(self, file: str) -> bool:
         """Tell whether a file, where links lead to, lies beside or below one that was named."""
         real = os.path.realpath(file)
+        if real in self._options.contents:  # standard input: nothing is written
+            return True
         return real.startswith(self._folders) and Path(real).suffix.lower() in SOURCE_SUFFIXES and is_writable(real)
 
     def others_accept(self, path: str, contents: Contents, files: Collection[str]) -> bool:
@@ -126,7 +135,7 @@ class _SourceSeeker(Seeker):
             if other == path or not self._has_any(other, real):
                 continue
             try:
-                after = unproven_source(other, replace(self._options, contents=contents))
+                after = unproven_source(other, self._with(contents))
             except UnreadableError:
                 return False
             if new_findings(state.findings, after.findings):

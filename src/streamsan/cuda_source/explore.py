@@ -6,7 +6,7 @@ import heapq
 import pathlib
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,8 +17,9 @@ from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.world import Reading
-from streamsan.cuda_syntax import read_unit
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.tree import Unit
+from streamsan.cuda_syntax.unit import read_unit
 
 Result = TypeVar("Result")
 STACK_BYTES = 256 << 20
@@ -27,9 +28,8 @@ DEEPEST_RECURSION = 40_000
 
 def read(
     path: pathlib.Path,
+    options: CompilerOptions | None = None,
     *,
-    defines: dict[str, str] | None = None,
-    include_dirs: Sequence[pathlib.Path] = (),
     limits: Limits | None = None,
     strict: bool = False,
     contents: Mapping[str, bytes] | None = None,
@@ -39,7 +39,7 @@ def read(
     `strict` lets an error of the interpreter itself through (for tests); otherwise it becomes a NOT_UNDERSTOOD of the
     entry. Raises OSError when the file cannot be read.
     """
-    unit = read_unit(path, defines=defines, include_dirs=include_dirs, contents=contents)
+    unit = read_unit(path, options, contents=contents)
     return explore(unit, limits=limits, strict=strict)
 
 
@@ -78,7 +78,7 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
     program = Program(unit)
     relevance = Relevance(program)
     coverage = Coverage(program)
-    reading = Reading(files=unit.files)
+    reading = Reading(files=unit.files, foreign=unit.foreign)
     steps = operations = 0
     entries = entries_of(program, relevance)
     for position, entry in enumerate(entries):
@@ -115,7 +115,9 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
             break
     reading.problems = [*unit.problems, *unit.missing_includes]
     reading.missing_includes = unit.missing_includes
-    reading.stopped = reading.stopped or any(problem.stops for problem in unit.problems)
+    reading.stopped = reading.stopped or any(
+        problem.stops and problem.span.file not in unit.foreign for problem in unit.problems
+    )
     reading.reached, reading.missed = coverage.places()
     reading.without_functions = unit.without_functions
     return reading

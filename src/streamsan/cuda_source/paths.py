@@ -79,7 +79,7 @@ class Path:
         self.decisions = Decisions(prefix)
         unit = program.unit
         self.builder = TraceBuilder(unit.file, origin="source")
-        per_thread = PER_THREAD_MACRO in unit.defines or PER_THREAD_MACRO in unit.macros
+        per_thread = PER_THREAD_MACRO in unit.macros
         self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=HostFunctionsRun())
         self.machine = Machine(program, relevance, coverage, self.decisions, limits)
         self.machine.known_main = entry.is_main or entry.is_fragment

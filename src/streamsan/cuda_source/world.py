@@ -28,6 +28,8 @@ class Reading:
     worlds: list[World] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """path -> text of every file that was read, for source excerpts"""
+    foreign: frozenset[str] = frozenset()
+    """those of `files` that are headers of a system's folder"""
     problems: list[Problem] = field(default_factory=list)
     """what the syntax reader could not follow"""
     missing_includes: list[Problem] = field(default_factory=list)

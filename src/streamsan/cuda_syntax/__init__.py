@@ -3,8 +3,6 @@
 In: a file or a text. Out: a `Unit` of `tree`, with a Problem for what could not be followed. The way through is `unit`:
 `preprocess` decides `#if` and includes (macros stay calls), the grammar (tree-sitter) gives nodes, `lowering` finds
 what a node stands for in the tables of the levels (`declaration_nodes`, `statement_nodes`, ...), and `repairs` takes
-damaged regions apart so that an error hides little.
+damaged regions apart so that an error hides little. `compiler_options` is what a compiler is told about a source;
+it loads nothing of the rest.
 """
-
-from streamsan.cuda_syntax.unit import read_text as read_text
-from streamsan.cuda_syntax.unit import read_unit as read_unit

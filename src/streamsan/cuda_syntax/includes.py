@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 
 _VENDOR = re.compile(
     r"(?:cuda\w*|cublas\w*|cufft\w*|curand\w*|cusparse\w*|cusolver\w*|cudnn\w*|nccl\w*|nvToolsExt\w*|nvrtc|nvml"
@@ -13,6 +14,10 @@ _VENDOR = re.compile(
     r"|cooperative_groups|math_constants|texture_types|surface_types)\.h(?:pp)?"
     r"|(?:thrust|cub|cuda|nvtx3|cooperative_groups|crt)/.*"
 )
+_TOOLKIT = ("cuda_runtime_api.h", "driver_types.h")
+"""headers that stand together in the folder of a toolkit, and in no other"""
+_STANDARD = re.compile(r"/usr/(?:local/)?include(?:/[\w.]+-linux-gnu\w*)?")
+"""folders that a compiler searches by itself"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +27,42 @@ class Resolved:
     path: Path | None
     system: bool
     """a header of the system or of the toolkit, which is not read"""
+    foreign: bool = False
+    """a header of a folder that `-isystem` names, or beside such a one: it is read, and not the user's"""
 
 
-def resolve(name: str, quoted: bool, beside: Path, include_dirs: Sequence[Path]) -> Resolved:
-    """Finds `"name"` or `<name>`: beside the including file, then in the include directories."""
-    for folder in (beside, *include_dirs):
-        try:
-            candidate = folder / name
-            if candidate.is_file():
-                return Resolved(candidate, False)
-        except (OSError, ValueError):  # a name too long, or with characters no file can have
-            continue
-    return Resolved(None, not quoted or _VENDOR.fullmatch(name) is not None)
+class IncludeSearch:
+    """Finds what `#include` names, in the order in which a compiler searches."""
+
+    def __init__(self, options: CompilerOptions) -> None:
+        # A folder that is both is a system's, as compilers have it.
+        own = [folder for folder in options.include_dirs if folder not in options.system_dirs]
+        self._quoted = [(folder, False) for folder in options.quote_dirs]
+        self._named = [*((folder, False) for folder in own), *((folder, True) for folder in options.system_dirs)]
+        self._unread: dict[Path, bool] = {}
+
+    def find(self, name: str, quoted: bool, beside: Path, foreign: bool = False) -> Resolved:
+        """Find `"name"` or `<name>` for a file in the folder `beside`, which is `foreign` or not.
+
+        `<name>` is sought there, too, behind all others: a source that is read without options says no more.
+        """
+        here = [(beside, foreign)]
+        for folder, is_system in [*here, *self._quoted, *self._named] if quoted else [*self._named, *here]:
+            try:
+                candidate = folder / name
+                if not candidate.is_file():
+                    continue
+            except (OSError, ValueError):  # a name too long, or with characters no file can have
+                continue
+            vendors = is_system and _VENDOR.fullmatch(name) is not None
+            if folder != beside and (vendors or self._is_unread(folder)):
+                return Resolved(None, True)
+            return Resolved(candidate, False, is_system)
+        return Resolved(None, not quoted or _VENDOR.fullmatch(name) is not None)
+
+    def _is_unread(self, folder: Path) -> bool:
+        """Tell whether a folder is that of a toolkit or of the system: what stands there is known without reading."""
+        if folder not in self._unread:
+            standard = _STANDARD.fullmatch(str(folder)) is not None
+            self._unread[folder] = standard or all((folder / name).is_file() for name in _TOOLKIT)
+        return self._unread[folder]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from streamsan.cuda_syntax import includes
+from streamsan.cuda_syntax.compiler_options import COMMAND_LINE, CompilerOptions
 from streamsan.cuda_syntax.condition import ConditionError, Definition, evaluate, expand, tokens
+from streamsan.cuda_syntax.includes import IncludeSearch
 from streamsan.cuda_syntax.source_code import SourceFile, read_source
 from streamsan.cuda_syntax.tree import Problem, Span
 
@@ -85,6 +86,8 @@ class PreprocessedFile:
     code: str
     elisions: list[tuple[int, int]]
     included: list[tuple[int, PreprocessedFile]] = field(default_factory=list)
+    foreign: bool = False
+    """a header of a system's folder"""
 
 
 @dataclass(slots=True)
@@ -101,36 +104,52 @@ class _Conditional:
 class Preprocessor:
     """State that flows through the files of one unit."""
 
-    def __init__(
-        self, defines: Mapping[str, str], include_dirs: Sequence[Path], contents: Mapping[str, bytes] | None = None
-    ) -> None:
-        self.include_dirs = tuple(include_dirs)
+    def __init__(self, options: CompilerOptions, contents: Mapping[str, bytes] | None = None) -> None:
+        self.options = options
+        self.search = IncludeSearch(options)
         self.contents = contents or {}
         """real path -> what to take a file for, in place of what is in it"""
-        self.macros: dict[str, Definition] = {}
-        for name, text in {**PREDEFINED, **defines}.items():
-            self.macros[name] = Definition(None, text)
+        absent = options.undefined
+        self.macros = {name: Definition(None, text) for name, text in PREDEFINED.items() if name not in absent}
         self.texts: dict[str, MacroText] = {}
         self.system_includes: list[str] = []
         self.missing_includes: list[Problem] = []
         self.problems: list[Problem] = []
         self.files: dict[str, str] = {}
+        self.foreign: set[str] = set()
+        """those of `files` that are headers of a system's folder"""
         self._read: set[Path] = set()
+        if options.macros:
+            _FilePass(self, SourceFile(COMMAND_LINE, options.directives), options.folder, 0).run()
 
     def read(self, path: Path) -> PreprocessedFile:
-        """Reads and preprocesses a file and what it includes. Raises OSError if it cannot be read."""
+        """Reads and preprocesses a file, what its options force upon it, and what it includes.
+
+        Raises OSError if the file itself cannot be read.
+        """
         source, complaints = read_source(path, self.contents)
         self._read.add(_identity(path))
         for complaint in complaints:
             self.problems.append(Problem(Span(source.name, 1, 1, 1, 1), complaint))
-        return self.process(source, path.parent, 0)
+        forced = list(self._forced(source))
+        read = self.process(source, path.parent, 0)
+        read.included[:0] = [(0, each) for each in forced]
+        return read
 
-    def process(self, source: SourceFile, folder: Path, depth: int) -> PreprocessedFile:
+    def _forced(self, source: SourceFile) -> Iterator[PreprocessedFile]:
+        for name in self.options.forced_includes:
+            directive = _FilePass(self, source, self.options.folder, 0)
+            directive.include_named(name, True, 0, 0)
+            yield from (read for _, read in directive.result.included)
+
+    def process(self, source: SourceFile, folder: Path, depth: int, foreign: bool = False) -> PreprocessedFile:
         """Preprocesses a text."""
         self.files[source.name] = source.text
-        return _FilePass(self, source, folder, depth).run()
+        if foreign:
+            self.foreign.add(source.name)
+        return _FilePass(self, source, folder, depth, foreign).run()
 
-    def include(self, path: Path, depth: int) -> PreprocessedFile | None:
+    def include(self, path: Path, depth: int, foreign: bool) -> PreprocessedFile | None:
         """Reads an included file, once; None when it was read before, or cannot be."""
         identity = _identity(path)
         if identity in self._read or depth > _MAX_INCLUDE_DEPTH or len(self._read) >= MAX_FILES:
@@ -139,7 +158,7 @@ class Preprocessor:
         source, complaints = read_source(path, self.contents)
         for complaint in complaints:
             self.problems.append(Problem(Span(source.name, 1, 1, 1, 1), complaint))
-        return self.process(source, path.parent, depth)
+        return self.process(source, path.parent, depth, foreign)
 
 
 def _identity(path: Path) -> Path:
@@ -152,13 +171,16 @@ def _identity(path: Path) -> Path:
 class _FilePass:
     """One pass over one file."""
 
-    def __init__(self, owner: Preprocessor, source: SourceFile, folder: Path, depth: int) -> None:
+    def __init__(
+        self, owner: Preprocessor, source: SourceFile, folder: Path, depth: int, foreign: bool = False
+    ) -> None:
         self.owner = owner
         self.source = source
         self.folder = folder
         self.depth = depth
         self.stack: list[_Conditional] = []
-        self.result = PreprocessedFile(source, "", [])
+        self.foreign = foreign
+        self.result = PreprocessedFile(source, "", [], foreign=foreign)
 
     @property
     def active(self) -> bool:
@@ -234,7 +256,7 @@ class _FilePass:
         if match is None:
             return False
         name = match[1] or match[2] or ""
-        found = includes.resolve(name, match[1] is not None, self.folder, self.owner.include_dirs)
+        found = self.owner.search.find(name, match[1] is not None, self.folder)
         return found.path is not None or found.system
 
     def alternative(self, word: str, rest: str, start: int, end: int) -> None:
@@ -300,8 +322,11 @@ class _FilePass:
                 self.problem(start, end, "#include of something that is no file name")
                 return
         quoted = match[1] is not None
-        name = match[1] if quoted else match[2]
-        found = includes.resolve(name, quoted, self.folder, self.owner.include_dirs)
+        self.include_named(match[1] if quoted else match[2], quoted, start, end)
+
+    def include_named(self, name: str, quoted: bool, start: int, end: int) -> None:
+        """Reads what a directive, or an option in its place, names."""
+        found = self.owner.search.find(name, quoted, self.folder, self.foreign)
         if found.path is None:
             if found.system:
                 self.owner.system_includes.append(name)
@@ -310,7 +335,7 @@ class _FilePass:
                 self.owner.missing_includes.append(Problem(span, f"{name} was not found"))
             return
         try:
-            read = self.owner.include(found.path, self.depth + 1)
+            read = self.owner.include(found.path, self.depth + 1, found.foreign)
         except OSError as error:
             reason = error.strerror or "cannot be read"
             self.owner.missing_includes.append(Problem(self.source.span(start, end), f"{name}: {reason}"))

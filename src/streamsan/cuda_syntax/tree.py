@@ -512,7 +512,8 @@ class Unit:
     problems: list[Problem]
     files: dict[str, str]
     """path -> text of every file read, for source excerpts"""
-    defines: dict[str, str] = field(default_factory=dict)
+    foreign: frozenset[str] = frozenset()
+    """those of `files` that are headers of a system's folder (`-isystem`): not the user's to mend"""
     fragment: bool = False
     """statements stood outside any function: they were wrapped into a function named `` """
     without_functions: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from streamsan.cuda_syntax import (
     statement_nodes,
     text_repairs,
 )
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
 from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
 from streamsan.cuda_syntax.source_code import Code, SourceFile, clean
@@ -35,34 +36,28 @@ lowering.DECLARATIONS.update(declaration_nodes.HANDLERS)
 
 
 def read_unit(
-    path: Path,
-    *,
-    defines: dict[str, str] | None = None,
-    include_dirs: Sequence[Path] = (),
-    contents: Mapping[str, bytes] | None = None,
+    path: Path, options: CompilerOptions | None = None, *, contents: Mapping[str, bytes] | None = None
 ) -> Unit:
     """Reads a source file, with the local files it includes, into a tree. `contents` stand for those of files.
 
     Whatever the text holds, this gives a Unit: what could not be followed is in `problems`.
     Raises OSError if the file itself cannot be read.
     """
-    preprocessor = Preprocessor(defines or {}, include_dirs, contents)
-    return _unit(preprocessor, preprocessor.read(path), defines or {})
+    preprocessor = Preprocessor(options or CompilerOptions(), contents)
+    return _unit(preprocessor, preprocessor.read(path))
 
 
-def read_text(
-    text: str, name: str = "input.cu", *, defines: dict[str, str] | None = None, include_dirs: Sequence[Path] = ()
-) -> Unit:
+def read_text(text: str, name: str = "input.cu", options: CompilerOptions | None = None) -> Unit:
     """The same from a text; quoted includes are sought in the include directories and beside `name`."""
-    preprocessor = Preprocessor(defines or {}, include_dirs)
+    preprocessor = Preprocessor(options or CompilerOptions())
     complaints: list[str] = []
     source = SourceFile(name, clean(text, complaints))
     for complaint in complaints:
         preprocessor.problems.append(Problem(Span(name, 1, 1, 1, 1), complaint))
-    return _unit(preprocessor, preprocessor.process(source, Path(name).parent, 0), defines or {})
+    return _unit(preprocessor, preprocessor.process(source, Path(name).parent, 0))
 
 
-def _unit(preprocessor: Preprocessor, main: PreprocessedFile, defines: dict[str, str]) -> Unit:
+def _unit(preprocessor: Preprocessor, main: PreprocessedFile) -> Unit:
     unit = Unit(
         main.source.name,
         [],
@@ -71,7 +66,7 @@ def _unit(preprocessor: Preprocessor, main: PreprocessedFile, defines: dict[str,
         preprocessor.missing_includes,
         preprocessor.problems,
         preprocessor.files,
-        defines=dict(defines),
+        foreign=frozenset(preprocessor.foreign),
     )
     shared = Shared(unit, set(), preprocessor.texts, 0)
     found = _file(main, shared)

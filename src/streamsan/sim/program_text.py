@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from streamsan.cuda_syntax import read_text, tree
+from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
+from streamsan.cuda_syntax.unit import read_text
 from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
 from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.sim.c_types import BYTES, Types
@@ -55,9 +57,8 @@ def compile_text(
     with tempfile.TemporaryDirectory(prefix="streamsan-") as folder:
         _write_headers(Path(folder), headers or {})
         readable = _readable(expanded(text))
-        unit = read_text(
-            readable, name, defines=macros, include_dirs=[Path(folder), *(Path(given) for given in include_dirs)]
-        )
+        folders = [Path(folder), *(Path(given) for given in include_dirs)]
+        unit = read_text(readable, name, CompilerOptions.of(macros, folders))
         reader = _Reader(unit, readable)
         kernels = list(reader.kernels())
         lowered: dict[str, str] = {}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from streamsan.cuda_syntax import read_unit
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.tree import (
     Assign,
     Block,
@@ -19,6 +19,7 @@ from streamsan.cuda_syntax.tree import (
     Statement,
     Variable,
 )
+from streamsan.cuda_syntax.unit import read_unit
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.edits.code_place import Argument
 from streamsan.edits.cpp.calls import ASKING, Chains, api_name, stream_argument
@@ -46,16 +47,10 @@ from streamsan.trace import Trace
 
 
 def read(
-    path: str,
-    defines: Mapping[str, str],
-    include_dirs: Sequence[str],
-    original: Callable[[str], bytes],
-    contents: Contents,
+    path: str, compiler: CompilerOptions, original: Callable[[str], bytes], contents: Contents
 ) -> Callable[[EditableTrace], Cpp]:
     """Read a source with new contents of files. Returns what makes its language for a trace of it."""
-    unit = read_unit(
-        Path(path), defines=dict(defines), include_dirs=[Path(folder) for folder in include_dirs], contents=contents
-    )
+    unit = read_unit(Path(path), compiler, contents=contents)
     files = {}
     for file in unit.files:
         known = contents.get(os.path.realpath(file))
