@@ -257,10 +257,10 @@ def test_a_defect_takes_no_other_input_with_it(capsys: Run, monkeypatch: pytest.
 
     read = cuda_source.read
 
-    def broken(path: str, **options: object) -> object:
+    def broken(path: Path, *options: object, **contents: object) -> object:
         if "right" in str(path):
             raise IndexError("list index out of range")
-        return read(path, **options)  # type: ignore[arg-type]
+        return read(path, *options, **contents)  # type: ignore[arg-type]
 
     monkeypatch.setattr(cuda_source, "read", broken)
     status, out, err = run(capsys, "check", "right.cu", "race.cu")
@@ -320,7 +320,7 @@ def test_facts_are_explained(capsys: Run) -> None:
 def test_ctrl_c_ends_quietly(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from streamsan import cuda_source
 
-    def interrupted(path: str, **options: object) -> object:
+    def interrupted(*options: object, **contents: object) -> object:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cuda_source, "read", interrupted)
