@@ -110,13 +110,13 @@ def test_more_threads_than_a_trace_can_tell_apart(plain_driver: Path, tmp_path: 
 @pytest.mark.parametrize("limit", [400_000, 3_000_001, 4096 * 5])
 def test_a_file_that_cannot_grow_stops_the_recording_only(driver: Path, tmp_path: Path, limit: int) -> None:
     path = tmp_path / "F.sst"
-    output = run(driver, "full", path, limit, 4)
-    assert output == f"{path}: File too large\n"
+    reason, *written = run(driver, "full", path, limit, 4).splitlines()
+    assert reason == f"{path}: File too large"
     assert path.stat().st_size <= limit
     trace = read(path)
     assert not trace.complete
-    if limit > 4096 * 5:
-        assert sum(counts_by_thread(trace).values()) > 1000
+    # Nothing that was written before the stop is lost. A thread that came too late has nothing.
+    assert sorted(counts_by_thread(trace).values()) == sorted(int(count) for count in written if count != "0")
 
 
 def test_closing_while_threads_append(driver: Path, tmp_path: Path) -> None:

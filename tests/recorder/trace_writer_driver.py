@@ -18,6 +18,7 @@ import pytest
 
 from streamsan.generate.__main__ import write_headers
 from streamsan.trace import Trace
+from streamsan.trace.layout import SLOT
 
 NATIVE = Path(__file__).parents[2] / "native"
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -104,5 +105,5 @@ def run(program: Path, *arguments: object, status: int = 0) -> str:
 
 def operations_of(trace: Trace) -> np.ndarray:
     """Return the slots of a trace that are no continuations, in order."""
-    slots = np.concatenate(list(trace.chunks()))
+    slots = np.concatenate([np.zeros(0, SLOT), *trace.chunks()])
     return slots[slots["kind"] < 240]

@@ -195,6 +195,7 @@ void killed(const char* path, const std::vector<std::uint64_t>& numbers) {
 }
 
 /// Writes until a file size limit of BYTES stops the recording, with THREADS threads; then goes on with its own life.
+/// Prints how many operations each thread could write.
 void full(const char* path, const std::vector<std::uint64_t>& numbers) {
     if (numbers[0] != 0) {
         const rlimit limit{numbers[0], numbers[0]};
@@ -206,9 +207,11 @@ void full(const char* path, const std::vector<std::uint64_t>& numbers) {
         std::printf("%.*s\n", static_cast<int>(reason.size()), reason.data());
         ++said;
     });
-    in_threads(static_cast<unsigned>(numbers[1]), [&](unsigned) {
-        for (std::uint64_t count = 0; count < 10'000'000 && append(*writer, count); ++count) {
-        }
+    std::vector<std::uint64_t> written(numbers[1]);
+    in_threads(static_cast<unsigned>(numbers[1]), [&](unsigned index) {
+        std::uint64_t count = 0;
+        while (count < 10'000'000 && append(*writer, count)) ++count;
+        written[index] = count;
         for (std::uint64_t count = 0; count < 1000; ++count) CHECK(!append(*writer, count));
         errno = 0;
         ++done;
@@ -216,6 +219,7 @@ void full(const char* path, const std::vector<std::uint64_t>& numbers) {
     CHECK(said == 1 && done == numbers[1] && writer->stopped());
     writer->close();
     CHECK(said == 1);
+    for (const std::uint64_t count : written) std::printf("%llu\n", static_cast<unsigned long long>(count));
 }
 
 /// Closes while THREADS threads append.
