@@ -8,15 +8,21 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy.ma  # noqa: F401  -- `numpy.unique` imports it
 import pytest
 
 from expectations import Expectations, Mark
+from forked import streamsan
+
+# What a run imports late, once for all forks.
+from streamsan.cli import run, verbs  # noqa: F401
+from streamsan.recorder import completion  # noqa: F401
+from streamsan.report.formats import json as json_format  # noqa: F401
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 FAKE = NATIVE / "recorder" / "tests" / "fake"
@@ -112,15 +118,8 @@ class FakeDevice:
         """Run programs under `streamsan run` in a folder; with `checked`, its report is read from its JSON."""
         report = folder / "report.json"
         asked = ("--format", "json", "--report", str(report)) if checked else ()
-        done = subprocess.run(
-            [sys.executable, "-m", "streamsan", "run", *asked, *options, "--", *command],
-            cwd=folder,
-            env=self.environment(**(environment or {})),
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-        )
+        words = ("run", *asked, *options, "--", *command)
+        done = streamsan(folder, *words, environment=self.environment(**(environment or {})), text=text)
         assert "Traceback" not in done.stderr, done.stderr
         found = json.loads(report.read_text()) if checked and report.exists() else {}
         return Ran(done.returncode, done.stdout, done.stderr, found)

@@ -1,12 +1,14 @@
 """`streamsan`, and programs under `streamsan sim`, in forks of the test's process.
 
 Python, numpy and streamsan are imported there already: each saves a second. Tests whose subject is the process start
-real ones: tests/cli/test_sim_command.py the command as a user types it, tests/cli/test_sim_shared_memory.py families.
+real ones: tests/cli/test_sim_command.py and test_run_command.py the commands as a user types them,
+tests/cli/test_sim_shared_memory.py families.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import multiprocessing.process
 import multiprocessing.util
 import os
@@ -23,6 +25,7 @@ from typing import NoReturn
 import pytest
 
 from streamsan.cli import main, simulated  # noqa: F401: what is run, imported once for all
+from streamsan.recorder.injection import DRIVER
 from streamsan.sim import program_process  # noqa: F401
 from streamsan.sim.bindings import nvrtc_functions  # noqa: F401
 from streamsan.sim.bindings.binding_modules import driver, runtime  # noqa: F401
@@ -45,6 +48,7 @@ def streamsan(
 
     def command() -> object:
         os.chdir(folder)
+        _load_driver()
         simulated.run_program, simulated._run_unseen = _run_program, _run_unseen
         return main(arguments)
 
@@ -56,6 +60,15 @@ def streamsan(
         shown = [(stream.seek(0), stream.read().decode())[1] for stream in (output, errors)]
     assert "streamsan/cli" not in shown[1], shown[1]  # in a traceback
     return subprocess.CompletedProcess(["streamsan", *arguments], status, *shown)
+
+
+def _load_driver() -> None:
+    """Load the driver that the environment names: the loader reads LD_LIBRARY_PATH only as a process starts."""
+    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
+        library = Path(folder, DRIVER)
+        if library.is_file() and library.stat().st_size:
+            ctypes.CDLL(str(library))
+            return
 
 
 def _run_program(_path: str, command: Sequence[str], environment: simulated.Environment, output: int = 1) -> int:

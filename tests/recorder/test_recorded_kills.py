@@ -54,9 +54,13 @@ def test_each_way_to_end_leaves_all_operations(end: str, fake_device: FakeDevice
     assert len(cut) == (0 if trace.complete else 1)
 
 
-def test_killed_at_a_hundred_moments_leaves_a_hundred_prefixes(fake_device: FakeDevice, tmp_path: Path) -> None:
+MOMENTS = pytest.mark.parametrize("moments", [12, pytest.param(100, marks=pytest.mark.deep)])
+
+
+@MOMENTS
+def test_killed_between_calls_leaves_what_was_done(moments: int, fake_device: FakeDevice, tmp_path: Path) -> None:
     chance = random.Random(4)
-    steps = [chance.randrange(0, 400) for _ in range(100)]
+    steps = [chance.randrange(0, 400) for _ in range(moments)]
     script = "\n".join(
         f"STEP={step}; {fake_device.programs} ends kill {step}; test $? = 137 || exit 1" for step in steps
     )
@@ -67,12 +71,14 @@ def test_killed_at_a_hundred_moments_leaves_a_hundred_prefixes(fake_device: Fake
     assert found == sorted(3 * step for step in steps)
 
 
-def test_killed_in_the_middle_of_a_call_leaves_a_prefix(fake_device: FakeDevice, tmp_path: Path) -> None:
-    script = f"for step in $(seq 100); do {fake_device.programs} is_killed - $((step * 7)); done; exit 0"
+@MOMENTS
+def test_killed_in_the_middle_of_a_call_leaves_a_prefix(moments: int, fake_device: FakeDevice, tmp_path: Path) -> None:
+    steps = range(700 // moments, 701, 700 // moments)
+    script = f"for step in {' '.join(map(str, steps))}; do {fake_device.programs} is_killed - $step; done; exit 0"
     ran = fake_device.run(tmp_path, ["sh", "-c", script], "-o", "run.sst", "--no-check", checked=False)
     assert ran.status == 0
     files = run_files(str(tmp_path / "run.sst"))
-    assert len(files) == 100
+    assert len(files) == len(steps)
     lengths = []
     for file in files:
         trace = reader.read(file.path)
@@ -81,7 +87,7 @@ def test_killed_in_the_middle_of_a_call_leaves_a_prefix(fake_device: FakeDevice,
         whole = [OperationKind.ALLOC, OperationKind.LAUNCH, OperationKind.FREE] * (len(pattern) // 3 + 1)
         assert pattern == whole[: len(pattern)]
         lengths.append(len(pattern))
-    for step, length in zip(range(7, 701, 7), sorted(lengths), strict=True):
+    for step, length in zip(steps, sorted(lengths), strict=True):
         assert length >= 3 * step  # what was committed before the kill is there
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from expectations import Expectations
-from fake_device import SECONDS, FakeDevice
+from fake_device import FakeDevice
+from forked import streamsan
 from streamsan.trace import reader
 from streamsan.vocabulary import MemoryKind, OperationKind
 
@@ -120,14 +118,7 @@ def newest_alone(
     alone = folder / "alone"
     alone.mkdir()
     shutil.copy(folder / "run.sst", alone / "newest.sst")
-    checked = subprocess.run(
-        [sys.executable, "-m", "streamsan", "check", "--format", "json", "newest.sst"],
-        cwd=alone,
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
+    checked = streamsan(alone, "check", "--format", "json", "newest.sst")
     assert "Traceback" not in checked.stderr, checked.stderr
     report: dict[str, Any] = json.loads(checked.stdout)
     loud = {(each["location"]["line"], each["code"]) for each in report["findings"] if each["severity"] != "note"}
