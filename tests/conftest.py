@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from forked import forked_programs  # noqa: F401
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of tests out of each collection of garbage that is to come: they stay to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(params=["lazy", pytest.param("1", marks=pytest.mark.deep)])

@@ -13,16 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy.ma  # noqa: F401  -- `numpy.unique` imports it
 import pytest
 
 from expectations import Expectations, Mark
 from forked import streamsan
-
-# What a run imports late, once for all forks.
-from streamsan.cli import run, verbs  # noqa: F401
-from streamsan.recorder import completion  # noqa: F401
-from streamsan.report.formats import json as json_format  # noqa: F401
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 FAKE = NATIVE / "recorder" / "tests" / "fake"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
+import gc
 import multiprocessing.process
 import multiprocessing.util
 import os
@@ -24,11 +26,8 @@ from typing import NoReturn
 
 import pytest
 
-from streamsan.cli import main, simulated  # noqa: F401: what is run, imported once for all
+from streamsan.cli import main, simulated
 from streamsan.recorder.injection import DRIVER
-from streamsan.sim import program_process  # noqa: F401
-from streamsan.sim.bindings import nvrtc_functions  # noqa: F401
-from streamsan.sim.bindings.binding_modules import driver, runtime  # noqa: F401
 from streamsan.sim.settings import CODE
 
 TESTS = str(Path(__file__).parent)
@@ -95,16 +94,40 @@ def _program(command: Sequence[str]) -> Callable[[], object]:
 
 def _forked(body: Callable[[], object], environment: Mapping[bytes, bytes], *streams: int) -> int:
     """Run a function as the whole program of a child, with an environment and three streams; return how it ended."""
+    _load_what_programs_load()
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
     if not child:
+        # What all tests hold is shared with them: a collection in here would write to all of it, and so copy it.
+        gc.freeze()
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         os.environb.clear()
         os.environb.update(environment)
         _be_the_program(body)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@functools.cache
+def _load_what_programs_load() -> None:
+    """Import and read once for all children what each would load for itself."""
+    import numpy.ma  # noqa: F401  -- `numpy.unique` imports it
+
+    from streamsan.cli import check, configuration, run, sim, verbs  # noqa: F401
+    from streamsan.cuda_source import explore  # noqa: F401
+    from streamsan.model.hardware import load_machine
+    from streamsan.platforms import CUDA
+    from streamsan.recorder import completion  # noqa: F401
+    from streamsan.report.formats import json, text  # noqa: F401
+    from streamsan.sim import program_process, program_text  # noqa: F401
+    from streamsan.sim.bindings import namespace, nvrtc_functions  # noqa: F401
+    from streamsan.trace.symboliser import finished_file  # noqa: F401
+
+    load_machine(1)
+    assert CUDA.effects
+    assert CUDA.waits
+    assert CUDA.memory
 
 
 def _be_the_program(body: Callable[[], object]) -> NoReturn:

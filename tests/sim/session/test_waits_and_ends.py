@@ -101,7 +101,8 @@ def test_another_thread_ends_a_wait(schedule: int | str) -> None:
     found.check()
 
 
-def test_threads_that_wait_for_each_other_do_not_wait_for_ever() -> None:
+def test_threads_that_wait_for_each_other_do_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PATIENCE", 0.5)  # as above
     with device():
         _, stream = waiting()
         raised: list[str] = []
