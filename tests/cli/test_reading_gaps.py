@@ -17,7 +17,7 @@ from streamsan.trace.builder import TraceBuilder
 HEAD = "#include <cuda_runtime.h>\n"
 WHOLE = "int main() { cudaDeviceSynchronize(); }\n"
 DEEP = "int main() { int x = " + "(" * 4000 + "1" + ")" * 4000 + "; cudaDeviceSynchronize(); }\n"
-LONG = "int main() {\n" + "  cudaDeviceSynchronize();\n" * 80 + "}\n"
+LONG = "int main() {" + "  cudaDeviceSynchronize();" * 80 + "}\n"
 ODD = "@@ (x) { cudaDeviceSynchronize; }\n"
 
 

@@ -171,13 +171,30 @@ def test_a_class_that_seems_to_hold_itself_ends(tmp_path):
     assert kinds(run(text, tmp_path)) == ["ALLOC", "FREE"]
 
 
-def test_a_file_has_a_budget_whatever_its_entries(tmp_path):
+def test_a_dear_function_spends_its_own_steps_and_not_those_of_the_functions_behind_it(tmp_path):
     loops = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
-    text = "".join(f"void f{number}() {{ {loops} }}\n" for number in range(30))
-    limits = Limits(steps=500, file_steps=2_000, most_steps=4_000)
-    worlds = reading_of(text, tmp_path, limits).worlds
-    assert 8 <= len(worlds) < 12
-    assert all(world.truncated for world in worlds)
-    said = [operation.label for operation in operations(worlds[-1]) if operation.kind == "NOT_UNDERSTOOD"]
-    assert any("more functions than the budget allows" in label for label in said)
-    assert sum("more functions" in op.label for world in worlds for op in operations(world)) == 1
+    dear = "".join(f"void dear{number}() {{ {loops} }}\n" for number in range(3))
+    plain = "".join(f"void plain{number}(float* p) {{ cudaFree(p); }}\n" for number in range(40))
+    limits = Limits(steps=500, file_steps=1_000, most_steps=1_000)
+    worlds = reading_of(dear + plain, tmp_path, limits).worlds
+    assert [world.entry for world in worlds if world.truncated] == ["dear0", "dear1", "dear2"]
+    assert [kinds(operations(world)) for world in worlds[3:]] == [["ALLOC", "FREE"]] * 40
+
+
+def test_what_a_function_may_cost_grows_with_its_text(tmp_path):
+    lines = "cudaDeviceSynchronize();\n" * 200
+    few = Limits(steps=100, file_steps=100, most_steps=100, operations=50)
+    (world,) = reading_of(f"void work() {{\n{lines}}}\n", tmp_path, few).worlds
+    assert not world.truncated
+    assert len(operations(world)) == 200
+    (world,) = reading_of(f"void part() {{\n{lines}}}\nint main() {{ part(); }}\n", tmp_path, few).worlds
+    assert not world.truncated
+    loop = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
+    assert reading_of(f"void work() {{ {loop} }}\n", tmp_path, few).worlds[0].truncated
+
+
+def test_all_of_many_functions_are_read(tmp_path):
+    text = "".join(f"void f{number}(float* p) {{ cudaFree(p); }}\n" for number in range(50))
+    reading = reading_of(text, tmp_path, Limits(steps=50, file_steps=60, most_steps=60))
+    assert len(reading.worlds) == 50
+    assert not reading.stopped

@@ -7,10 +7,9 @@ import pathlib
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeVar
 
-from streamsan.cuda_source.entries import entries_of
+from streamsan.cuda_source.entries import Entry, entries_of
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.paths import Path
 from streamsan.cuda_source.program.coverage import Coverage
@@ -80,17 +79,14 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
     coverage = Coverage(program)
     reading = Reading(files=unit.files, foreign=unit.foreign)
     steps = operations = 0
-    entries = entries_of(program, relevance)
-    for position, entry in enumerate(entries):
+    for entry in entries_of(program, relevance):
+        lines = _lines_of(entry, program)
         # Paths with the fewest turns off the first path come first: each branch is seen both ways before combinations.
         pending: list[tuple[int, int, tuple[bool, ...]]] = [(0, 0, ())]
         worlds = order = 0
-        done = False
         while pending:
             turns, _, prefix = heapq.heappop(pending)
-            left_steps = max(1, limits.most_steps - steps)
-            path_limits = replace(limits, steps=min(limits.steps, left_steps))
-            run = Path(program, relevance, coverage, entry, prefix, path_limits, strict)
+            run = Path(program, relevance, coverage, entry, prefix, limits.for_path(lines, steps), strict)
             run.run()
             reading.stopped = reading.stopped or run.truncated
             worlds += 1
@@ -104,15 +100,7 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
                 pending = []
-            left = len(entries) - position - 1
-            exhausted = steps >= limits.most_steps
-            done = left > 0 and not pending and ((position + 1 >= limits.entries and spent) or exhausted)
-            if done:
-                run.note(f"{left} more functions than the budget allows, from {entries[position + 1].name} on")
-                run.truncated = reading.stopped = True
             reading.worlds.append(run.world())
-        if done:
-            break
     reading.problems = [*unit.problems, *unit.missing_includes]
     reading.missing_includes = unit.missing_includes
     reading.stopped = reading.stopped or any(
@@ -121,3 +109,9 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
     reading.reached, reading.missed = coverage.places()
     reading.without_functions = unit.without_functions
     return reading
+
+
+def _lines_of(entry: Entry, program: Program) -> int:
+    """Return how many lines an entry has; `main` with all functions, which it runs."""
+    functions = program.bodies() if entry.is_main else [entry.function]
+    return sum(function.span.end_line - function.span.line + 1 for function in functions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +13,14 @@ class Limits:
     """paths of one entry"""
     steps: int = 60_000
     """expressions and statements of one path"""
-    entries: int = 400
-    """entries that are run even when the file's budget is spent; more run as long as it lasts"""
     file_steps: int = 150_000
     """expressions and statements of all paths of one file, beyond which each entry is run once"""
     most_steps: int = 250_000
-    """expressions and statements of all paths of one file, whatever its entries"""
+    """expressions and statements of all paths of one file, beyond which each entry has only its share"""
+    line_steps: int = 12
+    """share of an entry for each of its lines: enough to run any text once, loops aside"""
+    entry_steps: int = 120
+    """share of an entry, however short: what it calls costs steps, too"""
     operations: int = 20_000
     """operations of one path"""
     file_operations: int = 60_000
@@ -35,3 +37,16 @@ class Limits:
     """iterations of a loop whose count is not known: enough for double and triple buffering"""
     endless_iterations: int = 16
     """iterations of a loop that only a `break` ends"""
+
+    def share(self, lines: int) -> int:
+        """Return the steps that an entry of so many lines has in any case: no other entry spends them."""
+        return self.entry_steps + self.line_steps * lines
+
+    def for_path(self, lines: int, spent: int) -> Limits:
+        """Return the limits for one path of an entry of so many lines, where all paths before took `spent` steps.
+
+        A long function is read as far as a short one: what it may cost grows with its text, and only with it.
+        """
+        share = self.share(lines)
+        left = max(share, self.most_steps - spent)
+        return replace(self, steps=min(left, max(self.steps, share)), operations=max(self.operations, lines))

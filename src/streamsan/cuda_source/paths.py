@@ -40,7 +40,7 @@ PER_THREAD_MACRO = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
 
 def wire(machine: Machine, model: DeviceModel) -> Device:
     """Give a machine its parts; returns the one that tells the device model what happens."""
-    device = machine.device = Device(machine, model, machine.program.unit.files)
+    device = machine.device = Device(machine, model)
     machine.memory = HostMemory(machine)
     machine.made_names = MadeNames(machine)
     machine.failures = Failures(machine)

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from reading import kinds, operations, reading_of, run, run_main
-
-from streamsan.cuda_source import Limits
+from reading import kinds, reading_of, run, run_main
 
 ITEM = """#include <vector>
 #include <map>
@@ -96,15 +94,6 @@ def test_a_list_that_is_dropped_still_loses_its_pointer(tmp_path):
     body = "  for (int i = 0; i < 3; i++) { void* p; cudaMalloc(&p, 4); look({p, 1}); }"
     ops = run_main(body, tmp_path, ITEM + "static void look(const Item& i) {}")
     assert kinds(ops).count("POINTER_LOST") == 3
-
-
-def test_functions_beyond_the_budget_are_said(tmp_path):
-    text = "".join(f"void f{i}(float* p) {{ cudaFree(p); }}\n" for i in range(12))
-    reading = reading_of(text, tmp_path, Limits(entries=5, file_steps=10))
-    assert [world.entry for world in reading.worlds] == [f"f{i}" for i in range(5)]
-    last = operations(reading.worlds[-1])[-1]
-    assert (last.kind, last.label) == ("NOT_UNDERSTOOD", "7 more functions than the budget allows, from f5 on")
-    assert len(reading_of(text, tmp_path, Limits(entries=5)).worlds) == 12
 
 
 def test_the_text_of_what_is_not_understood_stands_alone(tmp_path):

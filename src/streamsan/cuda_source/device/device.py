@@ -31,13 +31,13 @@ from streamsan.vocabulary import FreeClass, LostKind, MemoryKind
 class Device:
     """What one path tells the device model beside calls of the API."""
 
-    def __init__(self, machine: Machine, model: DeviceModel, files: dict[str, str]) -> None:
+    def __init__(self, machine: Machine, model: DeviceModel) -> None:
         self.machine = machine
         self.model = model
         self.builder = model.builder
         self.thread: HostThread = model.main_thread
         model.core.on_host_call = self._on_drivers_thread
-        self.sites = Sites(model.builder, files)
+        self.sites = Sites(model.builder, machine.program)
         self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
         """Results of queries that are not decided yet: the handle that was asked, and where."""
         self._terms: dict[Any, Symbol] = {}

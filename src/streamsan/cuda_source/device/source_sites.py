@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.values.cells import Cell, CellPointer, ElementPointer, Value, cell_name
 from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_syntax.tree import Expression, Span, Unary
@@ -19,9 +20,9 @@ def end_of(span: Span) -> Span:
 class Sites:
     """Turns spans into site ids."""
 
-    def __init__(self, builder: TraceBuilder, files: dict[str, str]) -> None:
+    def __init__(self, builder: TraceBuilder, program: Program) -> None:
         self.builder = builder
-        self._lines = {path: text.splitlines() for path, text in files.items()}
+        self._program = program
         self.macros: list[Span] = []
         """Uses of macros around the expression under evaluation, outermost first."""
 
@@ -45,8 +46,8 @@ class Sites:
 
     def text(self, span: Span) -> str:
         """Return the source of a span on one line."""
-        lines = self._lines.get(span.file)
-        if lines is None or not 1 <= span.line <= len(lines):
+        lines = self._program.lines(span.file)
+        if not 1 <= span.line <= len(lines):
             return ""
         last = min(span.end_line, span.line + 8, len(lines))
         part = lines[span.line - 1 : last]
