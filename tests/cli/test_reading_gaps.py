@@ -154,4 +154,5 @@ def test_json_names_the_places(capsys):
         "files_not_understood": [],
         "calls_not_reached": [{"file": "a.cu", "line": 3, "column": 2}],
         "recordings_not_whole": [],
+        "sources_not_found": [],
     }

@@ -96,6 +96,7 @@ def test_the_summary_counts() -> None:
             "files_not_understood": [],
             "calls_not_reached": [],
             "recordings_not_whole": [],
+            "sources_not_found": [],
         },
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamsan.findings.finding import Finding
-from streamsan.findings.reading_gaps import Unread
+from streamsan.findings.reading_gaps import Unread, real_path
 from streamsan.trace.source_lines import SourceLines
 
 
@@ -49,7 +49,7 @@ def merge_inputs(results: Sequence[Checked]) -> list[Finding]:
     merged: list[Finding] = []
     for finding in sorted((f for result in results for f in result.findings), key=lambda f: (f.order, f.strength)):
         location = finding.location
-        key = (finding.code, location.file, location.line, location.column, finding.message)
+        key = (finding.code, real_path(location.file), location.line, location.column, finding.message)
         if key not in seen:
             seen.add(key)
             merged.append(finding)

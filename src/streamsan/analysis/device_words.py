@@ -25,7 +25,7 @@ class DeviceWords:
         """Tell whether a source, or a header that it includes, has such a word. True where that cannot be seen."""
         folders = (*compiler.quote_dirs, *compiler.include_dirs, *compiler.system_dirs)
         pending, seen = [os.path.realpath(path)], set()
-        pending += _resolved(compiler.forced_includes, (compiler.folder, *folders))
+        pending += _resolved(compiler.forced_includes, (Path(), *folders))
         while pending:
             file = pending.pop()
             if file in seen:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamsan.analysis.checked import reason_of
+from streamsan.analysis.checked import UnreadableError, reason_of
 from streamsan.analysis.device_words import DeviceWords
 from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, Configurations, plain
 from streamsan.analysis.traces import TRACE_SUFFIX
@@ -47,31 +47,78 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = (), configurations: Co
 
     Raises OptionError for a pattern that is none.
     """
-    named: dict[str, Input] = {}
-    headers: dict[str, Input] = {}
+    collection = _Collection(configurations)
     problems: list[Problem] = []
-    words = DeviceWords()
-    left_out = 0
     for path in paths:
         if not os.path.isdir(path):
-            path = _first_of_run(path)
-            named.setdefault(os.path.realpath(path), Input(path))
+            collection.add(path)
             continue
         found = False
         for file in _files(path, Ignored(path, exclude), problems):
             found = True
-            suffix = Path(file).suffix.lower()
-            if suffix in PLAIN_SUFFIXES and not any(words.found_in(file, each) for each in configurations(file)):
-                left_out += 1
-            elif suffix in HEADER_SUFFIXES:
-                headers.setdefault(os.path.realpath(file), Input(file, only_if_not_included=True))
-            else:
-                file = _first_of_run(file)
-                named.setdefault(os.path.realpath(file), Input(file))
+            collection.add_from_folder(file)
         if not found and not any(problem.file == path for problem in problems):
             problems.append(Problem(path, "no sources or traces in this folder"))
-    inputs = [*named.values(), *(header for real, header in headers.items() if real not in named)]
-    return Expanded(inputs, problems, _left_out(left_out))
+    return collection.expanded(problems)
+
+
+def expand_listed(files: Iterable[str], exclude: Sequence[str], configurations: Configurations) -> Expanded:
+    """Return those of listed sources that the current folder would bring in if it were named.
+
+    Raises OptionError for a pattern that is none.
+    """
+    collection = _Collection(configurations)
+    ignored = Ignored(os.curdir, exclude)
+    for file in files:
+        if _has_input_suffix(file) and _is_brought_in(file, ignored):
+            collection.add_from_folder(file)
+    return collection.expanded([])
+
+
+class _Collection:
+    """The inputs of a check, each file once."""
+
+    def __init__(self, configurations: Configurations) -> None:
+        self._configurations = configurations
+        self._named: dict[str, Input] = {}
+        self._headers: dict[str, Input] = {}
+        self._words = DeviceWords()
+        self._left_out = 0
+
+    def add(self, path: str) -> None:
+        path = _first_of_run(path)
+        self._named.setdefault(os.path.realpath(path), Input(path))
+
+    def add_from_folder(self, file: str) -> None:
+        suffix = Path(file).suffix.lower()
+        if suffix in PLAIN_SUFFIXES and not self._has_words(file):
+            self._left_out += 1
+        elif suffix in HEADER_SUFFIXES:
+            self._headers.setdefault(os.path.realpath(file), Input(file, only_if_not_included=True))
+        else:
+            self.add(file)
+
+    def _has_words(self, file: str) -> bool:
+        try:
+            return any(self._words.found_in(file, each) for each in self._configurations(file))
+        except UnreadableError:  # who checks it says why
+            return True
+
+    def expanded(self, problems: list[Problem]) -> Expanded:
+        headers = (header for real, header in self._headers.items() if real not in self._named)
+        return Expanded([*self._named.values(), *headers], problems, _left_out(self._left_out))
+
+
+def _is_brought_in(file: str, ignored: Ignored) -> bool:
+    """Tell whether a walk from the current folder comes to a file."""
+    *folders, name = Path(file).parts
+    if os.path.isabs(file) or os.pardir in folders or name.startswith("."):
+        return False
+    for count, folder in enumerate(folders, 1):
+        path = os.path.join(*folders[:count])
+        if folder.startswith(".") or _BUILD_FOLDER.match(folder) or ignored.leaves_out(path, is_folder=True):
+            return False
+    return not ignored.leaves_out(file, is_folder=False)
 
 
 def _left_out(count: int) -> list[Problem]:

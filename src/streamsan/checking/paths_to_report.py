@@ -15,7 +15,7 @@ PathLike = str | os.PathLike[str]
 
 
 def check(
-    paths: PathLike | Iterable[PathLike],
+    paths: PathLike | Iterable[PathLike] = (),
     *,
     defines: Mapping[str, str] | None = None,
     undefines: Sequence[str] = (),
@@ -23,6 +23,7 @@ def check(
     system_include_dirs: Iterable[PathLike] = (),
     quote_include_dirs: Iterable[PathLike] = (),
     forced_includes: Iterable[PathLike] = (),
+    compile_commands: PathLike | None = None,
     source_roots: Iterable[PathLike] = (),
     exclude: Sequence[str] = (),
     select: Sequence[str] = (),
@@ -37,7 +38,8 @@ def check(
 
     Options are those of `streamsan check`; no file of options is read. `defines` are macros (`{"USE_POOL": "1"}`),
     `undefines` names that are to be none; the folders and `forced_includes` are those of `-I`, `-isystem`, `-iquote`
-    and `-include`;
+    and `-include`; `compile_commands` is a `compile_commands.json` or its folder: without paths its sources are
+    checked;
     `select`, `ignore` and the keys of `severity` codes or beginnings of codes, `per_path_ignores` codes by pattern of
     paths, `source_roots` folders with the sources that traces name (`OLD=NEW` or a folder), `baseline` an earlier JSON
     report; without `fixes` none are sought, which takes less time. Findings are in the order of their places, notes
@@ -64,12 +66,14 @@ def check(
         system_dirs=_words(system_include_dirs),
         quote_dirs=_words(quote_include_dirs),
         forced_includes=_words(forced_includes),
+        compile_commands=os.fspath(compile_commands) if compile_commands is not None else "",
         source_roots=_words(source_roots),
         exclude=exclude,
     )
     expanded = request.expanded
     results, failed, limits = check_all(expanded.inputs, request.options, proofs=reporting.proofs)
-    return reporting.report(results, [*expanded.unreadable, *failed, *limits, *expanded.remarks])
+    problems = [*request.limits, *expanded.unreadable, *failed, *limits, *expanded.remarks]
+    return reporting.report(results, problems, request.unread)
 
 
 def _words(paths: Iterable[PathLike]) -> list[str]:

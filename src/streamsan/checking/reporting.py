@@ -95,8 +95,13 @@ class Reporting:
             fixes,
         )
 
-    def report(self, results: Sequence[Checked], problems: Sequence[Problem] = ()) -> Report:
-        """Return what is to be reported of checked inputs: without what is suppressed or not selected."""
+    def report(
+        self, results: Sequence[Checked], problems: Sequence[Problem] = (), unread: Unread | None = None
+    ) -> Report:
+        """Return what is to be reported of checked inputs: without what is suppressed or not selected.
+
+        `unread`: what was not read beside what the inputs themselves say.
+        """
         inline = Suppressions(RULES)
         sources: dict[str, str] = {}
         for result in results:
@@ -131,7 +136,7 @@ class Reporting:
             in_baseline=len(selected) - len(findings),
             unused_suppressions=tuple(unused),
             problems=(*problems, *rejected, *remarks),
-            unread=Unread.merged(result.unread for result in results),
+            unread=Unread.merged([unread or Unread(), *(result.unread for result in results)]),
         )
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, SourceOptions
 from streamsan.analysis.source_roots import SourceRoots
-from streamsan.checking.folders import Expanded, expand
+from streamsan.checking.compile_commands.choice import CompileCommands
+from streamsan.checking.folders import Expanded, expand, expand_listed
 from streamsan.checking.macros import Macros
 from streamsan.checking.option_error import OptionError
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.includes import IncludeSearch
+from streamsan.findings.reading_gaps import MOST_PLACES, Unread
+from streamsan.report import Problem
 from streamsan.report.printable import printable
 
 
@@ -24,6 +27,9 @@ class Request:
 
     expanded: Expanded
     options: SourceOptions
+    limits: Sequence[Problem] = ()
+    """what limits the result before anything is read"""
+    unread: Unread = field(default_factory=Unread)
 
     @classmethod
     def of(
@@ -36,6 +42,7 @@ class Request:
         quote_dirs: Sequence[str] = (),
         forced_includes: Sequence[str] = (),
         source_roots: Sequence[str] = (),
+        compile_commands: str = "",
         exclude: Sequence[str] = (),
         contents: Mapping[str, bytes] | None = None,
     ) -> Self:
@@ -51,8 +58,22 @@ class Request:
             tuple(forced_includes),
         )
         _require_includes(compiler)
-        options = SourceOptions(lambda path: (compiler,), _roots(source_roots), contents or {})
-        return cls(expand(paths, exclude, options.configurations), options)
+        roots = _roots(source_roots)
+        if not compile_commands:
+            options = SourceOptions(lambda path: (compiler,), roots, contents or {})
+            return cls(expand(paths, exclude, options.configurations), options)
+        commands = CompileCommands.read(compile_commands, compiler)
+        options = SourceOptions(commands.configurations, roots, contents or {})
+        if paths:
+            expanded = expand(paths, exclude, options.configurations)
+            return cls(replace(expanded, remarks=[*expanded.remarks, *_without_entry(expanded, commands)]), options)
+        expanded = expand_listed(commands.files, exclude, options.configurations)
+        gone = [each.path for each in expanded.inputs if not os.path.lexists(each.path)]
+        there = [each for each in expanded.inputs if each.path not in gone]
+        if not expanded.inputs and not expanded.remarks:
+            wrong = [Problem(commands.name, "no entry is of a source in this folder")]
+            return cls(replace(expanded, unreadable=wrong), options)
+        return cls(replace(expanded, inputs=there), options, _absent(commands, gone), Unread(absent=frozenset(gone)))
 
 
 def _folders(option: str, folders: Sequence[str]) -> tuple[Path, ...]:
@@ -67,9 +88,27 @@ def _folders(option: str, folders: Sequence[str]) -> tuple[Path, ...]:
 def _require_includes(compiler: CompilerOptions) -> None:
     search = IncludeSearch(compiler)
     for name in compiler.forced_includes:
-        found = search.find(name, True, compiler.folder)
+        found = search.find(name, True, Path())
         if found.path is None and not found.system:
             raise OptionError(f"-include: {printable(name)}: no such file")
+
+
+def _without_entry(expanded: Expanded, commands: CompileCommands) -> list[Problem]:
+    """Return a remark on sources that are read as a neighbour is; of headers that is what everybody expects."""
+    suffixes = SOURCE_SUFFIXES - HEADER_SUFFIXES
+    count = sum(Path(each.path).suffix.lower() in suffixes and not commands.has(each.path) for each in expanded.inputs)
+    if not count:
+        return []
+    words = "1 source has" if count == 1 else f"{count} sources have"
+    return [Problem("", f"{words} no entry in {commands.name}, and the options of the nearest one", remark=True)]
+
+
+def _absent(commands: CompileCommands, gone: Sequence[str]) -> list[Problem]:
+    if not gone:
+        return []
+    words = "1 source is" if len(gone) == 1 else f"{len(gone)} sources are"
+    more = ", ..." if len(gone) > MOST_PLACES else ""
+    return [Problem(commands.name, f"{words} not there: {', '.join(gone[:MOST_PLACES])}{more}")]
 
 
 def _roots(words: Sequence[str]) -> SourceRoots:

@@ -20,6 +20,7 @@ EPILOG = """\b
 Examples:
   streamsan check pipeline.cu
   streamsan check src/ -I include -isystem third_party -D USE_POOL=1
+  streamsan check -p build
   streamsan check run.sst --format json
   streamsan check . --select SS1,SS2 --notes
   streamsan check --diff src/ | git apply
@@ -49,6 +50,14 @@ _FILE = click.Path(path_type=str)
 
 @click.command(cls=_Command, epilog=EPILOG)
 @click.argument("paths", nargs=-1, type=_FILE, metavar="PATH...")
+@click.option(
+    "-p",
+    "--compile-commands",
+    default="",
+    type=_FILE,
+    metavar="BUILD",
+    help="Read sources as this compile_commands.json, or that of this folder, compiles them; without PATH all of them.",
+)
 @click.option("-D", "--define", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro for sources.")
 @click.option("-U", "--undefine", "undefines", multiple=True, metavar="NAME", help="Take a macro away, a built-in too.")
 @click.option("-I", "include_dirs", multiple=True, type=_FILE, metavar="FOLDER", help="Search it for includes.")
@@ -92,6 +101,7 @@ _FILE = click.Path(path_type=str)
 @click.option("--fix", "fix", is_flag=True, help="Write these fixes into the sources, then check them again.")
 def check(
     paths: Sequence[str],
+    compile_commands: str,
     defines: Sequence[str],
     undefines: Sequence[str],
     include_dirs: Sequence[str],
@@ -113,8 +123,8 @@ def check(
     """
     context = click.get_current_context()
     paths = paths or context.lookup_default("paths") or ()
-    if not paths:
-        raise click.UsageError("give a source, a trace or a folder (or `paths` in streamsan.toml)")
+    if not paths and not compile_commands:
+        raise click.UsageError("give a source, a trace or a folder, or -p BUILD (or `paths` in streamsan.toml)")
     if fix and DASH in paths:
         raise click.UsageError("--fix writes files, and standard input is none: --diff prints a patch")
     given = StandardInput.read(paths, stdin_name)
@@ -126,6 +136,7 @@ def check(
         quote_dirs=quote_dirs,
         forced_includes=forced_includes,
         source_roots=source_roots,
+        compile_commands=compile_commands,
         exclude=exclude,
         contents=given.contents if given else None,
     )
@@ -161,7 +172,7 @@ def check(
         with seeking() as tell:
             results, failed = fixing.with_edits(results, options, reporting, tell)
         unreadable += failed
-    report = reporting.report(results, [*unreadable, *problems, *expanded.remarks])
+    report = reporting.report(results, [*request.limits, *unreadable, *problems, *expanded.remarks], request.unread)
     say_problems(report)
     if report_file:
         if not deliver(report, reporting, report_file):

@@ -149,6 +149,7 @@ def _macros(path: Path, name: str, value: Any) -> list[str]:
 _KEYS = {
     "paths": _Key("paths", _places, ("check",)),
     "exclude": _Key("exclude", _words, ("check",)),
+    "compile-commands": _Key("compile_commands", _place, ("check",)),
     "include-dirs": _Key("include_dirs", _places, ("check",)),
     "system-include-dirs": _Key("system_dirs", _places, ("check",)),
     "quote-include-dirs": _Key("quote_dirs", _places, ("check",)),

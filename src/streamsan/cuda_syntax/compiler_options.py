@@ -24,9 +24,7 @@ class CompilerOptions:
     system_dirs: tuple[Path, ...] = ()
     """`-isystem`: searched last; what stands there is not the user's to mend"""
     forced_includes: tuple[str, ...] = ()
-    """`-include`: read before the source"""
-    folder: Path = Path()
-    """where the compiler runs: forced includes are sought here first"""
+    """`-include`: read before the source; sought in the current folder first"""
 
     @classmethod
     def of(cls, defines: Mapping[str, str], include_dirs: Sequence[Path] = ()) -> Self:

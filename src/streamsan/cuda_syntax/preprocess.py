@@ -120,7 +120,7 @@ class Preprocessor:
         """those of `files` that are headers of a system's folder"""
         self._read: set[Path] = set()
         if options.macros:
-            _FilePass(self, SourceFile(COMMAND_LINE, options.directives), options.folder, 0).run()
+            _FilePass(self, SourceFile(COMMAND_LINE, options.directives), Path(), 0).run()
 
     def read(self, path: Path) -> PreprocessedFile:
         """Reads and preprocesses a file, what its options force upon it, and what it includes.
@@ -138,7 +138,7 @@ class Preprocessor:
 
     def _forced(self, source: SourceFile) -> Iterator[PreprocessedFile]:
         for name in self.options.forced_includes:
-            directive = _FilePass(self, source, self.options.folder, 0)
+            directive = _FilePass(self, source, Path(), 0)
             directive.include_named(name, True, 0, 0)
             yield from (read for _, read in directive.result.included)
 

@@ -29,6 +29,8 @@ class Unread:
     """those that a path came to: they count as read where another input does not reach them"""
     recordings: frozenset[str] = frozenset()
     """recordings that are not whole"""
+    absent: frozenset[str] = frozenset()
+    """sources that a build lists, and that are not there"""
 
     @classmethod
     def merged(cls, inputs: Iterable[Unread]) -> Unread:
@@ -43,11 +45,12 @@ class Unread:
             missed=frozenset(place for real, place in missed.items() if real not in reached),
             reached=frozenset().union(*(each.reached for each in inputs)),
             recordings=frozenset().union(*(each.recordings for each in inputs)),
+            absent=frozenset().union(*(each.absent for each in inputs)),
         )
 
     def __bool__(self) -> bool:
         """Tell whether something was not read."""
-        return bool(self.includes or self.stopped or self.without_functions or self.missed or self.recordings)
+        return any(found for found, _, _ in self._sorts())
 
     @property
     def summary(self) -> str:
@@ -68,6 +71,7 @@ class Unread:
             (sorted(self.without_functions), "file", "not understood"),
             (_lines(self.missed), "call", "not reached"),
             (sorted(self.recordings), "recording", "not whole"),
+            (sorted(self.absent), "source", "not found"),
         )
 
 
@@ -85,10 +89,11 @@ def _counted(number: int, noun: str, what: str) -> str:
 
 
 def _real(place: Place) -> Place:
-    """Return a place under the one name of its file: two sources reach a header by different ways."""
-    return Place(_real_path(place.file), place.line, place.column)
+    """Return a place under the one name of its file."""
+    return Place(real_path(place.file), place.line, place.column)
 
 
 @lru_cache(maxsize=4096)
-def _real_path(path: str) -> str:
+def real_path(path: str) -> str:
+    """Return the one name of a file: two sources reach a header by different ways."""
     return os.path.realpath(path)

@@ -88,6 +88,7 @@ def _unread(unread: Unread) -> dict[str, Any]:
         "files_not_understood": sorted(unread.without_functions),
         "calls_not_reached": places(unread.missed),
         "recordings_not_whole": sorted(unread.recordings),
+        "sources_not_found": sorted(unread.absent),
     }
 
 
