@@ -120,7 +120,10 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
                             const Clock& clock, const Access& later, const Access& earlier, Epoch earlier_at) {
     if (process.value_ordered || allocation.marks.use_reported) return;
     if (outside_conflicts(allocation, later.operation) || outside_conflicts(allocation, earlier.operation)) return;
-    if (verdict(clock, earlier_at) != Verdict::unordered) return;
+    const Verdict order = verdict(clock, earlier_at);
+    // What the wait of a free orders is not said again at each use behind it; the wait of a copy is said nowhere else.
+    const bool by_copy = order == Verdict::observed && implicit_copies_.between(earlier_at, clock) != nullptr;
+    if (order != Verdict::unordered && !by_copy) return;
     Conflict found = conflict_on(allocation, later, earlier);
     // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only
     // read.
@@ -128,8 +131,16 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     if (recording_ && found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier))
         found = Conflict::possible;
     if (found == Conflict::absent) return;
+    if (by_copy && found != Conflict::sure) return;
     Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
-    add_doubts(fact, process, Verdict::unordered, &stream, earlier.operation);
+    add_doubts(fact, process, order, &stream, earlier.operation);
+    if (by_copy) {
+        fact.code = RuleCode::RELIES_ON_IMPLICIT_SYNC;
+        fact.variant = FactVariant::IMPLICIT_COPY;
+        name_copy(fact, earlier_at, clock);
+        report(fact);
+        return;
+    }
     // All that its stream has behind it is known, only not to what the kernel does without waiting.
     if (timeline(stream).clock.knows(earlier_at, contract)) {
         fact.variant = FactVariant::CONFLICT_OVERTAKES;

@@ -35,7 +35,7 @@ namespace streamsan::order {
         kind(unknown_event)    /* whatever somebody unknown may have recorded, before who waits for it */              \
         kind(destroyed_event)  /* what a wait that comes too late was meant for */                                     \
         kind(fork)             /* the parent, before its child */                                                      \
-        kind(observed_wait)    /* what a driver waits for at a free or reset, before the call returns */
+        kind(observed_wait)    /* what a driver waits for at a free, reset or copy, before the call returns */
 
 #define STREAMSAN_ENUMERATOR(name) name,
 enum class EdgeKind : std::uint8_t { STREAMSAN_EDGE_KINDS(STREAMSAN_ENUMERATOR) };

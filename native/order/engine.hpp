@@ -16,6 +16,7 @@
 #include "failures.hpp"
 #include "graphs.hpp"
 #include "handles.hpp"
+#include "implicit_copies.hpp"
 #include "state.hpp"
 #include "run_order.hpp"
 #include "stream_names.hpp"
@@ -188,6 +189,8 @@ private:
     Change wait_for_stream(Timeline& host, Stream& stream, const Process& process);
     Change wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context);
     void observe_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context);
+    /// The wait of a copy of which only measurements say that it is complete when its call returns (L-10).
+    void observe_copy(Thread& thread, Stream& stream, const Placed& copy);
     /// A wait for an event that is gone: said by SS205, so what the programmer meant to order with it is not said
     /// again.
     void wait_as_meant(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
@@ -320,6 +323,9 @@ private:
     void note_unknown(Process& process, const Stream& stream, const Operation& operation) const {
         if (stream.assumed && !recording_) process.unknown_work = operation.sequence;
     }
+    /// Of a fact that rests on an observed order: names the copy whose wait that is, where it is one's.
+    /// Returns whether it is.
+    bool name_copy(Fact& fact, Epoch earlier, const Clock& later) const;
     void report(const Fact& fact) { facts_.add(fact); }
     void require(Unmet::Sort sort, std::uint64_t earlier, std::uint64_t later) {
         if (requirements_) unmet_.push_back({sort, earlier, later});
@@ -349,6 +355,7 @@ private:
     Events events_;
     StreamNames names_;
     SyncKeys keys_;
+    ImplicitCopies implicit_copies_;
     std::vector<Reference> references_;
     Churn churn_;
     Waits waits_;

@@ -71,6 +71,16 @@ void Engine::add_doubts(Fact& fact, const Process& process, Verdict order, const
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
 }
 
+bool Engine::name_copy(Fact& fact, Epoch earlier, const Clock& later) const {
+    const Operation* const copy = implicit_copies_.between(earlier, later);
+    if (copy == nullptr) return false;
+    for (std::uint8_t i = 0; i < fact.related_count; ++i) {
+        if (fact.related[i].role == RelatedRole::SYNC) return true;  // of several uses the first says enough
+    }
+    fact.with(RelatedRole::SYNC, *copy);
+    return true;
+}
+
 bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at,
                          const Stream* stream, const Operation& operation) {
     bool promised = true;
@@ -80,6 +90,8 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     if (promised) return true;
     const bool caller_decides =
         allocation.marks.assumed || operation.assumed() || (stream != nullptr && stream->assumed);
+    const bool waits_itself = relied_on(family) && streamsan::waits(family, allocation.kind);
+    const bool by_device = family != FreeClass::HOST_HEAP && family != FreeClass::HOST_SCOPE;
     // Of the uses that are not ordered, those that certainly are not speak first.
     struct Found {
         Fact fact;
@@ -106,6 +118,8 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
                                                     : certain;
         found.any = true;
         found.fact.with(RelatedRole::USE, use.operation);
+        if (order == Verdict::observed && !waits_itself && name_copy(found.fact, use.epoch, at) && by_device)
+            found.fact.variant = FactVariant::IMPLICIT_COPY;
         found.fact.may_be_equal |= equal;
         found.assumed &= caller_decides || use.operation.assumed() || names_[use.operation.stream_name].assumed;
     });

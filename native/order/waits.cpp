@@ -223,6 +223,12 @@ void Engine::observe_context(Thread& thread, std::uint32_t thread_index, std::ui
     host.learn(context.destroyed, edges_.in(EdgeKind::observed_wait, observed_edge));
 }
 
+void Engine::observe_copy(Thread& thread, Stream& stream, const Placed& copy) {
+    Timeline& own = timeline(stream);
+    implicit_copies_.keep(stream.index, copy, own.clock);
+    timeline(thread).learn(own, edges_.in(EdgeKind::observed_wait, observed_edge));
+}
+
 void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     const std::uint32_t index = contexts_.named_or_current(process, thread, slot.object);
     Context& context = contexts_[index];

@@ -33,9 +33,10 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     if (has_body) reach_function(key_name(process, slot.object), own);
     const Placed placed{operation, own.advance()};
     if (has_body) pass_function(key_name(process, slot.object), own, placed.epoch);
+    const bool waits_as_observed = operation.kind == OperationKind::COPY && wait == WaitClass::OBSERVED_COMPLETE;
     // Programs rely on a synchronous copy to be complete, though the transfer from a staging buffer may still run.
     const bool settled =
-        wait == WaitClass::BEFORE || (wait == WaitClass::MAYBE_COMPLETE &&
+        wait == WaitClass::BEFORE || ((wait == WaitClass::MAYBE_COMPLETE || waits_as_observed) &&
                                       (stream.kind == StreamKind::LEGACY || stream.kind == StreamKind::PER_THREAD));
     const bool at_once =
         operation.kind == OperationKind::LAUNCH && wait == WaitClass::AT_ONCE && before != LastKernel::nothing;
@@ -45,14 +46,25 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         stream.last_kernel = LastKernel::ordinary;
         stream.kernel_from = ahead;
     }
+    const auto of_pageable_memory = [&](const Reference& reference) {
+        const std::uint32_t at = process.allocations.containing(reference.address);
+        return at != none && pageable(process.allocations[at].kind);
+    };
     for (const Reference& reference : references_) {
         if (at_once && !reference.behind) continue;
+        if (waits_as_observed && of_pageable_memory(reference)) continue;
         // A staged copy has read its pageable source when it returns.
-        const bool staged = wait == WaitClass::BEFORE && [&] {
-            const std::uint32_t at = process.allocations.containing(reference.address);
-            return at != none && pageable(process.allocations[at].kind);
-        }();
+        const bool staged = wait == WaitClass::BEFORE && of_pageable_memory(reference);
         use(process, thread, staged ? nullptr : &stream, own, reference, placed, settled);
+    }
+    if (waits_as_observed) {
+        observe_copy(thread, stream, placed);
+        // Whether the copy has written is the very question of who reads pageable memory behind it (SS108): the host
+        // does not know this point.
+        const Placed written{operation, own.advance()};
+        for (const Reference& reference : references_) {
+            if (of_pageable_memory(reference)) use(process, thread, &stream, own, reference, written, settled);
+        }
     }
     stream.work = placed;
     stream.has_work = true;
@@ -227,6 +239,8 @@ bool Engine::check_after_alloc(const Process& process, const Allocation& allocat
     Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::USE_BEFORE_ALLOC,
               FactVariant::NONE, use.operation, allocation);
     add_doubts(fact, process, order, &stream, allocation.made);
+    if (order == Verdict::observed && name_copy(fact, allocation.made_at, clock))
+        fact.variant = FactVariant::IMPLICIT_COPY;
     report(fact);
     return false;
 }
@@ -293,6 +307,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         const bool between_rows =
             (used.strided() || own.strided()) && !own.touches(use_begin) && !used.touches(own.begin);
         add_doubts(fact, process, order, nullptr, use.operation);
+        if (order == Verdict::observed) name_copy(fact, use.epoch, clock);
         fact.assumed |=
             may_not_reach || between_rows || use.operation.assumed() || allocation.marks.assumed || unknown_mode;
         report(fact);

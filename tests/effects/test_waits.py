@@ -24,7 +24,7 @@ D, M, P, H, U = Endpoint.DEVICE, Endpoint.MANAGED, Endpoint.PINNED, Endpoint.PAG
         ("synchronous", H, P, WaitClass.COMPLETE),
         ("synchronous", U, U, WaitClass.MAYBE_COMPLETE),
         ("asynchronous", H, D, WaitClass.MAYBE_COMPLETE),
-        ("asynchronous", D, H, WaitClass.MAYBE_COMPLETE),
+        ("asynchronous", D, H, WaitClass.OBSERVED_COMPLETE),
         ("asynchronous", P, D, WaitClass.NONE),
         ("asynchronous", D, P, WaitClass.NONE),
         ("asynchronous", D, D, WaitClass.NONE),

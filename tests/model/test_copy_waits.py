@@ -29,7 +29,7 @@ def memory(program: Program, name: str) -> Value:
         ("unknown", "device", H2D, WaitClass.BEFORE, WaitClass.NONE),
         ("unknown", "unknown", H2D, WaitClass.BEFORE, WaitClass.NONE),
         ("managed", "device", H2D, WaitClass.MAYBE_COMPLETE, WaitClass.NONE),
-        ("device", "pageable", D2H, WaitClass.COMPLETE, WaitClass.MAYBE_COMPLETE),
+        ("device", "pageable", D2H, WaitClass.COMPLETE, WaitClass.OBSERVED_COMPLETE),
         ("device", "pinned", D2H, WaitClass.COMPLETE, WaitClass.NONE),
         ("device", "unknown", D2H, WaitClass.COMPLETE, WaitClass.NONE),
         ("device", "pinned", DEFAULT, WaitClass.COMPLETE, WaitClass.NONE),

@@ -197,6 +197,8 @@ class WaitClass(IntEnum):
     """the operation is complete when the call returns"""
     MAYBE_COMPLETE = 3
     """may be complete on return: never rely on it, never call it wrong for pageable host memory (async pageable copies)"""
+    OBSERVED_COMPLETE = 6
+    """complete when the call returns as measured, not as promised: what rests on it is an observed order (asynchronous copy of device memory to pageable host memory, L-10). The write to pageable memory itself is as for MAYBE_COMPLETE"""
     PROGRAMMATIC = 4
     """of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence), but waits for it before it uses memory, or nobody knows whether it does"""
     AT_ONCE = 5

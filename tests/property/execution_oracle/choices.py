@@ -314,6 +314,8 @@ class Choices:
             waits = [WaitClass.MAYBE_COMPLETE, WaitClass.MAYBE_COMPLETE, WaitClass.COMPLETE]
         if source.pageable:
             waits[2] = WaitClass.BEFORE
+        else:
+            waits[0] = WaitClass.OBSERVED_COMPLETE if to.pageable else waits[0]
         wait = pick(waits, d)
         if wait in (WaitClass.COMPLETE, WaitClass.BEFORE):
             self.run_bodies()

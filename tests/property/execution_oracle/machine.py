@@ -24,7 +24,8 @@ clocks or of edges between operations.
   and after what edges put before them, and it ends when all have. What a node in its midst waits for is believed to be
   before all of it, and what it records to be after all of it (`run`).
 - Frees of other than stream-ordered memory "may" wait: by contract they do not. `observed`: with the waits of the real
-  driver, for the memory's own context (F-01, F-10, F-11, F-12, F-15).
+  driver, for the memory's own context (F-01, F-10, F-11, F-12, F-15). So it is with an asynchronous copy to pageable
+  memory (L-10).
 - Threads: what is released under a key is before what takes it later, as in the trace. `run`: believe also what holds
   for this run only. In a recording calls follow each other as they are numbered, which is such an order.
 - Whose call comes first decides what a queue holds, which record a wait means, and which streams a context has; as in
@@ -49,6 +50,8 @@ Part = tuple[int, int]
 """an operation's index, and a node's number; 0: the operation itself"""
 EARLY = 1
 """the part of a kernel that does not wait for the kernel before it"""
+WRITTEN = 2
+"""what a copy does to pageable host memory, where only measurements say that it is complete when its call returns"""
 
 
 @dataclass
@@ -433,7 +436,7 @@ class _Builder:
         if wait == WaitClass.BEFORE:
             call = self.waiting(index, op, self.ahead(stream))
             self.machine.call[index] = self.machine.back[index]  # it is issued, and reads, when the wait is over
-        elif wait == WaitClass.COMPLETE:
+        elif wait == WaitClass.COMPLETE or (self.observed and wait == WaitClass.OBSERVED_COMPLETE):
             call = 1 << self.host(op.thread)
         else:
             call = self.plain(index, op)
@@ -441,9 +444,11 @@ class _Builder:
             self.kernel(index, op, stream, call)
         else:
             self.put((index, 0), stream, call)
-        if wait == WaitClass.COMPLETE:
+        if wait == WaitClass.COMPLETE or (self.observed and wait == WaitClass.OBSERVED_COMPLETE):
             self.machine.call[index] = call.bit_length() - 1
             self.machine.back[index] = self.host(op.thread, self.ahead(stream))
+        if wait == WaitClass.OBSERVED_COMPLETE:
+            self.put((index, WRITTEN), stream, call)
         if op.kind is Kind.HOST_FUNCTION and op.object:
             self.keys.setdefault(op.object, _Key()).function = (
                 self.machine.begin[index, 0],

@@ -62,7 +62,8 @@ class Use:
         if self.op.kind is not Kind.COPY:
             return False
         default = self.op.stream in (LEGACY, PER_THREAD)
-        return self.op.detail == WaitClass.BEFORE or (self.op.detail == WaitClass.MAYBE_COMPLETE and default)
+        perhaps = self.op.detail in (WaitClass.MAYBE_COMPLETE, WaitClass.OBSERVED_COMPLETE)
+        return self.op.detail == WaitClass.BEFORE or (perhaps and default)
 
 
 def conflict(later: Use, earlier: Use, allocation: Allocation) -> bool:

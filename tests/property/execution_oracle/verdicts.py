@@ -31,7 +31,7 @@ from functools import cached_property
 
 from execution_oracle.graph_verdicts import GraphJudge
 from execution_oracle.lifetimes import CONTEXT_ENDS, Lifetimes
-from execution_oracle.machine import EARLY, Machine, machine_of
+from execution_oracle.machine import EARLY, WRITTEN, Machine, machine_of
 from execution_oracle.memory import HOST_SIDE, PAGEABLE, Allocation, Memory, is_unregistration, stale
 from execution_oracle.program import INVALID_VALUE, Op, Program, sequences
 from execution_oracle.search import Unfinished, delayed, every_state, possible_order
@@ -147,6 +147,7 @@ class Oracle:
     @cached_property
     def real(self) -> Relation:
         waits = any((op.kind is Kind.FREE and op.detail != FreeClass.ASYNC) or op.kind in CONTEXT_ENDS
+                    or (op.kind is Kind.COPY and op.detail == WaitClass.OBSERVED_COMPLETE)
                     for op in self.program.ops)  # fmt: skip
         return Relation(machine_of(self.program, observed=True, lifetimes=self.lifetimes)) if waits else self.believed
 
@@ -220,7 +221,13 @@ class Oracle:
                 self.host_function = index
 
     def part_of(self, index: int, reference: Reference) -> int:
-        """The part of an operation that uses memory: a kernel may have one that does not wait."""
+        """The part of an operation that uses memory: a kernel may have one that does not wait.
+
+        Nobody relies on a copy to pageable memory to have written it, though it is measured to be complete.
+        """
+        to = self.memory.at(reference.address)
+        if (index, WRITTEN) in self.promised.machine.begin and to is not None and to.pageable:
+            return WRITTEN
         return EARLY if (index, EARLY) in self.promised.machine.begin and not reference.flags & SlotFlag.BEHIND else 0
 
     def use(self, use: Use) -> None:
@@ -298,8 +305,11 @@ class Oracle:
         for earlier in life.uses:
             if earlier.index == use.index or not conflict(use, earlier, life.allocation):
                 continue
-            if self.is_unordered(earlier, use):
+            order = self.order(("end", earlier.index, earlier.part), ("begin", use.index, use.part))
+            if order == UNORDERED:
                 self.say(109, use.index, sure=self.host_function < earlier.index)
+            elif order == OBSERVED:  # said where it is a copy that waits
+                self.say(107, use.index, needed=False)
 
     def free(self, index: int, op: Op) -> None:
         allocation = self.memory.at(op.references[0].address)

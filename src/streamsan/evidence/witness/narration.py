@@ -8,6 +8,7 @@ from streamsan.evidence.witness.rounds import rounds_later
 from streamsan.order.facts import Operation
 from streamsan.rules.callers import calls_within, common_calls
 from streamsan.rules.case import Case, kernel_name
+from streamsan.rules.catalogue.implicit import copy_that_waits
 from streamsan.rules.catalogue.lifetime import short
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.trace.site import Site
@@ -171,6 +172,9 @@ class Narrator:
             return f"the wait of line {self._gap.line(early)} came before the event's record, and waits for nothing"
         if ahead.kind is OperationKind.GRAPH_NODE:
             return f"no path of edges leads from {self.briefly(behind)} to {self.briefly(ahead)}"
+        copy = copy_that_waits(self.case) if self._unpromised else None
+        if copy is not None:
+            return f"nothing promises that {self.case.call(copy)} waits for it"
         if ahead.stream:
             return f"nothing orders {who} after it"
         if self._unpromised and ahead.kind is OperationKind.FREE:

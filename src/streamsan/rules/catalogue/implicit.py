@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsan.findings.finding import Contract, Observed, Severity
+from streamsan.findings.finding import Contract, Observed, Related, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.buffers_in_flight import PAGEABLE
 from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
 from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.rule import Rule, Wording
-from streamsan.rules.wrong_execution import WrongExecution
+from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
 
 _CALLS = {
@@ -19,6 +19,8 @@ _CALLS = {
     FactVariant.FREE_UNREGISTER: "unregister",
     FactVariant.IMPLICIT_COPY: "copy",
 }
+_OF_HOST = (OperationKind.HOST_ACCESS, OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
+_WAIT_THEMSELVES = (FactVariant.FREE_DEVICE, FactVariant.FREE_PINNED, FactVariant.FREE_UNREGISTER)
 
 
 class ReliesOnImplicitSync(Rule):
@@ -48,12 +50,16 @@ class ReliesOnImplicitSync(Rule):
         return False
 
     def wrong_execution(self, case: Case) -> WrongExecution | str:
-        """The free does not wait for the use."""
-        found = release_first(case)
+        """What waits does not: the free goes ahead of the use, or the later use of the earlier one."""
+        last, use = case.operation, case.first(RelatedRole.USE)
+        if use is not None and last.kind not in (*_OF_HOST, OperationKind.FREE):
+            found = wrong_order(last, use, Harm.CONFLICT)
+        else:
+            found = release_first(case)
         return found if isinstance(found, str) else replace(found, unpromised=True)
 
     def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
-        """The free waits by what is promised."""
+        """What comes later waits by what is promised."""
         return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
@@ -61,14 +67,14 @@ class ReliesOnImplicitSync(Rule):
         if last.kind is not OperationKind.FREE:
             return self._of_access(case, last, use or case.first(RelatedRole.ALLOC))
         related = [*case.allocated(), *(case.used(operation) for operation in case.all_of(RelatedRole.USE))]
-        related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD, RelatedRole.OTHER))
+        related.extend(_waits(case, RelatedRole.RECORD, RelatedRole.OTHER))
         word = "unregistered" if case.fact.variant is FactVariant.FREE_UNREGISTER else "freed"
         reason = f"{word} here: only a wait that nobody promises orders it after {short(case, use)}"
         related.append(case.related(RelatedRole.FREE, last, reason))
         contract, observed = self._sources(case)
         return Wording(
             message=f"{case.does(use)} may still be {case.verb(use)} {case.memory()} when it is {word}, "
-            f"unless {case.call(last)} waits",
+            f"unless {_waiting_call(case)} waits",
             related=tuple(related),
             contract=contract,
             observed=observed,
@@ -77,24 +83,49 @@ class ReliesOnImplicitSync(Rule):
 
     @staticmethod
     def _of_access(case: Case, last: Operation, first: Operation | None) -> Wording:
-        memory = case.memory()
+        memory, copy = case.memory(), copy_that_waits(case)
+        by, key = "by a wait that nobody promises", "access"
+        if copy is not None:
+            by, key = f"because {case.call(copy)} waits, which nobody promises", "copy"
         return Wording(
-            message=f"{case.does(last)} comes after {case.does(first)} on {memory} only by a wait that nobody promises",
+            message=f"{case.does(last)} comes after {case.does(first)} on {memory} only {by}",
             related=(
                 *case.allocated(),
                 *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),
-                *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
+                *_waits(case, RelatedRole.RECORD),
                 case.related(RelatedRole.OTHER, last, "used here: only an observed wait orders it behind"),
             ),
-            contract=case.contract("access"),
-            observed=case.observed("access"),
+            contract=case.contract(key),
+            observed=case.observed(key),
             fix=host_wait(case, first, case.line(last)),
         )
 
     @staticmethod
     def _sources(case: Case) -> tuple[Contract | None, Observed | None]:
-        key = _CALLS.get(case.fact.variant, "free")
+        key = "copy" if copy_that_waits(case) is not None else _CALLS.get(case.fact.variant, "free")
         if key == "free" and case.operation.kind is OperationKind.DEVICE_RESET:
             key = "reset"
         managed = case.allocation is not None and case.allocation.kind is MemoryKind.MANAGED
         return case.contract(key), case.observed("managed" if key == "free" and managed else key)
+
+
+def copy_that_waits(case: Case) -> Operation | None:
+    """Return the copy whose wait the order rests on, None where it is a free or a reset that waits."""
+    waits = case.all_of(RelatedRole.SYNC)
+    return next((operation for operation in waits if operation.kind is OperationKind.COPY), None)
+
+
+def _waiting_call(case: Case) -> str:
+    copy = copy_that_waits(case)
+    if copy is not None:
+        return case.call(copy)
+    # Of a free that waits for nothing itself, the trace does not say which call before it does.
+    return case.call(case.operation) if case.fact.variant in _WAIT_THEMSELVES else "an earlier call"
+
+
+def _waits(case: Case, *roles: RelatedRole) -> tuple[Related, ...]:
+    copy = copy_that_waits(case)
+    if copy is None:
+        return tuple(case.others(RelatedRole.SYNC, *roles))
+    reason = "this copy to pageable host memory is complete when its call returns: measured, not promised"
+    return (case.related(RelatedRole.SYNC, copy, reason), *case.others(*roles))
