@@ -176,7 +176,12 @@ private:
     Event* event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation);
     /// What waits for the event is after its record, or after whatever somebody unknown may have recorded in it.
     /// Whether what is before that is news.
-    bool learn_event(const Event& event, Timeline& waiter, EdgeKind kind);
+    Change learn_event(const Event& event, Timeline& waiter, EdgeKind kind);
+    /// Whether a wait that changed so much is needed. A stream of an unknown kind may be a blocking one: what is before
+    /// work of the legacy default stream by that alone is no promise, and no reason to call a wait redundant either.
+    static bool brings(Change change, const Process& process) {
+        return change.contract || (change.any && process.unknown_streams);
+    }
     void learn_anything(Timeline& waiter) { waiter.learn(everything(), edges_.in(EdgeKind::unknown_event, run_edge)); }
     void event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     void event_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
@@ -198,7 +203,7 @@ private:
         waits_.add(wait, needed || crowded_, record);
     }
     void host_release(const Slot& slot, Thread& thread, const Process& process);
-    void host_acquire(const Slot& slot, Thread& thread, const Process& process);
+    void host_acquire(const Slot& slot, Thread& thread, Process& process);
     /// A sync key's name: processes that were recorded count theirs each for itself.
     [[nodiscard]] std::uint64_t key_name(const Process& process, std::uint64_t key) const {
         return recording_ && key != 0 ? key ^ std::uint64_t{process.number} << 48 : key;

@@ -67,6 +67,9 @@ Stream* Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& p
         return streams_[introduced].get();
     }
     const Stream& stream = *streams_[index];
+    // One of an unknown caller may be a default stream, which nothing but its program's end ends.
+    if (stream.assumed && stream.destroyed.kind != OperationKind::STREAM_DESTROY)
+        note_ambiguous(process, stream, operation);
     Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_STREAM, operation);
     fact.operation.stream_name = stream.name;
     fact.with(RelatedRole::CREATE, stream.made).with(RelatedRole::DESTROY, stream.destroyed);

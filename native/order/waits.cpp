@@ -33,14 +33,14 @@ Event* Engine::event_of(std::uint64_t handle, Process& process, Thread& thread, 
     return nullptr;
 }
 
-bool Engine::learn_event(const Event& event, Timeline& waiter, EdgeKind kind) {
+Change Engine::learn_event(const Event& event, Timeline& waiter, EdgeKind kind) {
     if (!event.recorded) {
         if (!event.created) learn_anything(waiter);  // whoever gave us the event may have recorded anything in it
-        return !event.created;
+        return {!event.created, !event.created};
     }
     const Change change = waiter.learn(event.clock, edges_.in(kind, contract_edge));
     waiter.learn(event.at, edges_.in(kind, event.inside_launch ? run_edge : contract_edge));
-    return change.contract;
+    return change;
 }
 
 void Engine::event_create(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
@@ -85,7 +85,7 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
     Stream& stream = *waiter;
     const Event& event = *named;
     enter(stream, thread, slot.thread);
-    bool needed = learn_event(event, timeline(stream), EdgeKind::event_to_stream);
+    bool needed = brings(learn_event(event, timeline(stream), EdgeKind::event_to_stream), process);
     if (event.recorded) {
         const Stream& source = *streams_[event.source];
         const bool same = event.source == stream.index && event.record.sequence > stream.made.sequence;
@@ -127,7 +127,7 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     Timeline& host = timeline(thread);
     process.unknown_awaited = process.unknown_work;
     const bool pending = event.recorded && !host.clock.knows(event.at, contract);
-    bool needed = learn_event(event, host, EdgeKind::event_to_host) || pending;
+    bool needed = brings(learn_event(event, host, EdgeKind::event_to_host), process) || pending;
     if (event.recorded) {
         const Stream& source = *streams_[event.source];
         needed |= !event.created || source.assumed || (source.blocking && process.unknown_work != 0);
@@ -179,8 +179,7 @@ void Engine::stream_wait(const Slot& slot, Thread& thread, Process& process, Ope
     // And a stream of an unknown caller may be this thread's default stream, or the legacy one, which a blocking stream
     // comes after.
     const bool other_name = stream.kind != StreamKind::NON_BLOCKING && process.unknown_work != 0;
-    const bool brings = change.contract || (change.any && process.unknown_streams);
-    if (!query) note_wait(operation, brings || stream.assumed || unseen || other_name, nullptr);
+    if (!query) note_wait(operation, brings(change, process) || stream.assumed || unseen || other_name, nullptr);
 }
 
 Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std::uint32_t context_index) {
@@ -249,13 +248,14 @@ void Engine::host_release(const Slot& slot, Thread& thread, const Process& proce
     keys_.at(key_name(process, slot.object)).clock.join(host.clock, mask_of(slot.detail));
 }
 
-void Engine::host_acquire(const Slot& slot, Thread& thread, const Process& process) {
+void Engine::host_acquire(const Slot& slot, Thread& thread, Process& process) {
     Timeline& host = timeline(thread);
     if (const SyncKey* key = keys_.find(key_name(process, slot.object)); key != nullptr) {
         host.learn(key->clock, edges_.in(EdgeKind::release, mask_of(slot.detail)));
         if (key->function.tick != 0) {
             thread.body = key->function;
             thread.body_key = slot.object;
+            process.unknown_awaited = process.unknown_work;  // its stream may be an unknown caller's, and so any
         }
     } else if (!keys_.forgotten().empty()) {
         host.learn(keys_.forgotten(), edges_.in(EdgeKind::release, run_edge));

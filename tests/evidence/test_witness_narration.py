@@ -108,10 +108,21 @@ def test_a_conflict_with_a_reader_says_what_is_read(tmp_path: Path) -> None:
     assert (
         told(tmp_path, written + read, "SS109")[-1] == "the copy reads `out` as it was before kernel `fill` writes it"
     )
+    pinned = read.replace("float host[256];", "float* host; cudaMallocHost(&host, bytes);")
     assert (
-        told(tmp_path, read + written, "SS109")[-1]
+        told(tmp_path, pinned + written, "SS109")[-1]
         == "then the copy runs, and reads what kernel `fill` has written over `out`"
     )
+
+
+def test_a_conflict_that_only_the_wait_of_a_copy_prevents_says_that_nobody_promises_it(tmp_path: Path) -> None:
+    read = "    float host[256];\n    cudaMemcpyAsync(host, out, bytes, cudaMemcpyDeviceToHost, s2);\n"
+    written = "    fill<<<1, 256, 0, s1>>>(out, n);\n"
+    assert told(tmp_path, read + written, "SS107")[-2:] == [
+        "stream `s1` runs kernel `fill` while stream `s2` has not begun the copy: "
+        "nothing promises that `cudaMemcpyAsync` waits for it",
+        "then the copy runs, and reads what kernel `fill` has written over `out`",
+    ]
 
 
 def test_the_host_s_own_calls_are_told_where_they_happen(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from execution_oracle.campaign import SHAPES, run_part
+from execution_oracle.campaign import SHAPES, numbered, run_part
 from execution_oracle.choices import MOST, NAMES, Step, program_of, random_steps
 from execution_oracle.comparison import compare
 from execution_oracle.program import listing
@@ -48,9 +48,19 @@ def test_engine_decides_as_all_executions_do_at_random(seed: int) -> None:
     assert 100 < tally.wrong < 900
 
 
-def test_engine_is_sure_only_of_what_is_so_whatever_unknown_callers_do() -> None:
-    tally = run_part(3, 0, 250, 0, unknown=True)
+@pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(5, 25))])
+def test_engine_is_sure_only_of_what_is_so_whatever_unknown_callers_do(seed: int) -> None:
+    tally = run_part(seed, 0, 60, 0, unknown=True)
     assert tally.disagreements == []
+
+
+UNKNOWN_CALLERS = [(1, 167), (1, 178), (1, 210), (1, 288), (1, 316), (1, 606), (1, 880), (1, 1434), (7, 735), (7, 931)]
+
+
+@pytest.mark.parametrize(("seed", "number"), UNKNOWN_CALLERS)
+def test_a_program_with_unknown_callers_on_which_they_once_disagreed(seed: int, number: int) -> None:
+    program = program_of(*numbered(seed, number, unknown=True))
+    assert compare(program).differences == []
 
 
 def test_the_fast_search_says_what_every_state_says() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from execution_oracle.choices import Step, program_of, random_steps
 from execution_oracle.comparison import Comparison, compare
+from execution_oracle.instances import instances
 from execution_oracle.program import Program, listing
 from execution_oracle.shrinking import shrink
 from execution_oracle.verdicts import Oracle
@@ -79,7 +80,7 @@ def run_part(seed: int, first: int, count: int, walk_every: int, *, unknown: boo
 
 
 def _walk(program: Program, tally: Tally) -> list[str]:
-    states = Oracle(program).walked(MOST_STATES)
+    states = Oracle(next(instances(program))).walked(MOST_STATES)
     if states is None:
         return []
     tally.walked += 1
@@ -97,16 +98,17 @@ def _told(seed: int, number: int, comparison: Comparison, unknown: bool, small: 
     return "\n".join([*lines, *listing(program_of(shape, steps))])
 
 
-def campaign(programs: int, seed: int, processes: int, walk_every: int) -> Iterator[Tally]:
+def campaign(programs: int, seed: int, processes: int, walk_every: int, *, unknown: bool = False) -> Iterator[Tally]:
     """Compare programs, and yield the tally so far now and then; the last one is of all."""
     tally = Tally()
     parts = [(first, min(IN_ONE_GO, programs - first)) for first in range(0, programs, IN_ONE_GO)]
     if processes == 1:
         for first, count in parts:
-            tally.add(run_part(seed, first, count, walk_every))
+            tally.add(run_part(seed, first, count, walk_every, unknown=unknown))
             yield tally
         return
     with ProcessPoolExecutor(processes) as pool:
-        for part in as_completed([pool.submit(run_part, seed, first, count, walk_every) for first, count in parts]):
+        asked = [pool.submit(run_part, seed, first, count, walk_every, unknown=unknown) for first, count in parts]
+        for part in as_completed(asked):
             tally.add(part.result())
             yield tally

@@ -97,11 +97,20 @@ def differences_if_unknown(may_be: Sequence[Verdicts], analysis: Analysis) -> li
     all_ = in_all(may_be)
     said = {_key(fact) for fact in ordering}
     sure = _worst({_key(fact) for fact in ordering if not fact.assumed and not fact.may_be_equal})
-    maybe = set.union(*(each.wrong | each.again for each in may_be))
+    maybe = set.union(*(each.wrong | each.again | each.late for each in may_be))
     # Whether it is the free that comes too early or the use too late may depend on what is not known.
     # Of the same mistake the milder thing may be said: that only the driver's waits help.
+    # What is wrong with a call is still wrong with it where its stream is gone as well, under another name.
+    gone = [{number for code, number in each.sure if code == 205} for each in may_be]
     surely = set.intersection(
-        *(each.sure | each.again | each.late | {(107, number) for _, number in each.sure} for each in may_be)
+        *(
+            each.sure
+            | each.again
+            | each.late
+            | {(107, number) for _, number in each.sure}
+            | {key for key in sure if key[1] in dead}
+            for each, dead in zip(may_be, gone, strict=True)
+        )
     )
     result += [f"sure to the engine only: SS{code} at {number}" for code, number in sorted(sure - surely)]
     result += [f"not even doubted by the engine: {key}" for key in sorted(_worst(all_.sure) - said)]
@@ -112,7 +121,10 @@ def differences_if_unknown(may_be: Sequence[Verdicts], analysis: Analysis) -> li
         if key[0] != EXTENT_NOT_KNOWN and key[1] not in somewhere
     ]
     proven = {_key(fact) for fact in ordering if fact.code == 101 and fact.rests_on is EdgeClass.CONTRACT}
-    result += [f"proven by the engine alone: {key}" for key in sorted((proven & sure) - all_.proven)]
+    provable = set.intersection(
+        *(each.proven | {key for key in proven if key[1] in dead} for each, dead in zip(may_be, gone, strict=True))
+    )
+    result += [f"proven by the engine alone: {key}" for key in sorted((proven & sure) - provable)]
     idle = {fact.operation.sequence for fact in analysis.facts if fact.code == REDUNDANT}
     result += [f"idle by the engine alone: {number}" for number in sorted(idle - all_.nearly_idle)]
     return result

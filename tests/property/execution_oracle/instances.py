@@ -14,7 +14,7 @@ from itertools import product
 
 from execution_oracle.lifetimes import ON_EVENT, ON_STREAM, is_ordered
 from execution_oracle.program import LEGACY, PER_THREAD, Known, Op, Program
-from streamsan.vocabulary import MemoryKind, SlotFlag, StreamKind
+from streamsan.vocabulary import MemoryKind, NodeKind, SlotFlag, StreamKind
 from streamsan.vocabulary import OperationKind as Kind
 
 KINDS = (MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED)
@@ -71,6 +71,9 @@ def _has_unknown_events(program: Program) -> bool:
             known.add(op.object)
         elif op.kind in ON_EVENT and op.object not in known:
             return True
+        nodes = () if op.body is None else op.body.nodes
+        if any(node.kind is NodeKind.EVENT_WAIT and node.object not in known for node in nodes):
+            return True
     return False
 
 
@@ -80,8 +83,7 @@ def _has_opaque_calls(program: Program) -> bool:
 
 def _guesses(program: Program, streams: list[int], at: int) -> Iterator[Guess]:
     yield StreamKind.NON_BLOCKING
-    if at == 0:
-        yield StreamKind.BLOCKING
+    yield StreamKind.BLOCKING
     # What waits for an event on the unknown stream, or launches a graph there, has the default stream wait for it
     # if it is that: the engine follows this no further.
     waits = any(
