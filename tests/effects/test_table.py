@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streamsan.effects import Effect, Effects, Role, TableError
+from row_groups import check_apis, families
+from streamsan.effects import Api, Effect, Effects, Role, TableError
 from streamsan.effects.roles import HANDLE_WORDS
 from streamsan.effects.signature import parse_signature
 from streamsan.model.call import default_value
@@ -20,8 +21,12 @@ def test_table_is_large() -> None:
     assert len(ALL) == len(CUDA.effects) > 800
 
 
-@pytest.mark.parametrize("api", ALL, ids=lambda api: api.name)
-def test_row_is_well_formed(api) -> None:
+@pytest.mark.parametrize("family", families(ALL))
+def test_rows_are_well_formed(family: list[Api]) -> None:
+    check_apis(family, well_formed)
+
+
+def well_formed(api: Api) -> None:
     assert api.versions
     assert len({(version.tag, version.names) for version in api.versions}) == len(api.versions)
     for version in api.versions:
@@ -41,8 +46,12 @@ def test_row_is_well_formed(api) -> None:
         assert CUDA.constants[status] > 0
 
 
-@pytest.mark.parametrize("api", [a for a in ALL if a.effect in (Effect.ALLOC, Effect.FREE)], ids=lambda a: a.name)
-def test_memory_rows_name_their_memory(api) -> None:
+@pytest.mark.parametrize("family", families(a for a in ALL if a.effect in (Effect.ALLOC, Effect.FREE)))
+def test_memory_rows_name_their_memory(family: list[Api]) -> None:
+    check_apis(family, name_their_memory)
+
+
+def name_their_memory(api: Api) -> None:
     for version in api.versions:
         if api.effect is Effect.FREE:
             assert version.first(Role.FREED)
@@ -52,8 +61,12 @@ def test_memory_rows_name_their_memory(api) -> None:
             assert (version.first(Role.HANDLE, "stream") is not None) == (api.memory is MemoryKind.STREAM_ORDERED)
 
 
-@pytest.mark.parametrize("api", [a for a in ALL if a.effect in (Effect.COPY, Effect.MEMSET)], ids=lambda a: a.name)
-def test_copies_and_fills_name_their_memory(api) -> None:
+@pytest.mark.parametrize("family", families(a for a in ALL if a.effect in (Effect.COPY, Effect.MEMSET)))
+def test_copies_and_fills_name_their_memory(family: list[Api]) -> None:
+    check_apis(family, name_what_they_copy_or_fill)
+
+
+def name_what_they_copy_or_fill(api: Api) -> None:
     for version in api.versions:
         assert version.first(Role.WRITE) or version.first(Role.STRUCTURE) or version.first(Role.PITCHED)
         asynchronous = version.first(Role.HANDLE, "stream") is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from row_groups import check_each, grouped
 from streamsan.cuda_source import library
 from streamsan.cuda_source.library.tables import Row, contents, find_function, is_harmless, rows_of, tables
 from streamsan.cuda_source.values.cells import LibraryObject
@@ -65,8 +66,12 @@ def test_the_beginnings_of_harmless_libraries_hide_no_model():
     assert [name for name in hidden if not is_harmless(name)] == []
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.model)
-def test_a_row_names_a_model_and_gives_it_what_it_takes(row):
+@pytest.mark.parametrize("module", grouped(rows(), lambda row: row.model.partition(".")[0]))
+def test_a_row_names_a_model_and_gives_it_what_it_takes(module):
+    check_each(module, lambda row: row.model, names_a_model)
+
+
+def names_a_model(row):
     model = row.load()
     if not isinstance(model, type):
         family = "name" in inspect.signature(model).parameters and "name" not in row.data

@@ -7,7 +7,8 @@ import itertools
 import pytest
 from graph_program import OUT, GraphProgram
 
-from streamsan.effects import Role
+from row_groups import check_apis, families
+from streamsan.effects import Api, Role
 from streamsan.model.values import Handle, Pointer, Symbol, Value
 from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
@@ -71,8 +72,12 @@ STRUCTURES = [
 ]
 
 
-@pytest.mark.parametrize("api", GRAPH_APIS, ids=lambda api: api.name)
-def test_every_call_with_known_arguments(api) -> None:
+@pytest.mark.parametrize("family", families(GRAPH_APIS))
+def test_every_call_with_known_arguments(family: list[Api]) -> None:
+    check_apis(family, takes_known_arguments)
+
+
+def takes_known_arguments(api: Api) -> None:
     for version in api.versions:
         names = [each.name for each in version.parameters]
         for fields in STRUCTURES:
@@ -90,8 +95,12 @@ def test_every_call_with_known_arguments(api) -> None:
             world.builder.finish()
 
 
-@pytest.mark.parametrize("api", GRAPH_APIS, ids=lambda api: api.name)
-def test_every_call_with_unknown_arguments(api) -> None:
+@pytest.mark.parametrize("family", families(GRAPH_APIS))
+def test_every_call_with_unknown_arguments(family: list[Api]) -> None:
+    check_apis(family, takes_unknown_arguments)
+
+
+def takes_unknown_arguments(api: Api) -> None:
     for version in api.versions:
         for unknown in (None, Symbol(7, "x", "parameter"), Symbol(8, "y", "uninitialised"), Symbol(9, "z", "opaque")):
             program = GraphProgram()
@@ -103,8 +112,12 @@ def test_every_call_with_unknown_arguments(api) -> None:
             program.call(api.name, *itertools.islice(mixed, len(version.parameters)), signature=version)
 
 
-@pytest.mark.parametrize("api", [api for api in CUDA.effects if api.effect.value != "pure"], ids=lambda api: api.name)
-def test_every_call_during_a_capture(api) -> None:
+@pytest.mark.parametrize("family", families(api for api in CUDA.effects if api.effect.value != "pure"))
+def test_every_call_during_a_capture(family: list[Api]) -> None:
+    check_apis(family, is_survived_in_a_capture)
+
+
+def is_survived_in_a_capture(api: Api) -> None:
     for mode in range(3):
         program = GraphProgram()
         program.begin(mode=mode)
