@@ -202,6 +202,40 @@ def pool_access(lab: Lab) -> Observations:
     return {"access": allowed, "launch": launched, "wait": lab.status(rt.cudaStreamSynchronize(stream))}
 
 
+def _on_graph_memory(lab: Lab, *, enabled: bool) -> Observations:
+    rt = lab.rt
+    stream = lab.stream()
+    graph, memory = lab.memory_graph(stream)
+    lab.ok(rt.cudaGraphLaunch(lab.instantiate(graph), stream))
+    lab.ok(rt.cudaStreamSynchronize(stream))
+    _on(lab, 1)
+    lab.kernel("write_words")
+    far, near = lab.stream(), lab.plain(byte=3)
+    observed: Observations = {}
+    if enabled:
+        observed["enable"] = lab.status(rt.cudaDeviceEnablePeerAccess(0, 0))
+    copy = rt.cudaMemcpyKind.cudaMemcpyDefault
+    observed["copy"] = lab.status(rt.cudaMemcpyAsync(memory, near, SIZE, copy, far))
+    observed["copy: wait"] = lab.status(rt.cudaStreamSynchronize(far))
+    observed["fill"] = lab.status(rt.cudaMemsetAsync(memory, 2, SIZE, far))
+    observed["fill: wait"] = lab.status(rt.cudaStreamSynchronize(far))
+    observed["kernel"] = lab.status(lab.write_words(memory, 0x05050505, far))
+    observed["kernel: wait"] = lab.status(rt.cudaStreamSynchronize(far))
+    return observed
+
+
+@peer_case("peers")
+def graph_memory(lab: Lab) -> Observations:
+    """A copy, a fill and a kernel in a stream of device 1 on graph memory of device 0, without peer access."""
+    return _on_graph_memory(lab, enabled=False)
+
+
+@peer_case("peers")
+def graph_memory_with_access(lab: Lab) -> Observations:
+    """A copy, a fill and a kernel in a stream of device 1 on graph memory of device 0, with peer access."""
+    return _on_graph_memory(lab, enabled=True)
+
+
 @peer_case("P-07", "peers", "R-01", "reset-pending", timed=True)
 def reset_of_other(lab: Lab) -> Observations:
     """cudaDeviceReset of device 1 while a kernel of device 0 runs: does it wait."""
