@@ -38,8 +38,6 @@ class Plan:
     devices: int = 1
     jobs: int = 4
     """processes at a time, where nothing is timed"""
-    patience: float = 0.0
-    """seconds without a sign of life after which a case that began has hung; 0: as the platform has it"""
 
 
 def run(cases: Iterable[Case], plan: Plan, report: Report, work: Callable[[worker.Job], None] = worker.main) -> None:
@@ -160,9 +158,7 @@ class _Pool:
                 continue
             if not alive:
                 return began, ended, CRASHED
-            # A process that has not begun yet is being started: on a busy machine that takes as long as it takes.
-            patience = (began and self._plan.patience) or _PATIENCE[self._plan.platform]
-            if time.monotonic() - last_sign > patience:
+            if time.monotonic() - last_sign > _PATIENCE[self._plan.platform]:
                 return max(began, len(ended) + 1), ended, TIMED_OUT
             process.join(0.01)
 

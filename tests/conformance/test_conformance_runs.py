@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conformance.observer import GpuObserver, Pending, UnclearError
@@ -46,8 +48,11 @@ def fake_case(name: str, fresh: bool = False) -> Case:
     return Case(name, "a case of this test", ("F-01",), lambda lab: {}, fresh=fresh)
 
 
-def pretend(job: worker.Job) -> None:
-    """Be a process that crashes in one case, hangs in another, and ends early after a third."""
+def pretend(job: worker.Job, clock: str = os.devnull) -> None:
+    """Be a process that crashes in one case, hangs in another, and ends early after a third.
+
+    Time passes while it hangs only: a byte of the clock is a minute.
+    """
     os.setsid()
     with open(job.path, "a", encoding="utf-8") as output:
         for name in job.names:
@@ -58,7 +63,10 @@ def pretend(job: worker.Job) -> None:
             if name.endswith("leaves"):
                 os._exit(3)
             if name.endswith("hangs"):
-                time.sleep(600)
+                while True:
+                    with open(clock, "a", encoding="utf-8") as minutes:
+                        minutes.write(".")
+                    time.sleep(0.01)
             unclear = name.endswith("unclear") and len(job.lengths) > 1
             observed = {worker.UNCLEAR: True} if unclear else {"length": job.lengths[0]}
             output.write(json.dumps({"end": name, "observed": observed}) + "\n")
@@ -68,9 +76,15 @@ def pretend(job: worker.Job) -> None:
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_what_goes_wrong_in_one_case_is_its_observation(fresh: bool) -> None:
+def test_what_goes_wrong_in_one_case_is_its_observation(
+    fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = tmp_path / "clock"
+    clock.touch()
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: clock.stat().st_size * 60.0))
     names = ["a", "crashes", "b", "leaves", "c", "hangs", "d", "last", "e"]
-    found = run([fake_case(name, fresh) for name in names], runner.Plan("sim", jobs=1, patience=3.0), pretend)
+    work = partial(pretend, clock=str(clock))
+    found = run([fake_case(name, fresh) for name in names], runner.Plan("sim", jobs=1), work)
     assert found == {
         **{name: {"length": 40} for name in ("a", "b", "c", "d", "last", "e")},
         "crashes": {"crashed": "SIGABRT"},
