@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,12 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize("kind", CHAINS)
+IN_DEPTH = ("frame pointers", "a driver with tables")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.deep) if kind in IN_DEPTH else kind for kind in CHAINS]
+)
 def test_native_chains_are_those_of_the_unwinder(builder: Builder, kind: str) -> None:
     options, driver_options = CHAINS[kind]
     name = kind.replace(" ", "_")
@@ -126,9 +132,14 @@ def test_native_chains_under_the_thread_sanitizer(tmp_path: Path, monkeypatch: p
     assert " 0 failures" in run(program, folder=tmp_path)
 
 
+@pytest.fixture(scope="module")
+def before_main(builder: Builder) -> str:
+    return str(builder.compile("before_main.o", "before_main.cpp", "-fPIE", "-c"))
+
+
 @pytest.mark.parametrize("model", ["-pie", "-no-pie"])
-def test_main_has_begun_everywhere_but_in_constructors(builder: Builder, model: str) -> None:
-    program = builder.compile(f"before{model}", "before_main.cpp", "-fPIE", model, "./libprobe.so")
+def test_main_has_begun_everywhere_but_in_constructors(builder: Builder, before_main: str, model: str) -> None:
+    program = builder.compile(f"before{model}", before_main, model, "./libprobe.so")
     answers = dict(line.split() for line in run(program, folder=builder.folder).splitlines())
     before = "0" if ON_X86_64 else "1"
     assert answers == {
@@ -172,15 +183,20 @@ def test_published_offsets_of_python(builder: Builder) -> None:
 
 
 def interpreter(version: str) -> str:
-    """A Python of a version that can be read: this one, one on the path, or one that pyenv keeps."""
+    """A Python of a version that can be read: this one, one that pyenv keeps, or one on the path."""
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    candidates = [sys.executable, f"python{version}", *map(str, sorted(kept.glob(f"{version}.*/bin/python")))]
-    question = "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
+    candidates = [sys.executable, *map(str, sorted(kept.glob(f"{version}.*/bin/python"))), f"python{version}"]
     for path in filter(None, map(shutil.which, candidates)):
-        answer = subprocess.run([path, "-c", question], capture_output=True, text=True, check=False).stdout
-        if answer.split() == [*version.split("."), "0"]:
+        if version_of(path) == [*version.split("."), "0"]:
             return path
     pytest.skip(f"no Python {version} here")
+
+
+@cache
+def version_of(path: str) -> list[str]:
+    """The version of an interpreter, and whether it runs without the global lock."""
+    question = "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
+    return subprocess.run([path, "-c", question], capture_output=True, text=True, check=False).stdout.split()
 
 
 @pytest.mark.parametrize("version", [f"3.{minor}" for minor in range(9, 15)])
