@@ -176,21 +176,24 @@ void one_by_one(const char* path, const std::vector<std::uint64_t>& numbers) {
     writer->close();
 }
 
-/// THREADS threads write until the process is killed, after MICROSECONDS from its beginning. Says "open" when it is.
+/// THREADS threads write until the process is killed: by the one that first has written OPERATIONS, and MICROSECONDS
+/// after its beginning (0: never) at the latest. Says "open" when it is.
 void killed(const char* path, const std::vector<std::uint64_t>& numbers) {
-    std::thread([until = std::chrono::steady_clock::now() + std::chrono::microseconds(numbers[1])] {
-        while (std::chrono::steady_clock::now() < until) {
-        }
-        kill(getpid(), SIGKILL);
-    }).detach();
+    if (numbers[2] != 0)
+        std::thread([until = std::chrono::steady_clock::now() + std::chrono::microseconds(numbers[2])] {
+            while (std::chrono::steady_clock::now() < until) {
+            }
+            kill(getpid(), SIGKILL);
+        }).detach();
     const auto writer = opened(path);
     check(write(STDOUT_FILENO, "open\n", 5) == 5, "output");
     in_threads(static_cast<unsigned>(numbers[0]), [&](unsigned index) {
-        for (std::uint64_t count = 0;; ++count) {
+        for (std::uint64_t count = 0; count < numbers[1]; ++count) {
             if (count % 256 == 0)
                 writer->site({writer->string("f" + std::to_string(count)), index, 0, 0, 1, 1, 0, 0, 0});
             append(*writer, count, count % 16 == 0 ? 3 : 0);
         }
+        kill(getpid(), SIGKILL);
     });
 }
 
