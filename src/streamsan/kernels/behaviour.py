@@ -8,6 +8,7 @@ from functools import cached_property
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
+from streamsan.kernels.flattening import Bound, Flattening
 from streamsan.kernels.pointer_uses import kernel_uses, named_modes
 from streamsan.kernels.uses import Start, Use
 from streamsan.kernels.waiting import UnitTexts
@@ -18,14 +19,20 @@ class KernelBehaviours:
 
     def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
-        self._known: dict[int, KernelBehaviour] = {}
+        self._known: dict[tuple[int, str], KernelBehaviour] = {}
 
-    def of(self, function: tree.Function) -> KernelBehaviour:
-        """Return what a kernel does."""
-        found = self._known.get(id(function))
+    def of(self, function: tree.Function, bound: Bound | None = None) -> KernelBehaviour:
+        """Return what a kernel does. `bound`: what its template parameters are, where that is known."""
+        key = (id(function), repr(bound) if bound else "")
+        found = self._known.get(key)
         if found is None:
-            found = self._known[id(function)] = KernelBehaviour(function, self)
+            found = self._known[key] = KernelBehaviour(function, self, bound or {})
         return found
+
+    @cached_property
+    def flattening(self) -> Flattening:
+        """Takes structures apart."""
+        return Flattening(self.unit)
 
     @cached_property
     def texts(self) -> UnitTexts:
@@ -36,14 +43,20 @@ class KernelBehaviours:
 class KernelBehaviour:
     """What one kernel does. Each answer is found when it is first asked for."""
 
-    def __init__(self, function: tree.Function, unit: KernelBehaviours) -> None:
+    def __init__(self, function: tree.Function, unit: KernelBehaviours, bound: Bound) -> None:
         self._function = function
         self._unit = unit
+        self._bound = bound
 
     @cached_property
-    def uses(self) -> Mapping[str, Use]:
-        """How the kernel uses the memory behind its pointer parameters, by their names."""
-        return kernel_uses(self._function, self._unit.unit)
+    def uses(self) -> Mapping[str, Use | None]:
+        """How the kernel uses the memory behind its pointer parameters, by their names.
+
+        Pointers in structures go by their paths: `view.out`, `image.planes.2`; `image.planes` where nobody knows how
+        many there are. None: the kernel never uses a pointer in a structure.
+        """
+        flat = self._unit.flattening.kernel(self._function, self._bound)
+        return kernel_uses(flat.function, flat.functions, self._unit.unit.macros)
 
     @property
     def start(self) -> Start:
@@ -72,8 +85,11 @@ class KernelBehaviour:
                 break
             first.append(statement)
         part = replace(function, body=tree.Block(function.body.span, first))
-        uses = kernel_uses(part, self._unit.unit)
-        early = {name: Use(mode, uses[name].flags) for name, mode in named_modes(part, self._unit.unit).items()}
+        flat = self._unit.flattening.kernel(part, self._bound)
+        macros = self._unit.unit.macros
+        uses = kernel_uses(flat.function, flat.functions, macros)
+        modes = named_modes(flat.function, flat.functions, macros)
+        early = {name: Use(mode, use.flags) for name, mode in modes.items() if (use := uses[name]) is not None}
         return (Start.PARTLY if early or found.triggers else Start.WAITS), early
 
 

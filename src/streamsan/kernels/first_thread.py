@@ -30,7 +30,9 @@ class _Breaks(Exception):  # noqa: N818
     """The first thread leaves the loop's iteration here."""
 
 
-def surely_touched(function: tree.Function, unit: tree.Unit) -> Touched:
+def surely_touched(
+    function: tree.Function, functions: dict[str, list[tree.Function]], macros: dict[str, tree.Macro]
+) -> Touched:
     """Return the pointer parameters of a kernel whose first element every launch touches."""
     found = Touched()
     if function.body is None:
@@ -40,7 +42,7 @@ def surely_touched(function: tree.Function, unit: tree.Unit) -> Touched:
         for p in function.parameters
     }
     bounds = {name for name, value in known.items() if value is None}
-    walk = _FirstThread(unit.functions_with_bodies(), unit.macros, found, known, bounds, 0)
+    walk = _FirstThread(functions, macros, found, known, bounds, 0)
     try:
         walk.run(function.body)
     except TooMuchError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from streamsan.cuda_syntax import tree
-from streamsan.kernels.pointer_uses import ESCAPES, READS, AccessWalk, walk_of
+from streamsan.kernels.pointer_uses import ESCAPES, READS, AccessWalk
 from streamsan.vocabulary import AccessMode
 
 _OUTPUT: Final = frozenset(
@@ -28,7 +28,8 @@ def given_access(body: tree.Function | tree.Lambda, unit: tree.Unit | None = Non
     )
     if function.body is None or not function.parameters:
         return AccessMode.OPAQUE
-    uses = walk_of(_HostWalk, function, unit)
+    functions = {} if unit is None else unit.functions_with_bodies()
+    uses = _HostWalk(function, functions, {} if unit is None else unit.macros, 0).run()
     found = uses.get(function.parameters[-1].name)
     return AccessMode.READ if found is not None and found | READS == READS else AccessMode.OPAQUE
 

@@ -9,6 +9,7 @@ from typing import Final
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes, parts
 from streamsan.kernels.first_thread import surely_touched
+from streamsan.kernels.held_objects import is_path
 from streamsan.kernels.uses import Use
 from streamsan.vocabulary import AccessMode, SlotFlag
 
@@ -25,11 +26,20 @@ _BY_REFERENCE: Final = frozenset(("swap", "exchange", "sincos", "sincosf", "modf
 _INERT: Final = frozenset(("printf", "assert", "__syncthreads", "__isGlobal", "__builtin_assume", "__prefetch"))
 
 
-def kernel_uses(function: tree.Function, unit: tree.Unit) -> dict[str, Use]:
-    """Return how a kernel uses its pointer parameters, by name. Functions that it calls are followed a few levels."""
-    touched = surely_touched(function, unit)
-    uses = {}
-    for name, found in walk_of(AccessWalk, function, unit).items():
+Functions = dict[str, list[tree.Function]]
+
+
+def kernel_uses(function: tree.Function, functions: Functions, macros: dict[str, tree.Macro]) -> dict[str, Use | None]:
+    """Return how a kernel uses its pointer parameters, by name; None: a pointer in a structure that it never uses.
+
+    Functions that it calls are followed a few levels.
+    """
+    touched = surely_touched(function, functions, macros)
+    uses: dict[str, Use | None] = {}
+    for name, found in AccessWalk(function, functions, macros, 0).run().items():
+        if not found and is_path(name):
+            uses[name] = None
+            continue
         mode = _mode(found)
         surely = touched.reads if mode is AccessMode.READ else touched.writes if mode is not AccessMode.OPAQUE else ()
         flags = int(SlotFlag.TOUCHES) if name in surely else 0
@@ -42,9 +52,9 @@ def use_by_type(of: tree.Type) -> Use:
     return Use(AccessMode.READ if of.const and of.pointers == 1 else AccessMode.OPAQUE)
 
 
-def named_modes(function: tree.Function, unit: tree.Unit) -> dict[str, AccessMode]:
+def named_modes(function: tree.Function, functions: Functions, macros: dict[str, tree.Macro]) -> dict[str, AccessMode]:
     """How the accesses that a body names use the pointer parameters; what else may become of a pointer is left out."""
-    uses = walk_of(_NamedWalk, function, unit)
+    uses = _NamedWalk(function, functions, macros, 0).run()
     modes = {name: READS | WRITES if found & ATOMIC else found & (READS | WRITES) for name, found in uses.items()}
     return {name: AccessMode(mode) for name, mode in modes.items() if mode}
 
@@ -57,13 +67,6 @@ def _mode(found: int) -> AccessMode:
     return AccessMode(found & 3) if found & 3 else AccessMode.READ
 
 
-def walk_of(kind: type[AccessWalk], function: tree.Function, unit: tree.Unit | None) -> dict[str, int]:
-    """Return the uses (READS, WRITES, ESCAPES, ATOMIC) of each pointer parameter, as a kind of walk finds them."""
-    if unit is None:
-        return kind(function, {}, {}, 0).run()
-    return kind(function, unit.functions_with_bodies(), unit.macros, 0).run()
-
-
 def _is_pointer(of: tree.Type) -> bool:
     return (of.pointers > 0 or bool(of.array)) and not of.function
 
@@ -71,9 +74,7 @@ def _is_pointer(of: tree.Type) -> bool:
 class AccessWalk:
     """One function; locals that hold a parameter's pointer count as that parameter."""
 
-    def __init__(
-        self, function: tree.Function, functions: dict[str, list[tree.Function]], macros: Container[str], level: int
-    ) -> None:
+    def __init__(self, function: tree.Function, functions: Functions, macros: Container[str], level: int) -> None:
         self.function = function
         self.functions = functions
         self.macros = macros
@@ -85,6 +86,8 @@ class AccessWalk:
         self.cast_away: set[str] = set()
         self.aliases: dict[str, set[str]] = {p.name: {p.name} for p in tracked}
         self.deep = {p.name for p in tracked if p.type.pointers > 1}
+        self.given_back = {p.name for p in tracked if p.type.reference and _is_pointer(p.type)}
+        """pointers of the caller's, which the function may change"""
         self.atomic = {p.name for p in tracked if p.type.name in _ATOMIC_TYPES}
 
     def run(self) -> dict[str, int]:
@@ -100,7 +103,8 @@ class AccessWalk:
                 break
         self._visit(body)
         for name in self.constant - self.cast_away:
-            self.uses[name] = READS
+            if self.uses[name] or not is_path(name):
+                self.uses[name] = READS
         for name in self.deep & set(self.uses):
             self.uses[name] |= ESCAPES
         for name in self.atomic & set(self.uses):
@@ -143,6 +147,9 @@ class AccessWalk:
                 return self._roots(node.operand)
         if isinstance(node, tree.Index | tree.Member) and element:
             return self._place(node)
+        if isinstance(node, tree.StatementExpression):
+            value = _value_of(node)
+            return set() if value is None else self._roots(value, element)
         return set()
 
     def _place(self, node: tree.Expression) -> set[str]:
@@ -157,6 +164,9 @@ class AccessWalk:
             return self.aliases.get(node.name, set()) if node.name in self.references else set()
         if isinstance(node, tree.Conditional):
             return self._place(node.then) | self._place(node.otherwise)
+        if isinstance(node, tree.StatementExpression):
+            value = _value_of(node)
+            return set() if value is None else self._place(value)
         return set()
 
     def _note(self, names: set[str], use: int) -> None:
@@ -177,6 +187,9 @@ class AccessWalk:
             self._visit_place(node.target)
             if not isinstance(node.target, tree.Name):
                 self._note(self._roots(node.value), ESCAPES)
+            elif node.target.name in self.given_back:
+                roots = self._roots(node.value)
+                self._note(roots | {node.target.name} if roots != {node.target.name} else set(), ESCAPES)
             self._visit(node.value)
         elif isinstance(node, tree.Unary) and node.operator in ("++", "--", "post++", "post--"):
             self._note(self._place(node.operand) or self._reference_target(node.operand), READS | WRITES)
@@ -239,6 +252,10 @@ class AccessWalk:
                 self._visit(node.object)
             else:
                 self._visit_place(node.object)
+        elif isinstance(node, tree.StatementExpression):
+            value = _value_of(node)
+            self._visit(node.body.body[:-1])
+            self._visit(node.body.body[-1:]) if value is None else self._visit_place(value)
         elif not isinstance(node, tree.Name):
             self._visit(node)
 
@@ -326,15 +343,21 @@ class AccessWalk:
 
     def _escape_of(self, parent: object, child: tree.Expression) -> None:
         """A pointer that is returned or put into an object is no longer followed."""
-        if type(parent).__name__ in ("Return", "InitList", "New"):
+        if isinstance(parent, tree.Return | tree.InitList | tree.New):
             self._note(self._roots(child), ESCAPES)
+        if isinstance(parent, tree.Return) and self.function.returns.reference and not self.function.returns.const:
+            self._note(self._place(child), ESCAPES)  # who is given the reference may write there
+
+
+def _value_of(node: tree.StatementExpression) -> tree.Expression | None:
+    """Return the value of `({ ...; value; })`."""
+    last = node.body.body[-1] if node.body.body else None
+    return last.expression if isinstance(last, tree.ExpressionStatement) else None
 
 
 class _NamedWalk(AccessWalk):
     """Notes what is accessed, and nothing for a parameter's type alone."""
 
-    def __init__(
-        self, function: tree.Function, functions: dict[str, list[tree.Function]], macros: Container[str], level: int
-    ) -> None:
+    def __init__(self, function: tree.Function, functions: Functions, macros: Container[str], level: int) -> None:
         super().__init__(function, functions, macros, level)
         self.constant = set()

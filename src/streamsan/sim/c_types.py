@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.named_types import MOST_NESTING, NamedTypes, visible
 
-MOST_NESTING = 16
 MOST_ELEMENTS = 1 << 24
+MOST_HELD = 256
+"""elements of an array whose pointers are listed"""
 
 _SCALARS = {
     "bool": "?", "char": "i1", "signed char": "i1", "unsigned char": "u1", "int8_t": "i1", "uint8_t": "u1",
@@ -51,6 +53,16 @@ class Layout:
         return self.dtype.itemsize * self.count
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedPointer:
+    """A pointer in a value."""
+
+    path: str
+    offset: int
+    """bytes from the value's beginning"""
+    type: tree.Type
+
+
 POINTER = Layout(np.dtype("<u8"), 1, 8)
 BYTES = Layout(np.dtype("u1"), 1, 1)
 """what `void*` points to, and a type that is not known"""
@@ -78,46 +90,8 @@ _INTEGER_WORDS = frozenset(("unsigned", "signed", "long", "short", "int", "char"
 _NAMESPACES = ("cuda::std::", "std::", "cuda::", "::")
 
 
-class Types:
-    """Resolves the types of one translation unit; `bound` are the arguments of a template."""
-
-    def __init__(
-        self, declarations: list[tree.Statement], bound: Mapping[str, tree.Type | tree.Expression] | None = None
-    ) -> None:
-        self._aliases: dict[str, tree.Alias] = {}
-        self._classes: dict[str, tree.Class] = {}
-        self._enums: dict[str, tree.Enum] = {}
-        self._constants: dict[str, int] = {}
-        self._bound = dict(bound or {})
-        self._collect(declarations)
-
-    def with_arguments(self, bound: Mapping[str, tree.Type | tree.Expression]) -> Types:
-        """Return the same unit's types under other template arguments."""
-        other = Types([], bound)
-        other._aliases, other._classes = self._aliases, self._classes
-        other._enums, other._constants = self._enums, self._constants
-        return other
-
-    def resolved(self, of: tree.Type, depth: int = 0) -> tree.Type:
-        """Return a type with aliases and template parameters replaced, as far as they are known."""
-        while depth < MOST_NESTING:
-            depth += 1
-            bound = self._bound.get(of.name)
-            if bound is None:
-                alias = _visible(self._aliases, of.name)
-                bound = None if alias is None else alias.type
-            if not isinstance(bound, tree.Type):
-                break
-            of = tree.Type(
-                bound.name,
-                bound.arguments,
-                bound.pointers + of.pointers,
-                of.reference or bound.reference,
-                bound.const or of.const,
-                [*of.array, *bound.array],
-                bound.function or of.function,
-            )
-        return of
+class Types(NamedTypes):
+    """How the types of one translation unit lie in memory."""
 
     def layout(self, of: tree.Type, depth: int = 0) -> Layout | None:
         """Return how a type lies in memory; None when it is not known."""
@@ -149,18 +123,32 @@ class Types:
             return BYTES
         return self.layout(tree.Type(of.name, of.arguments, array=of.array[1:] if not of.pointers else []))
 
-    def constant(self, expression: tree.Expression | None) -> int | None:
-        """Return the value of a constant expression, if it is as simple as a name or a number."""
-        if isinstance(expression, tree.Literal_) and isinstance(expression.value, int):
-            return int(expression.value)
-        if isinstance(expression, tree.Name):
-            bound = self._bound.get(expression.name)
-            if isinstance(bound, tree.Literal_):
-                return self.constant(bound)
-            if isinstance(bound, tree.Type):
-                return int(bound.name) if bound.name.isdigit() else None
-            return self._constants.get(expression.name)
-        return None
+    def pointers_in(self, of: tree.Type, path: str, offset: int = 0, depth: int = 0) -> Iterator[PlacedPointer]:
+        """Yield the pointers that a value of a type holds, by their paths: `view.out`, `image.planes.2`."""
+        of = self.resolved(of)
+        layout = self.layout(of, depth)
+        known = None if of.pointers else visible(self.classes, of.name)
+        if layout is None or layout.count > MOST_HELD:
+            return
+        bare = tree.Type(of.name, of.arguments, of.pointers, of.reference, of.const, [], of.function)
+        size = layout.size // layout.count if known is not None or of.pointers else layout.size
+        places = [path] if not of.array else [f"{path}.{number}" for number in range(layout.count)]
+        for number, place in enumerate(places):
+            at = offset + number * size
+            if of.pointers:
+                yield PlacedPointer(place, at, bare)
+            elif known is not None and layout.dtype.names is not None:
+                yield from self.inside(known, of)._members(known, layout.dtype, place, at, depth + 1)
+
+    def _members(
+        self, known: tree.Class, dtype: np.dtype[Any], path: str, offset: int, depth: int
+    ) -> Iterator[PlacedPointer]:
+        bases = [base for base in known.bases if (inner := self.layout(base)) is not None and inner.dtype.names != ()]
+        held = [one for one in known.fields if not one.static]
+        parts = [(base, path) for base in bases] + [(one.type, f"{path}.{one.name}") for one in held]
+        for (of, place), name in zip(parts, dtype.names or (), strict=False):
+            assert dtype.fields is not None
+            yield from self.pointers_in(of, place, offset + dtype.fields[name][1], depth)
 
     def _named(self, of: tree.Type, depth: int) -> Layout | None:
         name = of.name
@@ -174,18 +162,15 @@ class Types:
             if part is not None and part.dtype.kind == "f" and part.size in (4, 8):
                 return Layout(np.dtype(f"<c{2 * part.size}"), 1, 2 * part.size)
             return None
-        if _visible(self._enums, of.name) is not None:
+        if visible(self.enums, of.name) is not None:
             return _BUILT_IN["int"]
-        known = _visible(self._classes, of.name)
+        known = visible(self.classes, of.name)
         return None if known is None else self._class(known, of, depth)
 
     def _class(self, known: tree.Class, of: tree.Type, depth: int) -> Layout | None:
         if any(method.virtual for method in known.methods):
             return None
-        bound: dict[str, tree.Type | tree.Expression] = dict(self._bound)
-        for parameter, argument in zip(known.templates, of.arguments, strict=False):
-            bound[parameter.name] = self.resolved(argument) if isinstance(argument, tree.Type) else argument
-        types = self.with_arguments(bound)
+        types = self.inside(known, of)
         parts: list[tuple[str, Layout]] = []
         for number, base in enumerate(known.bases):
             inner = types.layout(base, depth + 1)
@@ -201,33 +186,6 @@ class Types:
                 return None
             parts.append((field.name or f"unnamed{len(parts)}", inner))
         return _structure(parts, known.union)
-
-    def _collect(self, declarations: list[tree.Statement], inside: str = "") -> None:
-        for declared in declarations:
-            if isinstance(declared, tree.Alias):
-                self._aliases[declared.name] = declared
-            elif isinstance(declared, tree.Class):
-                self._classes[declared.name] = declared
-                self._collect(declared.nested, declared.name)
-            elif isinstance(declared, tree.Enum):
-                self._enums[declared.name] = declared
-            elif isinstance(declared, tree.Variable) and declared.type.const and not declared.type.pointers:
-                value = self.constant(declared.initializer)
-                if value is not None:
-                    self._constants[declared.name] = value
-
-
-_Declared = TypeVar("_Declared")
-
-
-def _visible(known: Mapping[str, _Declared], name: str) -> _Declared | None:
-    """Return what a name means: itself, or, in some namespace or class, the only one of that name."""
-    found = known.get(name)
-    if found is not None:
-        return found
-    ending = "::" + name
-    matches = [declared for full, declared in known.items() if full.endswith(ending)]
-    return matches[0] if len(matches) == 1 else None
 
 
 def _structure(parts: list[tuple[str, Layout]], union: bool) -> Layout:

@@ -33,6 +33,10 @@ class KernelParameter:
     """SlotFlag bits of its reference: TOUCHES, ATOMIC"""
     early: tuple[AccessMode, int] | None = None
     """mode and flags of what the kernel does there before it may wait for the kernel before it; None: nothing surely"""
+    fields: tuple[KernelParameter, ...] = ()
+    """the pointers that a structure holds, at their offsets in it"""
+    used: bool = True
+    """False: a pointer in a structure that the kernel surely never uses"""
 
 
 @dataclass(frozen=True, slots=True)

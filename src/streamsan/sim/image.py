@@ -93,14 +93,22 @@ def _described(program: Program) -> dict[str, Any]:
     for kernel in program.kernels:
         parameters = None
         if kernel.parameters is not None:
-            parameters = [[_plain(getattr(one, part.name)) for part in fields(one)] for one in kernel.parameters]
+            parameters = [_parameter(one) for one in kernel.parameters]
         kernels.append([kernel.name, kernel.lowered, parameters, sorted(kernel.aliases), kernel.start.value])
     variables = [[v.name, v.lowered, v.size, v.managed, v.initial.hex()] for v in program.variables]
     return {"version": 1, "kernels": kernels, "variables": variables, "any": program.any_kernel}
 
 
+def _parameter(one: KernelParameter) -> list[Any]:
+    return [_plain(getattr(one, part.name)) for part in fields(one)]
+
+
 def _plain(value: Any) -> Any:
-    return _type_of(value) if isinstance(value, np.dtype) else value
+    if isinstance(value, np.dtype):
+        return _type_of(value)
+    if isinstance(value, tuple):
+        return [_parameter(one) if isinstance(one, KernelParameter) else one for one in value]
+    return value
 
 
 def _type_of(dtype: np.dtype[Any]) -> Any:
@@ -148,8 +156,8 @@ def _from_description(text: bytes) -> Program:
         raise InvalidImageError("damaged") from error
 
 
-def _parameter_from(given: Sequence[Any]) -> KernelParameter:
-    name, offset, size, pointer, dtype, count, const, mode, flags, early = given
+def _parameter_from(given: Sequence[Any], depth: int = 0) -> KernelParameter:
+    name, offset, size, pointer, dtype, count, const, mode, flags, early, held, used = given
     if not (0 <= int(offset) < 1 << 20 and 0 < int(size) < 1 << 20 and 0 < int(count) <= 1 << 24):
         raise InvalidImageError("a parameter that is none")
     return KernelParameter(
@@ -163,6 +171,8 @@ def _parameter_from(given: Sequence[Any]) -> KernelParameter:
         AccessMode(int(mode)),
         int(flags) & 0xFC,
         None if early is None else (AccessMode(int(early[0])), int(early[1]) & 0xFC),
+        tuple(_parameter_from(one, depth + 1) for one in held[:MOST_PARAMETERS]) if depth == 0 else (),
+        bool(used),
     )
 
 

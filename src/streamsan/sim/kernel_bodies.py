@@ -6,7 +6,7 @@ import inspect
 import os
 import traceback
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -51,6 +51,22 @@ class Argument:
     def word(self, offset: int) -> int:
         """Return eight bytes as a number."""
         return int.from_bytes(self.data[offset : offset + 8], "little")
+
+    def pieces(self) -> Iterator[Argument]:
+        """Yield what may hold addresses: itself, or each pointer of a structure and what lies between them."""
+        held = self.parameter.fields if self.parameter is not None else ()
+        end = 0
+        for one in held:
+            if one.offset > end:
+                yield Argument(None, self.data[end : one.offset], self.pointer)
+            end = one.offset + one.size
+            yield Argument(one, self.data[one.offset : end], self.pointer)
+        yield Argument(None, self.data[end:], self.pointer) if held else self
+
+    @property
+    def used(self) -> bool:
+        """Whether the kernel's own code may use what it leads to."""
+        return self.parameter is None or self.parameter.used
 
     def known(self, address: int) -> Pointer | int:
         """Return an address of it for the model, with its generation where that is known."""
@@ -240,10 +256,12 @@ def _mix(launch: SimulatedKernel, memory: DeviceMemory) -> None:
     digest = zlib.crc32(launch.kernel.lowered.encode())
     buffers: list[tuple[KernelParameter | None, Bytes]] = []
     for argument in launch.arguments:
-        found = list(_buffers(argument, memory))
+        found = [
+            (piece.parameter, view) for piece in argument.pieces() if piece.used for view in _buffers(piece, memory)
+        ]
         if not found:
             digest = zlib.crc32(argument.data, digest)
-        buffers.extend((argument.parameter, view[:MOST_MIXED]) for view in found)
+        buffers.extend((parameter, view[:MOST_MIXED]) for parameter, view in found)
     for parameter, view in buffers:
         if parameter is None or parameter.mode is not AccessMode.WRITE:
             digest = zlib.crc32(view.tobytes(), digest)

@@ -184,9 +184,12 @@ class Kernels:
             _variables_of(found.module),
             found.module.context,
         )
-        used = tuple(references(arguments))
+        pieces = [piece for argument in arguments for piece in argument.pieces()]
+        if self.body_of(found.kernel) is None:  # one in Python may use what the kernel's own code does not
+            pieces = [piece for piece in pieces if piece.used]
+        used = tuple(references(pieces))
         start = self._start_of(found.kernel)
-        first = tuple(early_references(arguments)) if start is Start.PARTLY else None
+        first = tuple(early_references(pieces)) if start is Start.PARTLY else None
         early = used if start is Start.AT_ONCE else first
         return Launch(SUCCESS, used, early, payload)
 

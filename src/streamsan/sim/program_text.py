@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from streamsan.cuda_syntax import tree
@@ -210,7 +211,7 @@ class _Reader:
         else:
             lowered = mangled(function.name, resolved, given, template)
         name = function.name + (f"<{', '.join(_written(one) for one in given)}>" if given else "")
-        behaviour = self._behaviours.of(function)
+        behaviour = self._behaviours.of(function, types.bound)
         return KernelType(name, lowered, self._parameters(function, types, behaviour), start=behaviour.start)
 
     def _parameters(
@@ -323,9 +324,26 @@ def _parameter(
     of, name = types.resolved(_decayed(parameter)), parameter.name
     if not of.pointers and not of.reference:
         layout = types.layout(of) or BYTES
-        return KernelParameter(name, offset, size, False, layout.dtype, layout.count)
+        held = _pointers(of, name, types, behaviour) if layout.count == 1 and layout.dtype.names else ()
+        return KernelParameter(name, offset, size, False, layout.dtype, layout.count, fields=held)
+    return _pointer(name, of, types, offset, behaviour)
+
+
+def _pointers(of: tree.Type, name: str, types: Types, behaviour: KernelBehaviour) -> tuple[KernelParameter, ...]:
+    """Return the pointers of a structure, in the order of their places; none where places overlap (unions)."""
+    found = sorted(types.pointers_in(of, name), key=lambda one: one.offset)
+    if any(later.offset < one.offset + 8 for one, later in pairwise(found)):
+        return ()
+    return tuple(_pointer(one.path, one.type, types, one.offset, behaviour) for one in found)
+
+
+def _pointer(name: str, of: tree.Type, types: Types, offset: int, behaviour: KernelBehaviour) -> KernelParameter:
     pointee = types.pointee(of)
     dtype, count = (None, 1) if pointee is None else (pointee.dtype, pointee.count)
-    mode, flags = behaviour.uses.get(name) or use_by_type(of)
+    uses = behaviour.uses
+    place = name if name in uses else name.rpartition(".")[0]  # the uses of an array that is too long are its own
+    mode, flags = uses.get(place) or use_by_type(of)
     const = of.const and of.pointers <= 1
-    return KernelParameter(name, offset, size, True, dtype, count, const, mode, flags, behaviour.early_uses.get(name))
+    early = behaviour.early_uses.get(place)
+    used = place not in uses or uses[place] is not None
+    return KernelParameter(name, offset, 8, True, dtype, count, const, mode, flags, early, used=used)

@@ -221,3 +221,22 @@ def test_a_macro_that_is_defined_twice_is_left_alone() -> None:
 KERNEL(scale)
 """
     assert compile_text(text, "macros.cu").program.any_kernel
+
+
+def test_pointers_in_structures_have_their_own_uses() -> None:
+    text = (
+        "template <class T> struct Span { T* data; int n; __device__ T& at(int i) { return data[i]; } };\n"
+        "struct Out { float* p; };\n"
+        "struct Image { int w; Span<const float> in; Out out[2]; float* spare; };\n"
+        "__global__ void draw(int n, Image m) { m.out[1].p[threadIdx.x] = m.in.at(threadIdx.x); }\n"
+    )
+    program = compile_text(text, "t.cu").program
+    image = (kernel(program, "draw").parameters or ())[1]
+    held = [(one.name, one.offset, one.mode.name, bool(one.flags & SlotFlag.TOUCHES), one.used) for one in image.fields]
+    assert (image.offset, image.size) == (8, 48)
+    assert [one for one in held if one[-1]] == [
+        ("m.in.data", 8, "READ", True, True),
+        ("m.out.1.p", 32, "WRITE", True, True),
+    ]
+    assert [(name, offset) for name, offset, *_, used in held if not used] == [("m.out.0.p", 24), ("m.spare", 40)]
+    assert program_of(binary_of(program)) == program

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from streamsan.cuda_source.library.braced import braced
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
@@ -22,12 +23,13 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.types import CType
-from streamsan.cuda_syntax.tree import Expression, Function, Launch, Name, Parameter, Span
+from streamsan.cuda_syntax.tree import Expression, Function, Launch, Literal_, Name, Parameter, Span, Type
+from streamsan.kernels.behaviour import KernelBehaviour
 from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.kernels.uses import Start, Use
 from streamsan.model import values as model_values
 from streamsan.model.values import Handle, KernelArgument, Pointer, Symbol
-from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag
+from streamsan.vocabulary import MemoryKind, SlotFlag
 
 KernelArguments = list[KernelArgument]
 DEEPEST_STRUCTURE = 6
@@ -85,6 +87,7 @@ class Kernel:
 
 
 NO_KERNEL = Kernel("")
+_OPAQUE = Type("", pointers=1)
 
 
 def kernel_of(machine: Machine, names: dict[Symbol | Handle, str], value: Value) -> Kernel:
@@ -113,49 +116,96 @@ def bound_arguments(
     machine: Machine, function: Function | None, operands: list[Operand], span: Span
 ) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes."""
-    uses = {} if function is None else machine.relevance.kernels.of(function).uses
+    behaviour = _behaviour(machine, function, operands)
+    uses = {} if behaviour is None else behaviour.uses
+    return _arguments(machine, function, operands, _Uses(uses, use_by_type), span)
 
-    def use(parameter: Parameter | None) -> Use:
-        if parameter is None:
-            return Use(AccessMode.OPAQUE)
-        return uses.get(parameter.name) or use_by_type(parameter.type)
 
-    return _arguments(machine, function, operands, use, span)
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """How a kernel uses what it is given."""
+
+    known: Mapping[str, Use | None]
+    """by parameters' names, and paths of pointers in structures; None: never"""
+    otherwise: Callable[[Type], Use | None]
+    """by a pointer's type; None: it is left out"""
+
+    def of(self, path: str, type: Type | None) -> Use | None:
+        """Return the use of the pointer at a path; `type` None: nobody knows what takes it."""
+        return self.known[path] if path in self.known else self.otherwise(_OPAQUE if type is None else type)
+
+    def inside(self, path: str, part: str) -> str:
+        """Return the path of a part: the whole's own where that stands for all of its parts."""
+        return path if path in self.known else f"{path}.{part}"
+
+
+def _behaviour(machine: Machine, function: Function | None, operands: list[Operand]) -> KernelBehaviour | None:
+    """Return what a kernel does, its template parameters bound to the structures that it is given."""
+    if function is None:
+        return None
+    templates = {one.name for one in function.templates}
+    bound: dict[str, Type | Expression] = {}
+    for parameter, operand in zip(function.parameters, operands, strict=False):
+        cls = operand.held.cls if isinstance(operand.held, StructObject) else None
+        if cls is not None and parameter.type.name in templates:
+            bound[parameter.type.name] = Type(cls.name, [_written(one, function.span) for one in cls.arguments])
+    return machine.relevance.kernels.of(function, bound)
+
+
+def _written(argument: object, span: Span) -> Type | Expression:
+    """Return a template argument as a program would write it."""
+    if isinstance(argument, CType):
+        inner = [_written(one, span) for one in argument.arguments]
+        return Type(argument.name, inner, argument.pointers, "", argument.const, function=argument.function)
+    return Literal_(span, argument if isinstance(argument, int) else None)
 
 
 def early_arguments(
     machine: Machine, function: Function | None, operands: list[Operand], span: Span
 ) -> KernelArguments | None:
     """Return the memory that a kernel uses before it may wait for the kernel before it; None: none that is known."""
-    behaviour = None if function is None else machine.relevance.kernels.of(function)
+    behaviour = _behaviour(machine, function, operands)
     if behaviour is None or behaviour.start is Start.WAITS:
         return None
     if behaviour.start is Start.AT_ONCE:
         return bound_arguments(machine, function, operands, span)
-    uses = behaviour.early_uses
-    return _arguments(machine, function, operands, lambda one: None if one is None else uses.get(one.name), span)
+    return _arguments(machine, function, operands, _Uses(behaviour.early_uses, lambda _: None), span)
 
 
 def _arguments(
     machine: Machine,
     function: Function | None,
     operands: list[Operand],
-    use: Callable[[Parameter | None], Use | None],
+    uses: _Uses,
     span: Span,
 ) -> KernelArguments:
     arguments: KernelArguments = []
     parameters: list[Parameter | None] = list(function.parameters) if function is not None else []
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
-        known = use(parameter)
-        if known is None:
-            continue
-        value = operand.held
+        value = operand.held if parameter is None else _passed(machine, operand, parameter)
         if isinstance(value, StructObject) and parameter is not None and parameter.type.pointers:
             type = machine.resolve(parameter.type)
             value = machine.class_operators.convert(value, type, span)
-        _flatten(machine, value, known, parameter, arguments, span, 0)
+        name, of = ("", None) if parameter is None else (parameter.name, parameter.type)
+        if isinstance(value, StructObject | ArrayObject | LibraryObject):
+            _flatten_parts(machine, value, uses, name, of, arguments, span, 0)
+            continue
+        known = uses.of(name, of)
+        if known is not None:
+            _flatten(machine, value, known, parameter, arguments, span)
     return arguments
+
+
+def _passed(machine: Machine, operand: Operand, parameter: Parameter) -> Value:
+    """Return the value that a parameter takes: a braced list makes an object of its type."""
+    found = braced(operand)
+    if found is None:
+        return operand.held
+    type = machine.resolve(parameter.type)
+    cell = Cell(None, type, parameter.name)
+    machine.objects.initialise_list(cell, type, found.node())
+    return cell.value
 
 
 def _flatten(
@@ -165,10 +215,7 @@ def _flatten(
     parameter: Parameter | None,
     arguments: KernelArguments,
     span: Span,
-    depth: int,
 ) -> None:
-    if depth > DEEPEST_STRUCTURE:
-        return
     if isinstance(value, DevicePointer):
         machine.made_names.used(value)
         arguments.append(_argument(use, value.pointer))
@@ -182,22 +229,45 @@ def _flatten(
         storage = value.array if isinstance(value, ElementPointer) else value.cell
         if storage.host is not None or storage.kind == MemoryKind.MANAGED:
             arguments.append(_argument(use, machine.device.address(value, span)))
-    elif isinstance(value, StructObject):
-        if value.cls is not None:
-            for field, _ in machine.objects.all_fields(value.cls):
-                machine.objects.field(value, field.name)
-        for cell in value.fields.values():
-            inner = AccessMode.READ if cell.type.const and cell.type.pointers == 1 else AccessMode.OPAQUE
-            if use.mode is AccessMode.READ:
-                inner = use.mode
-            _flatten(machine, cell.value, Use(inner), None, arguments, span, depth + 1)
-    elif isinstance(value, ArrayObject):
-        for cell in list(value.cells.values())[:MOST_ARGUMENTS]:
-            _flatten(machine, cell.value, Use(use.mode), None, arguments, span, depth + 1)
-    elif isinstance(value, LibraryObject):
-        for part in value.parts():
-            inner_value = part.value if isinstance(part, Cell) else part
-            _flatten(machine, inner_value, Use(use.mode), None, arguments, span, depth + 1)
+
+
+def _flatten_parts(
+    machine: Machine,
+    whole: StructObject | ArrayObject | LibraryObject,
+    uses: _Uses,
+    path: str,
+    of: Type | None,
+    arguments: KernelArguments,
+    span: Span,
+    depth: int,
+) -> None:
+    """Add the memory that the parts of an object lead to. `of`: the type of an array's elements, or of the whole."""
+    if depth > DEEPEST_STRUCTURE:
+        return
+    for name, held in _parts(machine, whole):
+        part = held.value if isinstance(held, Cell) else held
+        place = uses.inside(path, name)
+        type = of
+        if isinstance(whole, StructObject) and isinstance(held, Cell):
+            type = Type("", pointers=held.type.pointers, const=held.type.const)
+        if isinstance(part, StructObject | ArrayObject | LibraryObject):
+            _flatten_parts(machine, part, uses, place, type, arguments, span, depth + 1)
+            continue
+        known = uses.of(place, type)
+        if known is not None:
+            _flatten(machine, part, known, None, arguments, span)
+
+
+def _parts(machine: Machine, whole: StructObject | ArrayObject | LibraryObject) -> list[tuple[str, Cell | Value]]:
+    """Return the parts of an object with their names, of an array with their numbers."""
+    if isinstance(whole, StructObject):
+        if whole.cls is not None:
+            for field, _ in machine.objects.all_fields(whole.cls):
+                machine.objects.field(whole, field.name)
+        return list(whole.fields.items())
+    if isinstance(whole, ArrayObject):
+        return [(str(index), cell) for index, cell in list(whole.cells.items())[:MOST_ARGUMENTS]]
+    return [("", part) for part in whole.parts()]
 
 
 def packed_arguments(machine: Machine, kernel: Kernel, value: Value, span: Span) -> KernelArguments | None:

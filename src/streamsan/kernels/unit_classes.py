@@ -1,0 +1,129 @@
+"""The classes of a unit that hold pointers: their fields, with templates bound, and their methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.named_types import MOST_NESTING, NamedTypes, visible
+
+LONGEST_ROW: Final = 16
+"""elements of an array whose pointers are followed one by one"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a class."""
+
+    name: str
+    type: tree.Type
+    """resolved, without the array's dimensions"""
+    cls: ClassType | None
+    """its class, where that holds pointers"""
+    length: int | None
+    """elements of an array: 0 where there are too many, or nobody knows; None: no array"""
+    initializer: tree.Expression | None
+
+    @property
+    def pointer(self) -> bool:
+        """Whether its value, or each of its elements, is a pointer."""
+        return self.type.pointers > 0 and not self.type.function
+
+
+class ClassType:
+    """A class, or one instantiation of a class template."""
+
+    def __init__(self, node: tree.Class, types: NamedTypes, unit: UnitClasses) -> None:
+        self.node = node
+        self.types = types
+        self._unit = unit
+
+    @cached_property
+    def key(self) -> str:
+        """Tells classes, and instantiations of one, apart."""
+        bound = [repr(self.types.bound.get(parameter.name)) for parameter in self.node.templates]
+        return f"{self.node.name}<{', '.join(bound)}>"
+
+    @cached_property
+    def bases(self) -> list[ClassType] | None:
+        """The base classes that hold pointers; None where one is not known."""
+        found = []
+        for base in self.node.bases:
+            resolved = self.types.resolved(base)
+            if visible(self.types.classes, resolved.name) is None:
+                return None
+            cls = self._unit.class_of(resolved, self.types)
+            if cls is not None:
+                found.append(cls)
+        return found
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """The data members, those of bases first."""
+        found = [field for base in self.bases or () for field in base.fields]
+        return found + [self._field(declared) for declared in self.node.fields if not declared.static and declared.name]
+
+    def _field(self, declared: tree.Variable) -> Field:
+        of = self.types.resolved(declared.type)
+        length: int | None = None
+        if of.array:
+            known = [0 if one is None else self.types.constant(one) or 0 for one in of.array]
+            length = known[0] if len(known) == 1 and known[0] <= LONGEST_ROW else 0
+        bare = tree.Type(of.name, of.arguments, of.pointers, of.reference, of.const, [], of.function)
+        cls = None if of.pointers or of.reference else self._unit.class_of(bare, self.types)
+        return Field(declared.name, bare, cls, length, declared.initializer)
+
+    def methods(self, name: str) -> list[tree.Function]:
+        """Return the methods of a name that have bodies, here or outside of the class; a base's where it has none."""
+        found = [one for one in self.node.methods if one.body is not None and _last(one) == name]
+        declared = any(_last(one) == name for one in self.node.methods)
+        if declared:
+            full = f"{self.node.name}::{name}"
+            found += [one for one in self._unit.functions.get(name, ()) if one.name == full]
+            return found
+        for base in self.bases or ():
+            inherited = base.methods(name)
+            if inherited:
+                return inherited
+        return found
+
+    def has_method(self, name: str) -> bool:
+        """Tell whether it, or a base, declares a method of a name."""
+        return any(_last(one) == name for one in self.node.methods) or any(
+            base.has_method(name) for base in self.bases or ()
+        )
+
+    @property
+    def constructors(self) -> list[tree.Function]:
+        """The constructors that the program declares."""
+        return [one for one in self.node.methods if one.constructor]
+
+
+def _last(function: tree.Function) -> str:
+    return function.name.rpartition("::")[2]
+
+
+class UnitClasses:
+    """Those of one unit."""
+
+    def __init__(self, unit: tree.Unit) -> None:
+        self.types = NamedTypes(unit.declarations)
+        self.functions = unit.functions_with_bodies()
+        self._known: dict[str, ClassType | None] = {}
+
+    def class_of(self, of: tree.Type, types: NamedTypes, depth: int = 0) -> ClassType | None:
+        """Return the class that a type names, if objects of it hold pointers that can be followed."""
+        of = types.resolved(of)
+        if of.pointers or of.array or of.function or depth > MOST_NESTING:
+            return None
+        node = visible(types.classes, of.name)
+        if node is None or node.union:
+            return None
+        made = ClassType(node, types.inside(node, of), self)
+        if made.key not in self._known:
+            self._known[made.key] = None  # a class cannot hold itself
+            holds = made.bases is not None and any(field.pointer or field.cls is not None for field in made.fields)
+            self._known[made.key] = made if holds else None
+        return self._known[made.key]
