@@ -13,6 +13,7 @@ from streamsan.cli.report_options import ReportOptions
 from streamsan.evidence.proofs import Proofs
 from streamsan.findings.finding import Basis, Confidence, Finding, Location, Place, Severity, same_finding
 from streamsan.findings.same_findings import SameFindings
+from streamsan.findings.same_site import by_site
 from streamsan.trace import Site, Trace
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
@@ -20,7 +21,8 @@ from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, StreamKind
 from streamsan.vocabulary import OperationKind as Kind
 
 
-def _wrong_frees(count: int) -> Trace:
+def _wrong_frees(count: int, sites: int = 0) -> Trace:
+    """A trace of wrong frees, each at a line of its own or at one of so many lines."""
     builder = TraceBuilder("many.sst", origin="simulation")
     thread = builder.thread(0, "main")
     builder.append(Kind.CONTEXT_CURRENT, thread=thread, object=0x10)
@@ -29,6 +31,8 @@ def _wrong_frees(count: int) -> Trace:
     for number in range(count):
         block = [Reference((1 << 40) + (number << 12), 1 << 12, number + 1, AccessMode.READ_WRITE)]
         made, used, freed = (builder.site(Site("many.py", 10 + 3 * number + each)) for each in range(3))
+        if sites:
+            freed = builder.site(Site("many_frees.py", 10 + number % sites))
         builder.append(
             Kind.ALLOC, thread=thread, site=made, stream=0x1000, references=block, detail=MemoryKind.STREAM_ORDERED
         )
@@ -58,6 +62,42 @@ def test_what_a_check_does_grows_no_faster_than_its_findings() -> None:
     many, calls_of_many = _calls(_wrong_frees(200))
     assert (few, many) == (50, 200)
     assert calls_of_many < 4.4 * calls_of_few
+
+
+def test_of_many_findings_at_one_site_the_first_is_proven_for_all() -> None:
+    checked = check_trace(_wrong_frees(60, sites=1), "many.sst")
+    first, *others = checked.findings
+    assert len(others) == 59
+    assert first.witness
+    assert first.fix is not None
+    assert first.fix.verified
+    assert not any(each.witness for each in others)
+    assert {each.no_witness for each in others} == {"that of the first finding at this site stands for all"}
+    assert {each.no_fix for each in others} == {"that of the first finding at this site stands for all"}
+
+
+def test_few_findings_at_one_site_are_each_proven() -> None:
+    checked = check_trace(_wrong_frees(8, sites=2), "many.sst")
+    assert all(each.witness and each.fix and each.fix.verified for each in checked.findings)
+
+
+def test_the_fixes_that_are_tried_belong_to_different_sites() -> None:
+    checked = check_trace(_wrong_frees(60, sites=6), "many.sst")
+    verified = {each.location.line for each in checked.findings if each.fix is not None and each.fix.verified}
+    assert len(verified) == 6
+
+
+def test_a_crowded_site_hides_nothing_of_another_strength_and_nothing_without_a_place() -> None:
+    here = Location("a.cu", 7, 3)
+    error = Finding("SS102", "use-races-free", Severity.ERROR, Confidence.PROVEN, "`p` races", here)
+    crowd = [replace(error, message=f"`p{number}` races") for number in range(1000)]
+    note = replace(error, severity=Severity.NOTE)
+    other = replace(error, code="SS101")
+    told = by_site([*crowd, note, other])
+    assert [(each.first, each.more) for each in told] == [(crowd[0], 999), (note, 0), (other, 0)]
+    assert told[0].rest == "and 999 more like it at this site"
+    assert len(by_site(crowd[:4])) == 4
+    assert len(by_site([replace(each, location=Location("a.cu", 0)) for each in crowd])) == 1000
 
 
 def test_the_index_knows_the_same_findings_as_a_comparison_with_each() -> None:

@@ -125,3 +125,22 @@ def test_statistics_count_by_rule_notes_too() -> None:
         "",
         "1 error, 0 warnings, 2 notes (--notes shows them) in 1 file, 12 operations",
     ]
+
+
+def test_a_crowded_site_is_told_once_and_none_of_it_is_lost() -> None:
+    crowd = [race(message=f"kernel `scale` may still be reading `p{number}`") for number in range(1_000)]
+    made = report(*crowd)
+    text = printed("text", made)
+    assert text.count("error[SS102]") == 1
+    assert "= and 999 more like it at this site (--format json has each)\n" in text
+    assert text.endswith("1000 errors, 0 warnings, 0 notes in 1 file, 12 operations\n")
+    assert printed("concise", made).count("\n") == 1
+    assert printed("concise", made).endswith("`p0` (and 999 more like it at this site)\n")
+    assert printed("github", made).count("::error ") == 1
+    assert "%0Aand 999 more like it at this site" in printed("github", made)
+    found = json.loads(printed("json", made))["findings"]
+    assert [each["more_at_site"] for each in found] == [999] + [0] * 999
+    assert len({each["message"] for each in found}) == 1_000
+    few = report(*crowd[:4])
+    assert printed("text", few).count("error[SS102]") == 4
+    assert "at this site" not in printed("text", few)

@@ -74,6 +74,7 @@ def test_a_finding_as_the_design_has_it() -> None:
                 "edits": [],
             },
             "no_fix": "",
+            "more_at_site": 0,
             "properties": {"instances": 2},
         }
     ]

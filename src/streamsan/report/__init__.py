@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.reading_gaps import Unread
+from streamsan.findings.same_site import SiteFindings, by_site
 from streamsan.findings.suppressions import Suppression
 
 
@@ -46,6 +47,11 @@ class Report:
     def shown(self) -> tuple[Finding, ...]:
         """The findings that people are shown."""
         return tuple(finding for finding in self.findings if self.shows(finding))
+
+    @property
+    def told(self) -> list[SiteFindings]:
+        """The findings that people are shown, those of a crowded site as one."""
+        return by_site(self.shown)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of this severity."""

@@ -42,6 +42,13 @@ def one_of_many(finding: Finding) -> Finding:
     return replace(finding, no_fix="the fixes of graver findings were tried first (of a source, --diff tries all)")
 
 
+def like_the_first(finding: Finding) -> Finding:
+    """Return a finding of a site that has many, where the first was proven for all."""
+    reason = "that of the first finding at this site stands for all"
+    no_witness = "" if finding.witness else reason
+    return replace(finding, no_witness=no_witness, no_fix=_reason_of_rule(finding) or reason)
+
+
 def tried_in_vain(finding: Finding, outcomes: Sequence[Outcome], cut: bool) -> Finding:
     """Return a finding for which no edit did what it should."""
     if not outcomes:

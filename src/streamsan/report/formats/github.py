@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import IO
 
-from streamsan.findings.finding import Finding, Severity
+from streamsan.findings.finding import Severity
 from streamsan.findings.fingerprint import reported_path
+from streamsan.findings.same_site import SiteFindings
 from streamsan.report import Report
 from streamsan.report.printable import printable
 
@@ -14,11 +15,12 @@ _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE:
 
 def render(report: Report, stream: IO[str]) -> str:
     """Return a command for each finding. GitHub shows ten of a kind in a step, so errors come first."""
-    findings = sorted(report.shown, key=lambda finding: finding.severity.rank)
-    return "".join(f"{_annotation(finding)}\n" for finding in findings)
+    sites = sorted(report.told, key=lambda site: site.first.severity.rank)
+    return "".join(f"{_annotation(site)}\n" for site in sites)
 
 
-def _annotation(finding: Finding) -> str:
+def _annotation(site: SiteFindings) -> str:
+    finding = site.first
     location = finding.location
     properties = {"file": reported_path(location.file), "title": f"{finding.code} {finding.name}"}
     if location.line:
@@ -30,7 +32,8 @@ def _annotation(finding: Finding) -> str:
             properties["endColumn"] = str(max(location.column, location.end_column))
     words = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
     fix = f"\nFix: {finding.fix.summary}" if finding.fix is not None else ""
-    return f"::{_COMMAND[finding.severity]} {words}::{_escaped(finding.message + fix)}"
+    rest = f"\n{site.rest}" if site.more else ""
+    return f"::{_COMMAND[finding.severity]} {words}::{_escaped(finding.message + fix + rest)}"
 
 
 def _escaped(text: str, separators: str = "") -> str:

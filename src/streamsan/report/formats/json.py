@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from streamsan.findings.finding import Finding, Fix, Place, Severity
 from streamsan.findings.reading_gaps import Unread
+from streamsan.findings.same_site import by_site
 from streamsan.report import Report
 from streamsan.vocabulary.version import VERSION as STREAMSAN
 
@@ -25,10 +26,11 @@ def render(report: Report, stream: IO[str]) -> str:
 
 def document(report: Report) -> dict[str, Any]:
     """Return the report as plain values."""
+    more = {id(site.first): site.more for site in by_site(report.findings)}
     return {
         "version": VERSION,
         "tool": {"name": "streamsan", "version": STREAMSAN},
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [_finding(finding, more.get(id(finding), 0)) for finding in report.findings],
         "summary": {
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
@@ -47,7 +49,7 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, more: int) -> dict[str, Any]:
     location, contract, observed = finding.location, finding.contract, finding.observed
     return {
         "code": finding.code,
@@ -74,6 +76,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "no_witness": finding.no_witness,
         "fix": None if finding.fix is None else _fix(finding.fix),
         "no_fix": finding.no_fix,
+        "more_at_site": more,
         "properties": dict(finding.properties),
     }
 

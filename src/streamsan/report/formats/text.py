@@ -9,7 +9,8 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from streamsan.findings.finding import Confidence, Finding, Severity
+from streamsan.findings.finding import Confidence, Severity
+from streamsan.findings.same_site import SiteFindings
 from streamsan.report import Report
 from streamsan.report.excerpt import SourceLines, layout, rows_by_file
 from streamsan.report.printable import printable
@@ -56,8 +57,8 @@ def lines(report: Report, width: int | None) -> Iterator[Text]:
 def finding_lines(report: Report, width: int | None) -> Iterator[Text]:
     """Yield the lines of the findings that are shown, each finding with its source, reasons and fix."""
     sources = SourceLines(report.sources)
-    for finding in report.shown:
-        yield from _finding(finding, sources, width)
+    for site in report.told:
+        yield from _finding(site, sources, width)
         yield Text("")
 
 
@@ -79,7 +80,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _finding(finding: Finding, sources: SourceLines, width: int | None) -> Iterator[Text]:
+def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Iterator[Text]:
+    finding = site.first
     location = finding.location
     possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
     yield Text.assemble(
@@ -124,6 +126,8 @@ def _finding(finding: Finding, sources: SourceLines, width: int | None) -> Itera
         yield from _property(margin, f"fix ({verified})", finding.fix.summary + reason, width)
     elif finding.no_fix:
         yield from _property(margin, "no fix", finding.no_fix, width)
+    if site.more:
+        yield Text.assemble((margin + "= ", "blue"), f"{site.rest} (--format json has each)")
 
 
 def _steps(margin: str, steps: Sequence[str], width: int | None) -> Iterator[Text]:
