@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from native_programs import COMPILER, Program, compiled, identity, line_of, ran
+from native_programs import COMPILER, SOURCE, Program, compiled, identity, line_of, ran
 
 from streamsan.trace.modules import Module
 from streamsan.trace.symboliser.lines import LineTable
@@ -176,15 +176,9 @@ def test_a_shared_library(tmp_path: Path) -> None:
     assert COMPILER
     source = tmp_path / "library.cpp"
     source.write_text('void sink(const char*);\nextern "C" void entry() {\n    sink("library");\n}\n')
-    program = compiled(tmp_path, ("-O0", "-g", "-rdynamic"))
     main = tmp_path / "main.cpp"
-    main.write_text(
-        (tmp_path / "program.cpp")
-        .read_text()
-        .replace(
-            "int main(int count, char**) {", 'extern "C" void entry();\nint main(int count, char**) {\n    entry();'
-        )
-    )
+    begin = "int main(int count, char**) {"
+    main.write_text(SOURCE.replace(begin, f'extern "C" void entry();\n{begin}\n    entry();'))
     library = tmp_path / "libentry.so"
     flags = ["-std=c++17", "-g", "-fPIC", "-Wl,--build-id"]
     subprocess.run([COMPILER, *flags, "-shared", str(source), "-o", str(library)], check=True)
