@@ -1,0 +1,93 @@
+"""Blocks of a function's instructions, and which may follow which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from streamsan.machine_code.disassembler import Instruction
+
+_INSTRUCTION_BYTES = 16
+_PLACE = re.compile(r"0x[0-9a-f]+$")
+_REGISTER = re.compile(r"U?R\d+$")
+_RETURNS = frozenset({"RET", "RTT"})
+_ENDS = frozenset({"EXIT", "KILL"})
+_PASSES_ON = frozenset(
+    {"BSSY", "BREAK", "WARPSYNC", "YIELD", "BMOV", "BAR", "NANOSLEEP", "BPT", "CALL", "ENDCOLLECTIVE"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions `begin` to `end` (exclusive), always run in a row; then one of the blocks `successors`."""
+
+    begin: int
+    end: int
+    successors: tuple[int, ...]
+
+
+def blocks_of(instructions: Sequence[Instruction], labels: Mapping[str, int]) -> tuple[list[Block], bool]:
+    """Cut a function into blocks; the first one is where it begins. The second value: all it calls
+    by name is in it.
+
+    A return may go behind every call of the function, an indirect branch to every block: more paths than there are,
+    never fewer.
+    """
+    places = {name: offset // _INSTRUCTION_BYTES for name, offset in labels.items()}
+    targets = [_targets(each, places, len(instructions)) for each in instructions]
+    leaders = {0} | {target for found in targets for target in found}
+    leaders |= {at + 1 for at, each in enumerate(instructions) if each.jumps or _name(each) in _ENDS}
+    begins = sorted(leader for leader in leaders if leader < len(instructions))
+    block_at = {begin: number for number, begin in enumerate(begins)}
+    behind_calls = [at + 1 for at, each in enumerate(instructions) if _name(each) == "CALL" and at + 1 in block_at]
+    # `BSSY B0, PLACE` does not jump: the threads that come to `BSYNC B0` go on there, together.
+    synchronised: dict[str, set[int]] = {}
+    for at, each in enumerate(instructions):
+        if _name(each) == "BSSY":
+            synchronised.setdefault(_barrier(each), set()).update(targets[at])
+    blocks = []
+    whole = True
+    for begin, end in zip(begins, [*begins[1:], len(instructions)], strict=True):
+        last = instructions[end - 1]
+        name = _name(last)
+        following: set[int] = set()
+        passes = not last.jumps or name in _PASSES_ON or last.predicate != ""
+        if name == "CALL":
+            # One by an address in a register is for whoever knows what the register holds.
+            whole = whole and bool(targets[end - 1] or _REGISTER.match(last.operands[0] if last.operands else ""))
+        if name in _RETURNS:
+            following.update(behind_calls)
+        elif name == "BSYNC":
+            following.update(synchronised.get(_barrier(last), ()))
+            passes = True
+        elif last.jumps and name not in _ENDS and name not in _PASSES_ON and not targets[end - 1]:
+            following.update(begins)
+        if name != "BSSY":
+            following.update(targets[end - 1])
+        if passes or name == "CALL":
+            following.add(end)
+        blocks.append(Block(begin, end, tuple(sorted(block_at[at] for at in following if at in block_at))))
+    return blocks, whole
+
+
+def _barrier(instruction: Instruction) -> str:
+    return next((text.split(".")[0] for text in instruction.operands if text.startswith("B")), "")
+
+
+def _name(instruction: Instruction) -> str:
+    return instruction.opcode.partition(".")[0]
+
+
+def _targets(instruction: Instruction, places: Mapping[str, int], count: int) -> list[int]:
+    if not instruction.jumps:
+        return []
+    found = []
+    for text in instruction.operands:
+        label = text.strip("`()")
+        if label in places:
+            found.append(places[label])
+        elif _PLACE.match(text) and int(text, 16) // _INSTRUCTION_BYTES < count:
+            found.append(int(text, 16) // _INSTRUCTION_BYTES)
+    # `RET.REL.NODEC R4, FUNCTION` names where the offset in the register counts from.
+    return [] if _name(instruction) in _RETURNS else found

@@ -1,0 +1,123 @@
+"""The ELF file around a kernel's code: where its parameters lie, and which names its constants stand for."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Section, SymbolTableSection
+
+_KERNEL_PARAMETER = 0x17
+"""attribute of `.nv.info.KERNEL`: one parameter's place"""
+_PARAMETER_BANK = 0x0A
+"""attribute of `.nv.info.KERNEL`: where in constant bank 0 the parameters begin"""
+_WITH_SIZE = 4
+"""format of an attribute that has a payload of its own; the payload of others is in the same word"""
+_WINDOW_BANK = 4
+
+
+class CubinError(ValueError):
+    """The bytes are no ELF file with GPU code, or a damaged one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a kernel: `offset` in the argument buffer and `size`, in bytes."""
+
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLayout:
+    """Where a kernel's parameters lie. `base`: offset of the argument buffer in constant bank 0."""
+
+    symbol: str
+    base: int
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cubin:
+    """What a cubin says beside its code."""
+
+    kernels: dict[str, KernelLayout]
+    labels: dict[str, dict[str, int]]
+    """section of a function -> label inside of it -> byte offset of its first instruction"""
+    addresses: dict[int, str]
+    """offset in constant bank 4 -> the symbol whose address the loader puts there"""
+
+
+def read_cubin(content: bytes) -> Cubin:
+    """Read the tables of a cubin. Raises `CubinError`."""
+    try:
+        return _read(ELFFile(io.BytesIO(content)))
+    except (
+        ELFError,
+        struct.error,
+        UnicodeDecodeError,
+        ValueError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        TypeError,
+    ) as error:
+        raise CubinError(f"not a cubin that can be read: {error or type(error).__name__}") from None
+
+
+def _read(file: ELFFile) -> Cubin:
+    if file["e_machine"] != "EM_CUDA":
+        raise CubinError("the ELF file has no GPU code")
+    sections = list(file.iter_sections())
+    kernels = {}
+    for section in sections:
+        prefix, _, symbol = section.name.partition(".nv.info.")
+        if not prefix and symbol:
+            kernels[symbol] = _layout(symbol, section.data())
+    labels: dict[str, dict[str, int]] = {}
+    for table in sections:
+        if not isinstance(table, SymbolTableSection):
+            continue
+        for entry in table.iter_symbols():
+            index = entry["st_shndx"]
+            if entry["st_info"]["type"] == "STT_FUNC" and isinstance(index, int) and index < len(sections):
+                labels.setdefault(sections[index].name.removeprefix(".text."), {})[entry.name] = entry["st_value"]
+    return Cubin(kernels, labels, dict(_addresses(file, sections)))
+
+
+def _layout(symbol: str, info: bytes) -> KernelLayout:
+    parameters = []
+    base = 0
+    at = 0
+    while at + 4 <= len(info):
+        form, attribute, size = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if form != _WITH_SIZE:
+            continue
+        if attribute == _KERNEL_PARAMETER and size >= 12:
+            _, _, offset, packed = struct.unpack_from("<IHHI", info, at)
+            # The size is in the upper 14 bits.
+            parameters.append(Parameter(offset, packed >> 18))
+        elif attribute == _PARAMETER_BANK and size >= 8:
+            _, base, _ = struct.unpack_from("<IHH", info, at)
+        at += size
+    return KernelLayout(symbol, base, tuple(sorted(parameters, key=lambda parameter: parameter.offset)))
+
+
+def _addresses(file: ELFFile, sections: list[Section]) -> Iterator[tuple[int, str]]:
+    for section in sections:
+        if not isinstance(section, RelocationSection):
+            continue
+        target: Section = file.get_section(section["sh_info"])
+        if target.name.split(".")[:3] != ["", "nv", f"constant{_WINDOW_BANK}"]:
+            continue
+        symbols = file.get_section(section["sh_link"])
+        if not isinstance(symbols, SymbolTableSection):
+            continue
+        for relocation in section.iter_relocations():
+            yield relocation["r_offset"], symbols.get_symbol(relocation["r_info_sym"]).name

@@ -1,0 +1,69 @@
+"""What each kernel of a cubin does with the words of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from streamsan.kernels.uses import Use
+from streamsan.machine_code.cubin import Cubin, KernelLayout
+from streamsan.machine_code.disassembler import disassembled
+from streamsan.machine_code.pointer_flow import FOUND, PointerFlow, Touched
+from streamsan.vocabulary import AccessMode, SlotFlag
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAccesses:
+    """What a kernel does through the words of its parameters, by their offset in the argument buffer."""
+
+    words: dict[int, Use]
+    """the words that it follows as addresses, and how. Others it may use as numbers, compare, or leave alone."""
+    variables: dict[str, Use]
+    """the variables of the device that it names, by symbol"""
+    follows_found: bool = False
+    """it also follows addresses that it loads from memory"""
+    whole: bool = True
+    """False: something in the code is not known, and any word may be used in any way"""
+
+    def use(self, offset: int) -> Use | None:
+        """How the word at `offset` is used; None: nothing is reached through it."""
+        if not self.whole:
+            return Use(AccessMode.OPAQUE)
+        return self.words.get(offset)
+
+
+def accesses_of(content: bytes, cubin: Cubin, symbols: Iterable[str] | None = None) -> dict[str, KernelAccesses]:
+    """Read kernels (those of `symbols`, or all) of a cubin, whose bytes are `content`. Raises `DisassemblyError`."""
+    functions = disassembled(content)
+    wanted = cubin.kernels if symbols is None else [symbol for symbol in symbols if symbol in cubin.kernels]
+    found = {}
+    for symbol in wanted:
+        if symbol in functions:
+            flow = PointerFlow(cubin.kernels[symbol], cubin.addresses)
+            flow.run(functions[symbol], cubin.labels.get(symbol, {}))
+            found[symbol] = _accesses(cubin.kernels[symbol], flow)
+    return found
+
+
+def _accesses(layout: KernelLayout, flow: PointerFlow) -> KernelAccesses:
+    touched = flow.touched
+    followed = flow.named(touched.reads | touched.writes | touched.updates | touched.unsure)
+    uses = {name: _use(flow.origin(name), touched) for name in followed}
+    return KernelAccesses(
+        {name: use for name, use in uses.items() if isinstance(name, int)},
+        {name: use for name, use in uses.items() if isinstance(name, str)},
+        bool((touched.reads | touched.writes | touched.updates) & FOUND),
+        # Without its place in constant memory no parameter was told from another.
+        bool(layout.base or not layout.parameters) and not touched.anything,
+    )
+
+
+def _use(origin: int, touched: Touched) -> Use:
+    reads, writes, updates = (bool(each & origin) for each in (touched.reads, touched.writes, touched.updates))
+    if touched.unsure & origin or (updates and (reads or writes)):
+        return Use(AccessMode.OPAQUE)
+    if updates:
+        return Use(AccessMode.READ_WRITE, SlotFlag.ATOMIC)
+    if reads and writes:
+        return Use(AccessMode.READ_WRITE)
+    return Use(AccessMode.WRITE if writes else AccessMode.READ)

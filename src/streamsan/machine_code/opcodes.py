@@ -1,0 +1,27 @@
+"""The families of instructions, read from `opcodes.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from typing import Final
+
+_FAMILIES: Final = {
+    family: frozenset(names.split())
+    for family, names in tomllib.loads(files(__package__).joinpath("opcodes.toml").read_text("utf-8")).items()
+}
+
+NO_RESULT: Final = _FAMILIES["no_result"]
+COPIES: Final = _FAMILIES["copies"]
+NUMBERS: Final = dict.fromkeys(_FAMILIES["numbers"], 1) | dict.fromkeys(_FAMILIES["wide_numbers"], 2)
+"""instructions whose result is a number -> the registers that it has at least"""
+READS: Final = _FAMILIES["reads"]
+WRITES: Final = _FAMILIES["writes"]
+UPDATES: Final = _FAMILIES["updates"]
+COPIES_TO_SHARED: Final = _FAMILIES["copies_to_shared"]
+BULK_COPIES: Final = _FAMILIES["bulk_copies"]
+SHARED: Final = _FAMILIES["shared"]
+LOCAL: Final = _FAMILIES["local"]
+CONSTANT_LOADS: Final = _FAMILIES["constant_loads"]
+OF_RESOURCES: Final = _FAMILIES["of_resources"]
+KNOWN_CALLS: Final = _FAMILIES["known_calls"]

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Compiles kernels.cu for several architectures. Run it after a change, where nvcc is, and commit what it makes.
+set -euo pipefail
+cd "$(dirname "$0")"
+for architecture in sm_75 sm_90 sm_120; do
+    nvcc -arch="$architecture" -cubin -o "kernels.$architecture.cubin" kernels.cu
+done
