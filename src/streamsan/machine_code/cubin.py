@@ -18,7 +18,9 @@ _PARAMETER_BANK = 0x0A
 """attribute of `.nv.info.KERNEL`: where in constant bank 0 the parameters begin"""
 _WITH_SIZE = 4
 """format of an attribute that has a payload of its own; the payload of others is in the same word"""
-_WINDOW_BANK = 4
+_ADDRESSES_BANK = 4
+_OF_VARIABLES = (".nv.global", ".nv.constant3")
+_LARGEST = 1 << 40
 
 
 class CubinError(ValueError):
@@ -43,12 +45,22 @@ class KernelLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable in memory of the device: its `size` in bytes, and what it holds at first, without zeros at the end."""
+
+    symbol: str
+    size: int
+    initial: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Cubin:
     """What a cubin says beside its code."""
 
     kernels: dict[str, KernelLayout]
     labels: dict[str, dict[str, int]]
     """section of a function -> label inside of it -> byte offset of its first instruction"""
+    variables: dict[str, Variable]
     addresses: dict[int, str]
     """offset in constant bank 4 -> the symbol whose address the loader puts there"""
 
@@ -80,14 +92,23 @@ def _read(file: ELFFile) -> Cubin:
         if not prefix and symbol:
             kernels[symbol] = _layout(symbol, section.data())
     labels: dict[str, dict[str, int]] = {}
+    variables = {}
     for table in sections:
         if not isinstance(table, SymbolTableSection):
             continue
         for entry in table.iter_symbols():
             index = entry["st_shndx"]
-            if entry["st_info"]["type"] == "STT_FUNC" and isinstance(index, int) and index < len(sections):
-                labels.setdefault(sections[index].name.removeprefix(".text."), {})[entry.name] = entry["st_value"]
-    return Cubin(kernels, labels, dict(_addresses(file, sections)))
+            if not isinstance(index, int) or index >= len(sections):
+                continue
+            kind, place, holder = entry["st_info"]["type"], entry["st_value"], sections[index]
+            if kind == "STT_FUNC":
+                labels.setdefault(holder.name.removeprefix(".text."), {})[entry.name] = place
+            elif kind == "STT_OBJECT" and holder.name.startswith(_OF_VARIABLES) and entry["st_size"] <= _LARGEST:
+                content = b"" if holder["sh_type"] == "SHT_NOBITS" else holder.data()
+                variables[entry.name] = Variable(
+                    entry.name, entry["st_size"], content[place : place + entry["st_size"]].rstrip(b"\0")
+                )
+    return Cubin(kernels, labels, variables, dict(_addresses(file, sections)))
 
 
 def _layout(symbol: str, info: bytes) -> KernelLayout:
@@ -114,7 +135,7 @@ def _addresses(file: ELFFile, sections: list[Section]) -> Iterator[tuple[int, st
         if not isinstance(section, RelocationSection):
             continue
         target: Section = file.get_section(section["sh_info"])
-        if target.name.split(".")[:3] != ["", "nv", f"constant{_WINDOW_BANK}"]:
+        if target.name.split(".")[:3] != ["", "nv", f"constant{_ADDRESSES_BANK}"]:
             continue
         symbols = file.get_section(section["sh_link"])
         if not isinstance(symbols, SymbolTableSection):

@@ -16,8 +16,8 @@ from streamsan.machine_code import opcodes
 from streamsan.machine_code.control_flow import blocks_of
 from streamsan.machine_code.cubin import KernelLayout
 from streamsan.machine_code.disassembler import Instruction
-from streamsan.machine_code.operands import Address, Constant, Operand, Register, Symbol
-from streamsan.machine_code.steps import Step, steps_of
+from streamsan.machine_code.instruction_operands import Address, Constant, Operand, Register, Symbol
+from streamsan.machine_code.instructions import Step, steps_of
 
 OWN = 1
 """memory of the thread or the block itself"""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from streamsan.kernels.uses import Start
+from streamsan.sim.cubin_image import program_of_cubin, size_of
 from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.sim.executor.host_bytes import is_mapped
 from streamsan.vocabulary import AccessMode
@@ -182,7 +183,7 @@ def program_of(image: bytes) -> Program:
     if image.startswith(b"\x7fELF"):
         at = image.find(BINARY_MARK, 0, 64)
         if at < 0:
-            return Program(any_kernel=True)
+            return program_of_cubin(image)
         start = at + len(BINARY_MARK)
         (length,) = struct.unpack_from("<Q", image.ljust(start + 8, b"\0"), start)
         return _from_description(image[start + 8 : start + 8 + length])
@@ -262,7 +263,8 @@ def _bytes_at(address: int) -> bytes:
     if head.startswith(b"\x7fELF"):
         at = head.find(BINARY_MARK)
         if at < 0:
-            return head
+            size = size_of(head)
+            return ctypes.string_at(address, size) if size <= MOST_BYTES and is_mapped(address, size) else head
         start = at + len(BINARY_MARK)
         (length,) = struct.unpack_from("<Q", head, start)
         size = start + 8 + length

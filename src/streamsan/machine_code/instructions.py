@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from streamsan.machine_code import opcodes
 from streamsan.machine_code.disassembler import Instruction
-from streamsan.machine_code.operands import Address, Constant, Operand, Register, is_predicate, operand
+from streamsan.machine_code.instruction_operands import Address, Constant, Operand, Register, is_predicate, operand
 
 _WIDTHS = {"64": 2, "96": 3, "128": 4, "256": 8}
 _WINDOWS = ("SR_SWINHI", "SR_LWINHI", "SR_SWINLO", "SR_LWINLO")
