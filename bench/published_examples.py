@@ -27,7 +27,7 @@ FOLDERS = ("0_Introduction", "1_Utilities", "2_Concepts_and_Techniques", "3_CUDA
            "6_Performance", "extra")  # fmt: skip
 NEEDS = {
     "cubemap": "a body that can read through a texture object",
-    "numba": "numba.cuda, which reaches CUDA on ways of its own",
+    "numba": "Numba (the extra `numba`)",
     "nvidia_smi": "NVML, which is not simulated",
     "iso": "without `-m pytest` matplotlib, which shows its result",
 }

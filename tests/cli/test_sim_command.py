@@ -135,6 +135,18 @@ def test_a_patch_is_tried_in_processes_of_their_own(tmp_path: Path) -> None:
     assert "+ok(runtime.cudaFreeAsync(d_x, s1))\n" in done.stdout
 
 
+def test_a_module_that_is_not_simulated_is_one_line_that_says_who_imports_it(tmp_path: Path) -> None:
+    (tmp_path / "views.py").write_text("import sys\nfrom cuda.core import Buffer\n")
+    (tmp_path / "app.py").write_text("import views\n")
+    done = sim(tmp_path, "app.py", status=1)
+    lines = done.stderr.splitlines()
+    assert lines[0] == (
+        "streamsan sim simulates cuda.bindings (driver, runtime, nvrtc); cuda.core is not simulated"
+        " (views imports it in line 2)"
+    )
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("last", "status", "said"),
     [

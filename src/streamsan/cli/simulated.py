@@ -21,6 +21,7 @@ from streamsan.analysis.traces import unproven_trace
 from streamsan.recorder.child_process import run_program
 from streamsan.sim import overlay
 from streamsan.sim.fault_files import faults_in
+from streamsan.sim.numba_settings import numba_settings
 from streamsan.sim.options import SimulationOptions
 from streamsan.sim.settings import CODE, FAILED, VARIABLE, Settings
 from streamsan.sim.shim_path import SHIM
@@ -101,8 +102,10 @@ class SimulatedProgram:
     def _started_in(self, folder: str) -> tuple[list[str], dict[bytes, bytes]]:
         settings = Settings(self.options, folder, self.name, self.kernels)
         python_path = os.pathsep.join([SHIM, *_import_path(os.environ.get("PYTHONPATH", ""))])
+        added = {os.fsencode(name): os.fsencode(value) for name, value in numba_settings(os.environ).items()}
         environment = {
             **os.environb,
+            **added,
             VARIABLE.encode(): os.fsencode(settings.packed()),
             b"PYTHONPATH": os.fsencode(python_path),
         }

@@ -14,12 +14,15 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from streamsan.sim import active, fork_watch, overlay, thread_watch, wait_watch
 from streamsan.sim.kernel_bodies import Body
 from streamsan.sim.loaded_kernels import BODIES
+from streamsan.sim.not_simulated import say_in_one_line
+from streamsan.sim.numba_settings import calls_bindings
 from streamsan.sim.session import Session
 from streamsan.sim.settings import Settings, from_environment
 from streamsan.vocabulary import ExitKind
 
-UNSEEN = ("torch", "cupy", "numba.cuda", "jax", "tensorflow", "pycuda")
-"""Modules that reach CUDA on ways of their own."""
+NUMBA = "numba.cuda"
+UNSEEN = ("torch", "cupy", NUMBA, "jax", "tensorflow", "pycuda")
+"""Modules that reach CUDA without `cuda.bindings`; Numba can use them."""
 
 
 HANGS = 2
@@ -53,6 +56,7 @@ def begin(settings: Settings) -> Session:
     thread_watch.watch()
     fork_watch.watch()
     wait_watch.watch()
+    say_in_one_line()
     # Registered first, so it runs last: exit handlers of the program may still call CUDA.
     atexit.register(_end)
     return session
@@ -104,7 +108,7 @@ def _end() -> None:
 def _say_unseen(session: Session) -> None:
     """Note libraries that call CUDA from compiled code: what they did is not simulated and not in the trace."""
     for name in UNSEEN:
-        if name in sys.modules:
+        if name in sys.modules and not (name == NUMBA and calls_bindings()):
             session.not_understood(f"CUDA calls of {name} are not simulated: nothing is known of them")
 
 

@@ -1,5 +1,5 @@
 """`cuda.bindings.cufile` is not simulated."""
 
-raise ImportError(
-    "streamsan sim simulates cuda.bindings (driver, runtime, nvrtc); cuda.bindings.cufile is not simulated"
-)
+from streamsan.sim.not_simulated import NotSimulatedError
+
+raise NotSimulatedError("cuda.bindings.cufile")

@@ -1,5 +1,5 @@
 """`cuda.bindings.nvjitlink` is not simulated."""
 
-raise ImportError(
-    "streamsan sim simulates cuda.bindings (driver, runtime, nvrtc); cuda.bindings.nvjitlink is not simulated"
-)
+from streamsan.sim.not_simulated import NotSimulatedError
+
+raise NotSimulatedError("cuda.bindings.nvjitlink")

@@ -1,3 +1,5 @@
 """`cuda.bindings.nvvm` is not simulated."""
 
-raise ImportError("streamsan sim simulates cuda.bindings (driver, runtime, nvrtc); cuda.bindings.nvvm is not simulated")
+from streamsan.sim.not_simulated import NotSimulatedError
+
+raise NotSimulatedError("cuda.bindings.nvvm")

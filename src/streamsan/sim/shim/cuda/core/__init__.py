@@ -1,3 +1,5 @@
 """`cuda.core` calls the driver from compiled code, which no simulated device can stand behind."""
 
-raise ImportError("streamsan sim simulates cuda.bindings (driver, runtime, nvrtc); cuda.core is not simulated")
+from streamsan.sim.not_simulated import NotSimulatedError
+
+raise NotSimulatedError("cuda.core")
