@@ -279,7 +279,7 @@ if __name__ == "__main__":
     (tmp_path / "pool.py").write_text(text)
     forked = sim(tmp_path, "pool.py", "fork", status=0)
     assert forked.stdout == "[3, 3]\n"
-    assert "error[SS204]: `cudaMalloc` in a forked child whose parent had initialised CUDA" in forked.stderr
+    assert "error[SS204]: `cudaMalloc` is called in a forked child whose parent had initialised CUDA" in forked.stderr
     assert f"--> pool.py:{line_of(text, 'cudaMalloc')}:" in forked.stderr
     spawned = sim(tmp_path, "pool.py", "spawn", status=0)
     assert spawned.stdout == "[0, 0]\n"

@@ -128,7 +128,7 @@ def unordered_kernels(earlier: int, later: int, offset: int = 0) -> Recording:
 def test_a_kernel_that_reads_what_another_may_write_is_a_note() -> None:
     (finding,) = of(unordered_kernels(OPAQUE, READ), "SS109")
     assert finding.severity is Severity.NOTE
-    assert finding.message.endswith("where they touch the same bytes and one of them writes")
+    assert finding.message.endswith("if they touch the same bytes and one of them writes")
 
 
 @pytest.mark.parametrize(("earlier", "later", "offset"), [(READ, READ, 0), (OPAQUE, OPAQUE, 0), (OPAQUE, READ, 64)])

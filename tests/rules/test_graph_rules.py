@@ -94,7 +94,7 @@ def test_a_conflict_that_is_not_sure_is_a_note_and_blames_no_caller(earlier: int
     finding = program.only(replace(conflict(program, earlier, later), assumed=True))
     assert (finding.severity, finding.confidence) == (Severity.NOTE, Confidence.POSSIBLE)
     unknown = "" if WRITE in (earlier & 3, later & 3) else " and one of them writes"
-    assert finding.message.endswith(f"where they touch the same bytes{unknown}")
+    assert finding.message.endswith(f"if they touch the same bytes{unknown}")
 
 
 def test_a_conflict_that_a_caller_decides() -> None:
@@ -154,7 +154,7 @@ def test_a_relaunch_explains_its_failure_and_the_leak() -> None:
     unfreed = program.fact(305, FactVariant.NO_FREE, program.alloc(), (RelatedRole.ALLOC, program.alloc()))
     leaked = program.fact(402, FactVariant.SURVIVES_GRAPH, program.alloc())
     finding = program.only(fact, failed, unfreed, leaked)
-    assert finding.message == "the graph is launched again while `d_x` of its last launch is still allocated"
+    assert finding.message == "the graph is launched again, and its last launch has left `d_x` allocated"
     assert (finding.severity, finding.location.line) == (Severity.ERROR, 9)
     assert finding.fix is not None
     assert "cudaFreeAsync(d_x, s1)" in finding.fix.summary

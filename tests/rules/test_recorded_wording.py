@@ -11,6 +11,7 @@ from streamsan.findings.finding import Finding
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.rules.case import byte_count
 from streamsan.rules.pipeline import findings_of
+from streamsan.trace.site import Site
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
 
 
@@ -47,7 +48,46 @@ def test_memory_is_told_by_its_size_and_place_and_streams_by_their_number() -> N
     assert finding.message == said
     assert "used here, in the order of stream 2" in [related.message for related in finding.related]
     assert finding.fix is not None
-    assert "cudaEventRecord(event, stream2); cudaStreamWaitEvent(stream1, event, 0);" in finding.fix.summary
+    assert "cudaEventRecord(event, <stream 2>); cudaStreamWaitEvent(<stream 1>, event, 0);" in finding.fix.summary
+
+
+def test_what_has_no_name_is_a_placeholder_that_says_where_the_program_got_it() -> None:
+    names = recorded()
+    made = names.at(7, file="/src/streams.cu")
+    alloc = replace(on_stream(names, OperationKind.ALLOC, 12, 1), stream_site=made)
+    use = replace(on_stream(names, OperationKind.LAUNCH, 13, 2), stream_site=made, stream_assumed=True)
+    free = replace(on_stream(names, OperationKind.FREE, 14, 1, api="cudaFreeAsync"), stream_site=made)
+    related = ((RelatedRole.ALLOC, alloc), (RelatedRole.USE, use))
+    (finding,) = findings_of(names, [Fact(102, FactVariant.FREE_ASYNC, free, related, memory(names, 12))])
+    assert finding.fix is not None
+    record = "cudaEventRecord(event, <stream 2, first used at streams.cu:7>);"
+    wait = "cudaStreamWaitEvent(<stream 1, made at streams.cu:7>, event, 0);"
+    assert f"{record} {wait}" in finding.fix.summary
+    leak = on_stream(names, OperationKind.PROCESS_EXIT, 0, 0)
+    (finding,) = findings_of(names, [Fact(401, FactVariant.LEAK_AT_EXIT, leak, (), memory(names, 23))])
+    assert finding.fix is not None
+    assert finding.fix.summary == "after the last use: cudaFree(<pointer from pipeline.cu:23>);"
+
+
+def test_an_owner_that_was_copied_is_told_by_its_class_and_the_functions_of_both_objects() -> None:
+    names = recorded()
+
+    def freed_by(function: str, caller: str) -> Operation:
+        free = names.operation(OperationKind.FREE, 20, "cudaFree")
+        names.sites.append(Site("pipeline.cu", 40, function=caller))
+        names.sites.append(Site("pipeline.cu", 20, 5, function=function, caller=len(names.sites) - 1 if caller else 0))
+        return replace(free, site=len(names.sites) - 1)
+
+    def message(function: str, first: str, second: str) -> str:
+        before, again = freed_by(function, first), freed_by(function, second)
+        fact = Fact(201, FactVariant.NONE, again, ((RelatedRole.FREE, before),), memory(names, 19))
+        (finding,) = findings_of(names, [fact])
+        return finding.message.partition(" is freed twice")[2]
+
+    copied = ": two objects of `Buffer` hold it"
+    assert message("gpu::Buffer::~Buffer", "clear", "main") == f"{copied}: one frees it in `clear`, the other in `main`"
+    assert message("Buffer<int>::~Buffer()", "", "") == f"{copied}, and the destructor of each frees it"
+    assert message("gpu::release", "clear", "main") == ""
 
 
 def test_without_a_single_line_the_finding_still_makes_sense() -> None:
@@ -126,7 +166,7 @@ def test_a_few_bytes_are_one_block() -> None:
     names = recorded()
     leak = on_stream(names, OperationKind.PROCESS_EXIT, 0, 0)
     (finding,) = findings_of(names, [Fact(401, FactVariant.LEAK_AT_EXIT, leak, (), memory(names, 23, 64))])
-    assert finding.message == "The 64-byte block allocated at pipeline.cu:23 is never freed"
+    assert finding.message == "the 64-byte block allocated at pipeline.cu:23 is never freed"
 
 
 def named(names: HandMade, operation: Operation, runtime: str) -> Operation:

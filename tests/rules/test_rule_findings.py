@@ -188,7 +188,7 @@ def test_default_streams_have_names() -> None:
     for handle, kind, name, argument in (
         (1, StreamKind.LEGACY, "the default stream", "0"),
         (2, StreamKind.PER_THREAD, "the per-thread default stream", "cudaStreamPerThread"),
-        (77, StreamKind.BLOCKING, "its stream", "stream"),
+        (77, StreamKind.BLOCKING, "its stream", "<stream>"),
     ):
         free = replace(fact.operation, stream=handle, stream_kind=kind, stream_site=0)
         finding = only(names, replace(fact, operation=free))

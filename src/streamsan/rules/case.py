@@ -137,14 +137,11 @@ class Case:
             return size if small or not allocation.size else f"{size} of memory"
         return f"{size} {MADE_BY.get(allocation.kind, 'allocated')} at {PurePath(site.file).name}:{site.line}"
 
-    def memory_sentence(self) -> str:
-        """Return the allocation's name as the start of a sentence."""
-        name = self.memory()
-        return name[0].upper() + name[1:] if not self.memory_name() else name
-
     def bare_memory(self) -> str:
-        """Return the allocation's name for use in code, `ptr` without one."""
-        return self.memory_name() or "ptr"
+        """Return the allocation's name for use in code. Without one, a placeholder that shows that it is one."""
+        if self.memory_name() or self.allocation is None:
+            return self.memory_name() or "<pointer>"
+        return self._placeholder("pointer", self.allocation.site, " from")
 
     def stream(self, operation: Operation | None) -> str:
         """Return which stream an operation runs on: "stream `upload`"; "the host" for none, "the graph" for a node."""
@@ -188,19 +185,28 @@ class Case:
         return self.names.site(operation.stream_site).label
 
     def stream_argument(self, operation: Operation | None) -> str:
-        """Return what to write as the stream argument of a call."""
+        """Return what to write as the stream argument of a call. Without a name, `<stream 2, made at x.cu:12>`.
+
+        A recording knows no names: a placeholder says where the program made the stream, and that it is no code.
+        """
         name = self.stream(operation)
         if operation is not None and name == f"stream {operation.stream_number}":
-            return f"stream{operation.stream_number}"
+            known_since = "first used" if operation.stream_assumed else "made"
+            return self._placeholder(name, operation.stream_site, f", {known_since} at")
         fixed = {
-            "the host": "stream",
-            "its stream": "stream",
+            "the host": "<stream>",
+            "its stream": "<stream>",
             "the default stream": self.phrase("default_stream"),
-            "the graph": "stream",
+            "the graph": "<stream>",
         }
         if name.startswith(PER_THREAD):
             return self.phrase("per_thread_stream")
         return fixed.get(name) or name.removeprefix("stream ").strip("`")
+
+    def _placeholder(self, what: str, number: int, where: str) -> str:
+        """Return what stands for a name that is not known, with the place where the program got the value."""
+        site = self.names.site(number)
+        return f"<{what}{where} {PurePath(site.file).name}:{site.line}>" if site.line else f"<{what}>"
 
     def api(self, operation: Operation) -> str:
         """Return what the program called: the API's name, or the runtime's function that called the driver's; or ""."""

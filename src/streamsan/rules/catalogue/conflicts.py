@@ -63,7 +63,7 @@ class UnorderedConflict(Rule):
             _mode(use) in (AccessMode.WRITE, AccessMode.READ_WRITE) for use in (later, earlier) if use is not None
         )
         where_they_write = "" if known or writes else " and one of them writes"
-        may = "" if sure else f", where they touch the same bytes{where_they_write}"
+        may = "" if sure else f", if they touch the same bytes{where_they_write}"
         overtakes = case.fact.variant is FactVariant.CONFLICT_OVERTAKES
         if overtakes:
             reason = f"it may begin before {short(case, earlier)} has ended, and does not wait for that"

@@ -44,7 +44,7 @@ class UseAfterFork(Rule):
         related.append(case.related(RelatedRole.USE, call, "called here, in the child"))
         before = "" if fresh else f" whose parent had initialised {api}"
         return Wording(
-            message=f"{case.call(call)} in a forked child{before}",
+            message=f"{case.call(call)} is called in a forked child{before}",
             related=tuple(related),
             contract=case.contract("child"),
             observed=None if fresh else case.observed("child"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamsan.findings.finding import Related, Severity
 from streamsan.rules.case import ANONYMOUS, Case
+from streamsan.rules.copied_owner import copied_owner
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
@@ -39,9 +40,12 @@ class DoubleFree(Rule):
         related.append(case.related(RelatedRole.FREE, again, "freed here again"))
         line = case.line(again)
         fix = f"remove the free of line {line}, or set the pointer to NULL after the first" if line else "free it once"
+        copied = copied_owner(case, before, again)
+        if copied:
+            fix = copied.fix
         if not recycled:
             return Wording(
-                message=f"{case.memory()} is freed twice",
+                message=f"{case.memory()} is freed twice" + (f": {copied.reason}" if copied else ""),
                 related=tuple(related),
                 contract=case.contract("twice"),
                 observed=case.observed("twice"),
@@ -114,22 +118,25 @@ class InvalidFree(Rule):
     def _says(case: Case, call: str, memory: str) -> tuple[str, str]:
         variant = case.fact.variant
         if variant is FactVariant.INTERIOR:
-            return f"{call} of an address inside {memory}, not of its start", "freed here, with an offset"
+            return f"{call} is given an address inside {memory}, not its start", "freed here, with an offset"
         if variant is FactVariant.HOST_POINTER:
             what = "host memory" if not case.memory_name() else f"{memory}, which is host memory"
-            return f"{call} of {what}", "host memory is given to a device free here"
+            return f"{call} is given {what}", "host memory is given to a device free here"
         if variant is FactVariant.WRONG_FAMILY:
-            return f"{call} of {memory}, which another family of calls allocated", "freed here, by the wrong function"
+            return (
+                f"{call} is given {memory}, which another family of calls allocated",
+                "freed here, by the wrong function",
+            )
         if variant is FactVariant.IMPORTED:
-            return f"{call} of {memory}, which belongs to another process", "freed here, instead of closed"
-        return f"{call} of an address at which nothing is allocated", "freed here"
+            return f"{call} is given {memory}, which belongs to another process", "freed here, instead of closed"
+        return f"{call} is given an address at which nothing is allocated", "freed here"
 
 
 class ForeignContextFree(Rule):
     """SS203."""
 
     code = RuleCode.FOREIGN_CONTEXT_FREE
-    definition = "Memory is freed while another context than its own is current."
+    definition = "Memory is freed while a context other than its own is current."
     severity = Severity.WARNING
     notes = (FactVariant.FOREIGN_PRIMARY,)  # the runtime itself switches between these
     varies = "warning; note if both contexts are primary ones"
@@ -145,7 +152,7 @@ class ForeignContextFree(Rule):
             related.append(case.related(RelatedRole.OTHER, operation, text))
         related.append(case.related(RelatedRole.FREE, free, "freed here, with another context current"))
         return Wording(
-            message=f"{case.memory()} is freed while another context than its own is current",
+            message=f"{case.memory()} is freed while a context other than its own is current",
             related=tuple(related),
             contract=case.contract("context"),
             observed=case.observed("context"),
@@ -180,7 +187,7 @@ class OrderDroppingFree(Rule):
         stream = case.stream_argument(made)
         at = f"line {case.line(free)}: " if case.line(free) else ""
         return Wording(
-            message=f"{case.memory()} is stream-ordered memory, and {plain_free} drops its order",
+            message=f"{case.memory()} is stream-ordered memory, and `{plain_free}` drops its order",
             related=(
                 *case.allocated(),
                 *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),

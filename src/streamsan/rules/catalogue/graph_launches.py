@@ -54,7 +54,7 @@ class GraphRelaunchUnfreed(Rule):
         name = case.bare_memory()
         stream = case.stream_argument(launch)
         return Wording(
-            message=f"the graph is launched again while {memory} of its last launch is still allocated",
+            message=f"the graph is launched again, and its last launch has left {memory} allocated",
             related=tuple(related),
             contract=RELAUNCH,
             observed=Observed("the second launch fails: cudaErrorInvalidValue", "G-01"),
@@ -63,7 +63,7 @@ class GraphRelaunchUnfreed(Rule):
                 "nothing frees it",
                 "the next launch cannot allocate it again, and fails",
             ),
-            fix=f"end the captured work with cudaFreeAsync({name}, stream); or free it after each launch: "
+            fix=f"end the captured work with cudaFreeAsync({name}, <stream>); or free it after each launch: "
             f"cudaFreeAsync({name}, {stream}); or instantiate with cudaGraphInstantiateFlagAutoFreeOnLaunch",
         )
 

@@ -86,7 +86,7 @@ def _says(case: Case, variant: FactVariant, name: str) -> tuple[str, str, str]:
     if variant is FactVariant.CAPTURE_STRUCTURE:
         if call.kind is OperationKind.CAPTURE_END:
             return (
-                f"{name} ends a capture that is not whole, or not this thread's or stream's own",
+                f"{name} ends a capture {_ENDS_WRONGLY.get(call.status, NOT_ITS_OWN)}",
                 "ended here",
                 "let the capturing stream wait for an event of each stream that the capture took in, then end it on "
                 "the stream and thread that began it",
@@ -104,6 +104,15 @@ def _says(case: Case, variant: FactVariant, name: str) -> tuple[str, str, str]:
         if line
         else "call it before the capture begins",
     )
+
+
+NOT_ITS_OWN = "that is not whole, or that another stream or thread began"
+_ENDS_WRONGLY = {
+    CUDA.constants["cudaErrorStreamCaptureUnjoined"]: "before each stream that it took in has joined it again",
+    CUDA.constants["cudaErrorStreamCaptureWrongThread"]: "that another thread began",
+    CUDA.constants["cudaErrorStreamCaptureUnmatched"]: "that began on another stream",
+}
+"""what is wrong with the end of a capture, by the status that it gets"""
 
 
 def _observed(variant: FactVariant, status: int) -> Observed | None:

@@ -113,7 +113,7 @@ class Leak(Rule):
             related.append(case.related(RelatedRole.RESET, end, "still allocated here"))
         else:
             when = "is never freed"
-        memory = case.memory_sentence()
+        memory = case.memory()
         stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
         survives = stream_ordered and variant is FactVariant.LEAK_AT_RESET
         return Wording(

@@ -43,7 +43,8 @@ class RedundantSync(CostRule):
             if role is not RelatedRole.ALLOC
         ]
         if no_consumer:
-            message, here = f"nothing after {call} needs it", "the host waits here, for nothing that follows"
+            message = f"{call} is not needed: nothing after it uses what it waits for"
+            here = "the host waits here, for nothing that follows"
         else:
             message = f"{call} is redundant: all it waits for already happens before {waiter} goes on"
             here = f"{waiter} waits here for what is already ordered before it"
