@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -49,9 +51,11 @@ def test_the_source_is_sound() -> None:
     assert nodes(unit) > 1000
 
 
-@given(st.text(max_size=300))
-@settings(max_examples=150, deadline=None)
-def test_any_text(text: str) -> None:
+FEW = settings(max_examples=40, deadline=None)
+MANY = settings(max_examples=400, deadline=None)
+
+
+def survives_text(text: str) -> None:
     assert nodes(read_text(text)) > 0
 
 
@@ -62,19 +66,40 @@ TOKENS = st.sampled_from(
 )
 
 
-@given(st.lists(TOKENS, max_size=80))
-@settings(max_examples=200, deadline=None)
-def test_any_tokens(tokens: list[str]) -> None:
+def survives_tokens(tokens: list[str]) -> None:
     assert nodes(read_text(" ".join(tokens))) > 0
 
 
-@given(st.lists(st.tuples(st.integers(0, len(SOURCE)), st.integers(1, 30)), min_size=1, max_size=4))
-@settings(max_examples=150, deadline=None)
-def test_deletions(cuts: list[tuple[int, int]]) -> None:
+def survives_deletions(cuts: list[tuple[int, int]]) -> None:
     text = SOURCE
     for at, length in cuts:
         text = text[:at] + text[at + length :]
     assert nodes(read_text(text)) > 0
+
+
+TEXTS = st.text(max_size=300)
+TOKEN_LISTS = st.lists(TOKENS, max_size=80)
+CUTS = st.lists(st.tuples(st.integers(0, len(SOURCE)), st.integers(1, 30)), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("search", [pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.deep)])
+@pytest.mark.parametrize(
+    ("inputs", "survives"),
+    [
+        pytest.param(TEXTS, survives_text, id="text"),
+        pytest.param(TOKEN_LISTS, survives_tokens, id="tokens"),
+        pytest.param(CUTS, survives_deletions, id="deletions"),
+    ],
+)
+def test_any_input_becomes_a_unit(
+    inputs: st.SearchStrategy[Any], survives: Callable[[Any], None], search: settings
+) -> None:
+    @search
+    @given(inputs)
+    def searched(each: Any) -> None:
+        survives(each)
+
+    searched()
 
 
 @pytest.mark.parametrize(
