@@ -72,6 +72,16 @@ public:
         return {(changed[0] | changed[1] | changed[2] | changed[3]) != 0, changed[0] != 0};
     }
 
+    /// Keeps only what `other` knows as well.
+    void meet(const Clock& other) {
+        if (entries_.size() > other.entries_.size()) entries_.resize(other.entries_.size());
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            const Lanes theirs = other.entries_[i].lanes;
+            const Lanes older = theirs < entries_[i].lanes;
+            entries_[i].lanes = (theirs & older) | (entries_[i].lanes & ~older);
+        }
+    }
+
     /// Becomes equal to `other`; keeps its storage.
     void assign(const Clock& other) { entries_ = other.entries_; }
     void clear() { entries_.clear(); }

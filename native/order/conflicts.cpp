@@ -27,10 +27,10 @@ bool has_plain_bytes(MemoryKind kind) {
            kind != MemoryKind::CL_BUFFER;
 }
 
-/// What a host function does to a buffer, nobody sees. Host memory does not migrate: to prefetch it says how far at
-/// most.
+/// What a host function does to a buffer, nobody sees. Stream memory operations are meant to meet. Host memory does not
+/// migrate: to prefetch it says how far at most.
 bool outside_conflicts(const Allocation& allocation, const Operation& operation) {
-    return operation.kind == OperationKind::HOST_FUNCTION ||
+    return operation.kind == OperationKind::HOST_FUNCTION || operation.kind == OperationKind::STREAM_MEMORY_OP ||
            (operation.kind == OperationKind::PREFETCH && host_side(allocation.kind));
 }
 

@@ -34,6 +34,7 @@ namespace streamsan::order {
         kind(opaque)           /* code that nobody can see, before what follows it */                                  \
         kind(unknown_event)    /* whatever somebody unknown may have recorded, before who waits for it */              \
         kind(destroyed_event)  /* what a wait that comes too late was meant for */                                     \
+        kind(value_to_wait)    /* a write of a value, before what waits for that value */                              \
         kind(fork)             /* the parent, before its child */                                                      \
         kind(observed_wait)    /* what a driver waits for at a free, reset or copy, before the call returns */
 

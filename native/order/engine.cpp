@@ -145,7 +145,8 @@ std::int64_t Engine::process_of(std::uint16_t thread) const {
 void Engine::gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count) {
     references_.clear();
     if (slot.address != 0 && names_memory(static_cast<OperationKind>(slot.kind))) {
-        references_.push_back({slot.address, slot.size, static_cast<std::uint32_t>(slot.object),
+        const bool value = slot.kind == static_cast<std::uint8_t>(OperationKind::STREAM_MEMORY_OP);
+        references_.push_back({slot.address, value ? 0 : slot.size, static_cast<std::uint32_t>(slot.object),
                                static_cast<AccessMode>(slot.flags & mode_bits), false,
                                static_cast<std::uint8_t>(slot.flags & reference_bits)});
     }

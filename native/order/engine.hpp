@@ -22,6 +22,7 @@
 #include "stream_names.hpp"
 #include "sync_keys.hpp"
 #include "timelines.hpp"
+#include "value_words.hpp"
 #include "waits.hpp"
 #include "witness.hpp"
 
@@ -217,6 +218,23 @@ private:
     /// What the kernel does without waiting, and where that is; `work` is where all else that it does is.
     void begin_at_once(Process& process, Thread& thread, Stream& stream, LastKernel before, const Placed& work);
 
+    // values.cpp: stream memory operations
+    /// What a stream's wait for a value, or write of one, orders. Whether it is known which write each wait is for.
+    bool value_operation(const Slot& slot, Process& process, Stream& stream, const Placed& placed);
+    /// The word of the operation, null where its value is not known, or others may write there.
+    ValueWord* known_word(const Slot& slot, Process& process, const Operation& operation);
+    void unknown_value(Process& process, Stream& stream, const PendingWait& wait);
+    /// Nobody knows what satisfies the wait: until that is known it may be behind whatever there is.
+    void wait_for_anything(Timeline& waiter, const PendingWait& wait);
+    void tell_waiter(Stream& waiter, Timeline& writer, Lanes relations);
+    /// Other work than stream memory operations uses an allocation.
+    void note_other_use(Process& process, std::uint32_t allocation, OperationKind kind, AccessMode mode) {
+        if (!value_words_.any() || kind == OperationKind::STREAM_MEMORY_OP) return;
+        const bool reads = mode == AccessMode::READ && kind == OperationKind::COPY;
+        if (!reads && value_words_.spoil(process.number, allocation, process.allocations[allocation].made.sequence))
+            process.value_ordered = true;
+    }
+
     // work.cpp: device work and host accesses
     void work(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     /// Under its sync key a host function's body knows what the stream has done before, and those it tells believe it
@@ -365,6 +383,7 @@ private:
     Churn churn_;
     Waits waits_;
     Watch watch_;
+    ValueWords value_words_;
     Facts facts_;
     Contexts contexts_;
     Handles handles_;

@@ -61,6 +61,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
         event->clock.join(own.clock, edges_.in(EdgeKind::launch_to_event, last ? contract_edge : run_edge));
         event->note_record(placed.epoch, !last, stream.index, process.opaque_version, operation);
     }
+    if (exec->has_values) unknown_value(process, stream, {process.number, stream.index, 0, 0, 0});
     if (recording_ && exec->tells_unseen) {
         run_order_.tell_unseen(thread, own);
         process.host_function = operation.sequence;

@@ -52,6 +52,7 @@ void Graphs::summarise(Process& process, std::uint32_t index) {
         if (node.kind == NodeKind::EVENT_WAIT && !node.conditional()) note(exec.waits, node.object);
         if (node.kind == NodeKind::EVENT_RECORD && !node.conditional()) note_record(exec, number);
         if (node.kind == NodeKind::HOST) note(exec.keys, node.object);
+        exec.has_values |= node.kind == NodeKind::STREAM_MEMORY_OP;
         exec.tells_unseen |= (node.kind == NodeKind::HOST && node.object == 0) ||
                              node.kind == NodeKind::STREAM_MEMORY_OP || node.kind == NodeKind::OPAQUE;
         for (const Reference& reference : node.references) bake(process, exec, number, reference, seen, seen_stale);

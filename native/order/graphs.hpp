@@ -129,6 +129,7 @@ struct GraphExec {
     std::vector<std::uint64_t> waits;                     ///< events
     std::vector<std::pair<std::uint64_t, bool>> records;  ///< events, and whether their node comes after all others
     std::vector<std::uint64_t> keys;                      ///< sync keys of host nodes
+    bool has_values = false;    ///< it has nodes that wait for values in memory, or write them
     bool tells_unseen = false;  ///< it has nodes that may tell others what is done, in ways nobody sees
 };
 

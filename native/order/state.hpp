@@ -178,7 +178,8 @@ struct Process {
     bool unknown_streams = false;       ///< some are of an unknown kind
     std::uint64_t unknown_work = 0;     ///< sequence of the latest operation on a stream of an unknown caller ...
     std::uint64_t unknown_awaited = 0;  ///< ... and of that when the host waited last
-    bool value_ordered = false;         ///< streams wait for values in memory: that orders work in ways nobody sees
+    bool unknown_after_end = false;     ///< such a stream was used after its context's end: it is a default stream
+    bool value_ordered = false;         ///< values in memory order work in ways nobody sees
 };
 
 }  // namespace streamsan::order

@@ -25,11 +25,11 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.context = context;
     stream.context_epoch = contexts_[context].epoch;
     stream.made = made;
-    stream.opaque_version = stream.awaited_opaque = process.opaque_version;
     stream.name = names_.intern({handle, made.site, kind, assumed});
     // A handle cannot be used before it was made. What unknown callers made existed before everything, and so do
     // default streams: they continue no timeline, for who waits for them is not after what their first user knows.
     const bool anyone = kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
+    stream.opaque_version = stream.awaited_opaque = anyone ? 0 : process.opaque_version;
     stream.timeline = timelines_.make(assumed || anyone ? nullptr : &creator);
     if (!assumed && !anyone) timeline(stream).learn(creator, edges_.in(EdgeKind::creation, contract_edge));
     // Unknown code may have work pending on it that no wait may be called redundant for.
@@ -68,8 +68,10 @@ Stream* Engine::other_stream_of(std::uint64_t handle, Thread& thread, Process& p
     }
     const Stream& stream = *streams_[index];
     // One of an unknown caller may be a default stream, which nothing but its program's end ends.
-    if (stream.assumed && stream.destroyed.kind != OperationKind::STREAM_DESTROY)
+    if (stream.assumed && stream.destroyed.kind != OperationKind::STREAM_DESTROY) {
         note_ambiguous(process, stream, operation);
+        process.unknown_after_end = true;
+    }
     Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_STREAM, operation);
     fact.operation.stream_name = stream.name;
     fact.with(RelatedRole::CREATE, stream.made).with(RelatedRole::DESTROY, stream.destroyed);
@@ -136,6 +138,7 @@ void Engine::end_stream(std::uint32_t index, const Operation& operation) {
     // Its work goes on: whoever waits for the context waits for it, and so does the legacy stream.
     if (!stream.bodies.empty()) learn_bodies(stream, own);
     own.released = true;
+    if (value_words_.pending()) value_words_.settle(index);
     context.destroyed.join(own.clock, contract_edge);
     if (stream.unjoined) {
         context.unjoined_destroyed.join(own.clock, blocking_edge(stream));
@@ -168,6 +171,7 @@ LastKernel Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_in
     Timeline& host = timeline(thread);
     Context& context = contexts_[stream.context];
     catch_up(stream, *processes_[thread.process]);
+    if (value_words_.pending()) own.learn(everything(), edges_.in(EdgeKind::opaque, opaque_edge));
     LastKernel before = stream.last_kernel;
     stream.last_kernel = LastKernel::nothing;
     // The issue edge. When the host learned nothing new, only its own component can have moved.

@@ -147,6 +147,7 @@ void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, c
 
 Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& process) {
     catch_up(stream, process);
+    if (value_words_.pending()) value_words_.settle(stream.index);
     Change change = host.learn(timeline(stream), edges_.in(EdgeKind::stream_to_host, contract_edge));
     // The legacy stream's queue holds waits for the blocking streams, and theirs for it: without changing either.
     const Context& context = contexts_[stream.context];
@@ -190,6 +191,7 @@ Change Engine::wait_for_context(Thread& thread, std::uint32_t thread_index, std:
     for (const std::uint32_t index : context.streams) {
         Stream& stream = *streams_[index];
         catch_up(stream, process);
+        if (value_words_.pending()) value_words_.settle(index);
         Timeline& own = timeline(stream);
         if (!stream.bodies.empty()) change += learn_bodies(stream, host);
         if (stream.waited_by == thread_index && stream.waited_version == own.version &&
@@ -237,7 +239,7 @@ void Engine::context_wait(const Slot& slot, Thread& thread, Process& process, co
     process.unknown_awaited = process.unknown_work;
     const bool unseen = context.awaited_opaque != process.opaque_version;  // it may have left work anywhere
     context.awaited_opaque = process.opaque_version;
-    note_wait(operation, change.contract || unseen, nullptr);
+    note_wait(operation, change.contract || unseen || process.unknown_after_end, nullptr);
 }
 
 void Engine::host_release(const Slot& slot, Thread& thread, const Process& process) {

@@ -4,8 +4,8 @@
 
 namespace streamsan::order {
 void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
-    const auto wait =
-        operation.kind == OperationKind::HOST_FUNCTION ? WaitClass::NONE : static_cast<WaitClass>(slot.detail);
+    static constexpr Kinds never_waited_for = {OperationKind::HOST_FUNCTION, OperationKind::STREAM_MEMORY_OP};
+    const auto wait = never_waited_for.has(operation.kind) ? WaitClass::NONE : static_cast<WaitClass>(slot.detail);
     Timeline& host = timeline(thread);
     if (slot.stream == 0) {
         const Epoch here = host.advance();  // done by the host itself, such as a host-to-host copy
@@ -50,9 +50,13 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         const std::uint32_t at = process.allocations.containing(reference.address);
         return at != none && pageable(process.allocations[at].kind);
     };
+    const auto is_written_there = [&](const Reference& reference) {
+        const std::uint32_t at = waits_as_observed ? process.allocations.containing(reference.address) : none;
+        return at != none && pageable(process.allocations[at].kind) && !process.allocations[at].marks.registered;
+    };
     for (const Reference& reference : references_) {
         if (at_once && !reference.behind) continue;
-        if (waits_as_observed && of_pageable_memory(reference)) continue;
+        if (is_written_there(reference)) continue;
         // A staged copy has read its pageable source when it returns.
         const bool staged = wait == WaitClass::BEFORE && of_pageable_memory(reference);
         use(process, thread, staged ? nullptr : &stream, own, reference, placed, settled);
@@ -63,7 +67,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         // does not know this point.
         const Placed written{operation, own.advance()};
         for (const Reference& reference : references_) {
-            if (of_pageable_memory(reference)) use(process, thread, &stream, own, reference, written, settled);
+            if (is_written_there(reference)) use(process, thread, &stream, own, reference, written, settled);
         }
     }
     stream.work = placed;
@@ -73,9 +77,9 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     // Of a recorded body it is seen whom it tells.
     const bool body_seen = recording_ && slot.object != 0;
     if (operation.kind == OperationKind::HOST_FUNCTION && !body_seen) process.host_function = operation.sequence;
-    if (operation.kind == OperationKind::STREAM_MEMORY_OP) process.value_ordered = true;
-    if (!has_body && recording_ &&
-        (operation.kind == OperationKind::HOST_FUNCTION || operation.kind == OperationKind::STREAM_MEMORY_OP)) {
+    const bool unseen_value =
+        operation.kind == OperationKind::STREAM_MEMORY_OP && !value_operation(slot, process, stream, placed);
+    if (!has_body && recording_ && (operation.kind == OperationKind::HOST_FUNCTION || unseen_value)) {
         // A body that was not seen to begin, or a value that the host may poll, tells anybody that the stream got so
         // far.
         own.released = true;
@@ -108,6 +112,7 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
     const std::uint32_t index = process.allocations.containing(reference.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
+    note_other_use(process, index, placed.operation.kind, reference.mode);
     placed.operation = placed.operation.as_use(reference.mode, reference.flags);
     if (reference.assumed) placed.operation.flags |= bit(SlotFlag::ASSUMED);
     if (allocation.is_not_of(reference.generation)) {

@@ -7,7 +7,15 @@ from simulated import HOST, Simulated
 
 from streamsan.model.values import Pointer
 from streamsan.model.work import CopyWork, FillWork, KernelWork, NoWork, Place, ValueWork
-from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag, WaitClass
+from streamsan.vocabulary import (
+    AccessMode,
+    FreeClass,
+    MemoryKind,
+    OperationKind,
+    SlotFlag,
+    ValueOperation,
+    WaitClass,
+)
 
 OUT = 1
 
@@ -189,8 +197,13 @@ def test_stream_memory_operations() -> None:
     memory = program.memory()
     program.call("cuStreamWaitValue32", 0, memory, 0x1_0000_0005, 1)
     assert program.executor.last[2] == ValueWork(memory.address, 4, 5, "eq")
+    assert (program.last.detail, program.last.size) == (ValueOperation.WAIT_EQ, 5)
     program.call("cuStreamWriteValue64", 0, memory.address + 8, 6, 0)
     assert program.executor.last[2] == ValueWork(memory.address + 8, 8, 6, "write")
+    assert (program.last.detail, program.last.size) == (ValueOperation.WRITE_64, 6)
+    program.call("cuStreamWriteValue32", 0, memory, 7, 1)  # without a barrier it may overtake what is before it
+    assert program.executor.last[2] == ValueWork(memory.address, 4, 7, "write")
+    assert (program.last.detail, program.last.size) == (ValueOperation.UNKNOWN, 0)
     batch = {
         "0.operation": 2, "0.writeValue.address": memory, "0.writeValue.value": 3, "0.writeValue.flags": 0,
         "1.operation": 1, "1.waitValue.address": memory, "1.waitValue.value": 3, "1.waitValue.flags": 0,

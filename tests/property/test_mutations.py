@@ -25,7 +25,7 @@ from streamsan.order._engine import EDGE_KINDS, Engine
 from streamsan.order.engine import analyse
 from streamsan.trace import Reference as MemoryReference
 from streamsan.trace import Trace, TraceBuilder
-from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, MemoryKind, StreamKind
+from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, MemoryKind, StreamKind, ValueOperation
 from streamsan.vocabulary import OperationKind as Kind
 
 # Thousands of programs for each kind of edge.
@@ -59,7 +59,7 @@ def _disagreements() -> Iterator[str]:
     for number in range(CLOSURE_PROGRAMS):
         trace, reference = _closed(number)
         yield from closure_differences(reference, analyse(trace))
-    for make in (wait_in_a_child, wait_for_a_destroyed_event):
+    for make in (wait_in_a_child, wait_for_a_destroyed_event, wait_for_a_value):
         trace, wanted = make()
         found = {(fact.code, fact.operation.sequence) for fact in analyse(trace).facts}
         if found != wanted:
@@ -108,6 +108,29 @@ def wait_for_a_destroyed_event() -> tuple[Trace, set[tuple[int, int]]]:
     late = add(Kind.STREAM_WAIT_EVENT, object=30, stream=11)
     add(Kind.FREE, detail=FreeClass.ASYNC, stream=11, references=(memory,))
     return builder.finish(), {(205, late)}
+
+
+def wait_for_a_value() -> tuple[Trace, set[tuple[int, int]]]:
+    """A free waits for the value that is written behind the kernel."""
+    builder = TraceBuilder("value")
+    thread = builder.thread(0, "main")
+
+    def add(kind: Kind, **fields: int | tuple[MemoryReference, ...]) -> int:
+        return builder.append(kind, thread=thread, api="call", **fields)  # type: ignore[arg-type]
+
+    memory = MemoryReference(0x1000, 64)
+    for stream in (10, 11):
+        add(Kind.STREAM_CREATE, object=stream, detail=StreamKind.NON_BLOCKING)
+    add(Kind.ALLOC, detail=MemoryKind.PLAIN, references=(MemoryReference(0x2000, 64),))
+    add(Kind.ALLOC, detail=MemoryKind.STREAM_ORDERED, stream=10, references=(memory,))
+    add(Kind.LAUNCH, stream=10, references=(MemoryReference(0x1000, 0, 0, AccessMode.WRITE),))
+    for stream, detail, mode in (
+        (10, ValueOperation.WRITE, AccessMode.WRITE),
+        (11, ValueOperation.WAIT_EQ, AccessMode.READ),
+    ):
+        add(Kind.STREAM_MEMORY_OP, stream=stream, detail=detail, references=(MemoryReference(0x2000, 1, 0, mode),))
+    add(Kind.FREE, detail=FreeClass.ASYNC, stream=11, references=(memory,))
+    return builder.finish(), set()
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ TOGETHER = (
     "legacy stream of several threads", "per-thread streams of several threads",
     "AutoFreeOnLaunch",
     "AutoFreeOnLaunch with a consumer on another stream", "use by another graph's node",
-    "memory that two graphs use", "value read", "value write", "strided", "atomic",
+    "memory that two graphs use", "value write", "strided", "atomic",
     "failed call",
 )  # fmt: skip
 """what is told of several operations together"""

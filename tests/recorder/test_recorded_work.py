@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recorded_scenarios import Scenarios, scenarios
 
-from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag, WaitClass
+from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag, ValueOperation, WaitClass
 
 DEVICE, HOST = 0x7F0000000000, 0x7E0000000000
 ONE, TWO, READY = 0x1001, 0x1002, 0x2001
@@ -223,10 +223,12 @@ def test_fills_and_migrations(recorded: Scenarios) -> None:
 
 def test_values_in_memory(recorded: Scenarios) -> None:
     found = recorded.operations("value_operations", OperationKind.STREAM_MEMORY_OP)
-    assert [each.references for each in found] == [
-        [(A, 0, "READ", 0)],
-        [(A + 8, 0, "WRITE", 0)],
-        [(A, 0, "READ", 0), (A + 16, 0, "WRITE", 0)],
+    assert [(each.view.detail, each.references) for each in found] == [
+        (ValueOperation.WAIT_GEQ, [(A, 1, "READ", 0)]),
+        (ValueOperation.WRITE_64, [(A + 8, 1, "WRITE", 0)]),
+        (ValueOperation.WAIT_AND_64, [(A, 1 << 40, "READ", 0)]),
+        (ValueOperation.WRITE, [(A + 16, 7, "WRITE", 0)]),
+        (ValueOperation.UNKNOWN, [(A + 24, 0, "WRITE", 0)]),
     ]
 
 

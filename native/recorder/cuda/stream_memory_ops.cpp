@@ -1,6 +1,7 @@
 // Stream memory operations: waits for, and writes of, values in memory, and transfers that are given as lists of
 // structures.
 #include <algorithm>
+#include <string_view>
 
 #include "recorder/cuda/abi_memory.hpp"
 #include "recorder/cuda/handlers.hpp"
@@ -13,33 +14,52 @@ namespace {
 
 constexpr std::size_t most_operations = 256;  // of a batch: the driver's own limit
 
-std::size_t batch_references(const abi::BatchMemoryOperation* operations, std::uint64_t count, Reference* into) {
-    std::size_t found = 0;
+constexpr std::uint64_t write_without_barrier = 1;  // it may overtake what is before it: nobody knows what it orders
+constexpr std::uint8_t wide_word = 16;              // of a ValueOperation: the word has 64 bits
+
+ValueOperation value_operation(bool writes, bool wide, std::uint64_t flags) {
+    if (writes && flags == write_without_barrier) return ValueOperation::UNKNOWN;
+    const std::uint64_t narrow = writes ? static_cast<std::uint64_t>(ValueOperation::WRITE)
+                                        : static_cast<std::uint64_t>(ValueOperation::WAIT_GEQ) + (flags & 3U);
+    return static_cast<ValueOperation>(narrow | (wide ? wide_word : 0U));
+}
+
+/// One wait or write. The size of its reference is the value, where its operation is known.
+void write_operation(ThreadState& state, Call& call, bool writes, bool wide, std::uint64_t flags, abi::Word address,
+                     std::uint64_t value) {
+    const ValueOperation operation = value_operation(writes, wide, flags);
+    const std::uint64_t known = operation == ValueOperation::UNKNOWN ? 0 : wide ? value : value & UINT32_MAX;
+    const Reference reference{address, known, static_cast<std::uint8_t>(writes ? AccessMode::WRITE : AccessMode::READ)};
+    write_batch_member(state, call, OperationKind::STREAM_MEMORY_OP, static_cast<std::uint8_t>(operation),
+                       call.stream(), 0, &reference, address == 0 ? 0 : 1);
+}
+
+void write_batch(ThreadState& state, Call& call, const abi::BatchMemoryOperation* operations, std::uint64_t count) {
     for (std::uint64_t index = 0; index < std::min<std::uint64_t>(count, most_operations); ++index) {
         const abi::BatchMemoryOperation& each = operations[index];
         using enum abi::MemoryOperation;
-        const bool reads = each.operation == wait_value_32 || each.operation == wait_value_64;
+        const bool wide = each.operation == wait_value_64 || each.operation == write_value_64;
         const bool writes = each.operation == write_value_32 || each.operation == write_value_64;
-        if ((!reads && !writes) || each.address == 0) continue;  // barriers and flushes touch no memory
-        into[found++] = {each.address, 0, static_cast<std::uint8_t>(reads ? AccessMode::READ : AccessMode::WRITE)};
+        const bool waits = each.operation == wait_value_32 || each.operation == wait_value_64;
+        // Barriers and flushes touch no memory.
+        if ((writes || waits) && each.address != 0)
+            write_operation(state, call, writes, wide, each.flags, each.address, each.value);
     }
-    return found;
 }
 
 void enter_memory_operation(ThreadState& state, Call& call) {
-    Reference references[most_operations];
-    std::size_t count = 0;
+    begin_batch(state, call);
     if (const CallbackParameter* const list = call.find(Role::LIST); list != nullptr) {
         const auto* const operations = reinterpret_cast<const abi::BatchMemoryOperation*>(call.value(list));
-        if (operations != nullptr) count = batch_references(operations, call.word(1), references);
+        if (operations != nullptr) write_batch(state, call, operations, call.word(1));
     } else {
         const CallbackParameter* const written = call.find(Role::WRITE);
-        const std::uint64_t address = call.value(written != nullptr ? written : call.find(Role::READ));
-        if (address != 0)
-            references[count++] = {
-                address, 0, static_cast<std::uint8_t>(written != nullptr ? AccessMode::WRITE : AccessMode::READ)};
+        const bool wide = call.callback->name.find("64") != std::string_view::npos;
+        write_operation(state, call, written != nullptr, wide, call.value(Role::FLAGS),
+                        call.value(written != nullptr ? written : call.find(Role::READ)), call.value(Role::VALUE));
     }
-    write_entered(state, call, OperationKind::STREAM_MEMORY_OP, 0, call.stream(), 0, references, count);
+    if (call.slot == nullptr)
+        write_batch_member(state, call, OperationKind::STREAM_MEMORY_OP, 0, call.stream(), 0, nullptr, 0);
 }
 
 /// Decompression by the copy engine: what is read and what is written is known, as of a copy.
@@ -62,7 +82,7 @@ void enter_decompression(ThreadState& state, Call& call) {
 }  // namespace
 
 void register_memory_operations(HandlerTable& table) {
-    table.on(Effect::STREAM_MEMORY_OP, {enter_memory_operation, exit_plain});
+    table.on(Effect::STREAM_MEMORY_OP, {enter_memory_operation, complete_batch});
     table.on("cuMemBatchDecompressAsync", {enter_decompression, complete_batch});
 }
 

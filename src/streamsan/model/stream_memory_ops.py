@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -13,7 +15,7 @@ from streamsan.model.values import Outcome, Value
 from streamsan.model.work import NoWork, ValueWork, Work
 from streamsan.platforms import CUDA
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
+from streamsan.vocabulary import AccessMode, OperationKind, ValueOperation, WaitClass
 
 CONDITIONS = ("geq", "eq", "and", "nor")
 """CUstreamWaitValue_flags"""
@@ -25,24 +27,40 @@ _OPERATIONS = {
 }
 """CUstreamBatchMemOpType -> the member of the union, and the value's bytes; the others touch no memory"""
 LONGEST_BATCH = 256
+WRITES = ("write", "unfenced")
+NO_MEMORY_BARRIER = 1
+"""CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER"""
+_DETAILS = {
+    "write": ValueOperation.WRITE,
+    "geq": ValueOperation.WAIT_GEQ,
+    "eq": ValueOperation.WAIT_EQ,
+    "and": ValueOperation.WAIT_AND,
+    "nor": ValueOperation.WAIT_NOR,
+}
+WIDE = ValueOperation.WRITE_64 - ValueOperation.WRITE
+"""what a word of 64 bits adds to a ValueOperation"""
 
 Step = tuple[Value, int, Value, str]
-"""Address, bytes, value, "write" or the condition of a wait."""
+"""Address, bytes, value, "write" or the condition of a wait; "unfenced" is a write that may overtake those before it,
+"unknown" a wait of which nobody knows the condition."""
 
 
 @handles(Effect.STREAM_MEMORY_OP)
 def stream_memory_op(core: ModelCore, call: Call) -> Outcome:
-    """Wait for, or write, values in memory: orders execution, which does not justify reuse of memory."""
+    """Wait for, or write, values in memory. Each step is an operation of its own; of a capture all are one node."""
     stream = stream_argument(core, call)
     steps = steps_of(call)
     status = status_of(stream) or _status(core, call, steps)
-    core.say(
-        call,
-        OperationKind.STREAM_MEMORY_OP,
-        stream=stream.handle,
-        references=step_references(core, call, steps),
-        status=status,
-    )
+    said = [] if status or stream.capture is not None else _operations(core, call, steps)
+    for detail, references in said or [(ValueOperation.UNKNOWN, step_references(core, call, steps))]:
+        core.say(
+            call,
+            OperationKind.STREAM_MEMORY_OP,
+            stream=stream.handle,
+            references=references,
+            detail=detail,
+            status=status,
+        )
     if not status:
         for work in works_of(core, call, steps):
             core.executor.enqueue(call.thread, stream, work, WaitClass.NONE)
@@ -55,7 +73,7 @@ def steps_of(call: Call) -> list[Step]:
         writes = call.has(Role.WRITE)
         flags = call.number(Role.FLAGS)
         size = 8 if call.api.name.endswith("64") else 4
-        condition = "write" if writes else CONDITIONS[(flags or 0) & 3]
+        condition = _condition(flags, writes=writes)
         return [(call.value(Role.WRITE if writes else Role.READ), size, call.value(Role.VALUE), condition)]
     found: list[Step] = []
     parameter = call.signature.first(Role.LIST)
@@ -67,20 +85,40 @@ def steps_of(call: Call) -> list[Step]:
         member, size = _OPERATIONS[operation]
         prefix = f"{index}.{member}."
         value = fields.get(prefix + ("value64" if size == 8 else "value"), fields.get(prefix + "value"))
-        condition = "write" if member == "writeValue" else CONDITIONS[_number(fields.get(prefix + "flags")) & 3]
+        condition = _condition(fields.get(prefix + "flags", 0), writes=member == "writeValue")
         found.append((fields.get(prefix + "address"), size, value, condition))
     return found
+
+
+def _condition(flags: Value, *, writes: bool) -> str:
+    if writes:
+        return "unfenced" if flags == NO_MEMORY_BARRIER else "write"
+    return CONDITIONS[flags & 3] if isinstance(flags, int) else "unknown"
 
 
 def step_references(core: ModelCore, call: Call, steps: list[Step]) -> list[Reference]:
     """Return the memory that the steps touch."""
     references = []
     for address, _, _, condition in steps:
-        mode = AccessMode.WRITE if condition == "write" else AccessMode.READ
+        mode = AccessMode.WRITE if condition in WRITES else AccessMode.READ
         reference = core.reference(call.thread, address, None, mode, call.site)
         if reference is not None:
             references.append(reference)
     return references
+
+
+def _operations(core: ModelCore, call: Call, steps: list[Step]) -> list[tuple[ValueOperation, list[Reference]]]:
+    found = []
+    for address, size, value, condition in steps:
+        references = step_references(core, call, [(address, size, value, condition)])
+        pointer = core.pointer_of(call.thread, address, call.site)
+        detail = ValueOperation.UNKNOWN
+        known = condition in _DETAILS and pointer is not None and pointer.exact
+        if references and known and isinstance(value, int):
+            detail = ValueOperation(_DETAILS[condition] + (WIDE if size == 8 else 0))
+            references = [replace(references[0], size=value & ((1 << 8 * size) - 1))]
+        found.append((detail, references))
+    return found
 
 
 def works_of(core: ModelCore, call: Call, steps: list[Step]) -> list[Work]:
@@ -91,7 +129,8 @@ def works_of(core: ModelCore, call: Call, steps: list[Step]) -> list[Work]:
         if pointer is None or not pointer.exact or not isinstance(value, int):
             works.append(NoWork())
         else:
-            works.append(ValueWork(pointer.address, size, value & ((1 << 8 * size) - 1), condition))
+            what = "write" if condition in WRITES else condition
+            works.append(ValueWork(pointer.address, size, value & ((1 << 8 * size) - 1), what))
     return works
 
 

@@ -116,7 +116,7 @@ class Step:
     @property
     def waits(self) -> WaitClass:
         """What the host waits for during the call."""
-        works = (*_BULK_WORK, OperationKind.LAUNCH, OperationKind.PREFETCH, OperationKind.STREAM_MEMORY_OP)
+        works = (*_BULK_WORK, OperationKind.LAUNCH, OperationKind.PREFETCH)
         return WaitClass(self.detail) if self.kind in works and self.detail <= max(WaitClass) else WaitClass.NONE
 
 

@@ -91,7 +91,7 @@ class OperationKind(IntEnum):
     PREFETCH = 68
     """a migration or prefetch on `stream`"""
     STREAM_MEMORY_OP = 69
-    """wait or write of a value in memory on `stream`: orders execution, not memory lifetime"""
+    """wait or write of a value in memory on `stream`; detail: ValueOperation, and where that names one, `size` is the value and `address` is exact"""
     CAPTURE_BEGIN = 80
     """`stream` begins to capture as capture `object`: what is issued to it is not executed; detail: CaptureMode"""
     CAPTURE_END = 81
@@ -203,6 +203,33 @@ class WaitClass(IntEnum):
     """of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence), but waits for it before it uses memory, or nobody knows whether it does"""
     AT_ONCE = 5
     """of a launch: programmatic as well, and what the kernel does first does not wait for the one before it: uses of memory by references without BEHIND, or the trigger that lets the next kernel begin"""
+
+
+class ValueOperation(IntEnum):
+    """What a STREAM_MEMORY_OP does with the word at its address. The byte `detail`; with 16 the word has 64 bits."""
+
+    UNKNOWN = 0
+    """not known, or several"""
+    WRITE = 1
+    """writes the value"""
+    WAIT_GEQ = 2
+    """waits until the word is the value or after it, cyclically: the signed difference is not negative"""
+    WAIT_EQ = 3
+    """waits until the word is the value"""
+    WAIT_AND = 4
+    """waits until the word has a bit of the value"""
+    WAIT_NOR = 5
+    """waits until a bit is set neither in the word nor in the value"""
+    WRITE_64 = 17
+    """the same of a word of 64 bits"""
+    WAIT_GEQ_64 = 18
+    """..."""
+    WAIT_EQ_64 = 19
+    """..."""
+    WAIT_AND_64 = 20
+    """..."""
+    WAIT_NOR_64 = 21
+    """..."""
 
 
 class StreamKind(IntEnum):

@@ -337,8 +337,8 @@ class Choices:
     def step_value(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         memory = self.live(MemoryKind.PLAIN)
         if memory and not self.recording and d % 2:
-            mode = pick((AccessMode.READ, AccessMode.WRITE), c)
-            reference = Reference(pick(memory, b).base, 4, 0, mode)
+            # What a wait orders depends on values: tests/order/test_values.py.
+            reference = Reference(pick(memory, b).base, 4, 0, AccessMode.WRITE)
             self.put(Kind.STREAM_MEMORY_OP, thread, stream=self.a_stream(a), references=(reference,))
 
     def host_reference(self, b: int, c: int) -> Reference | None:

@@ -100,16 +100,16 @@ def differences_if_unknown(may_be: Sequence[Verdicts], analysis: Analysis) -> li
     maybe = set.union(*(each.wrong | each.again | each.late for each in may_be))
     # Whether it is the free that comes too early or the use too late may depend on what is not known.
     # Of the same mistake the milder thing may be said: that only the driver's waits help.
-    # What is wrong with a call is still wrong with it where its stream is gone as well, under another name.
-    gone = [{number for code, number in each.sure if code == 205} for each in may_be]
+    # What is wrong with a call is still wrong with it where its stream is gone, or its memory not there yet, as well.
+    hidden = [{number for code, number in each.sure if code in (103, 205)} for each in may_be]
     surely = set.intersection(
         *(
             each.sure
             | each.again
             | each.late
             | {(107, number) for _, number in each.sure}
-            | {key for key in sure if key[1] in dead}
-            for each, dead in zip(may_be, gone, strict=True)
+            | {key for key in sure if key[1] in worse}
+            for each, worse in zip(may_be, hidden, strict=True)
         )
     )
     result += [f"sure to the engine only: SS{code} at {number}" for code, number in sorted(sure - surely)]
@@ -122,7 +122,7 @@ def differences_if_unknown(may_be: Sequence[Verdicts], analysis: Analysis) -> li
     ]
     proven = {_key(fact) for fact in ordering if fact.code == 101 and fact.rests_on is EdgeClass.CONTRACT}
     provable = set.intersection(
-        *(each.proven | {key for key in proven if key[1] in dead} for each, dead in zip(may_be, gone, strict=True))
+        *(each.proven | {key for key in proven if key[1] in worse} for each, worse in zip(may_be, hidden, strict=True))
     )
     result += [f"proven by the engine alone: {key}" for key in sorted((proven & sure) - provable)]
     idle = {fact.operation.sequence for fact in analysis.facts if fact.code == REDUNDANT}

@@ -221,7 +221,9 @@ class GraphJudge:
         for earlier in life.uses:
             if earlier.index == use.index or earlier.exec_ == exec_.made or not conflict(use, earlier, allocation):
                 continue
-            if oracle.is_unordered(earlier, use):
+            if not oracle.is_unordered(earlier, use):
+                oracle.may_rest_on_copy(earlier, use)
+            else:
                 known = (allocation, earlier.index, earlier.part)
                 again = known in exec_.known or skipped
                 oracle.say(109, use.index, sure=oracle.host_function < earlier.index, needed=not again)

@@ -383,6 +383,8 @@ class _Builder:
             self.close(stream, 1 << self.step(self.floor, seen=True))
         recorded = 1 << self.step(self.floor, seen=True)
         self.events = {event: known | recorded for event, known in self.events.items()}
+        for context in self.contexts.values():  # an event's record is on a stream of its own context
+            context.ends |= recorded
 
     def all_so_far(self) -> int:
         work = reduce(or_, (context.ends for context in self.contexts.values()), 0)

@@ -305,11 +305,15 @@ class Oracle:
         for earlier in life.uses:
             if earlier.index == use.index or not conflict(use, earlier, life.allocation):
                 continue
-            order = self.order(("end", earlier.index, earlier.part), ("begin", use.index, use.part))
-            if order == UNORDERED:
+            if self.is_unordered(earlier, use):
                 self.say(109, use.index, sure=self.host_function < earlier.index)
-            elif order == OBSERVED:  # said where it is a copy that waits
-                self.say(107, use.index, needed=False)
+            else:
+                self.may_rest_on_copy(earlier, use)
+
+    def may_rest_on_copy(self, earlier: Use, later: Use) -> None:
+        """Allow that an order is said to be observed only: it is where the wait of a copy gives it."""
+        if self.order(("end", earlier.index, earlier.part), ("begin", later.index, later.part)) == OBSERVED:
+            self.say(107, later.index, needed=False)
 
     def free(self, index: int, op: Op) -> None:
         allocation = self.memory.at(op.references[0].address)

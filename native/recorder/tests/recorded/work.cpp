@@ -332,10 +332,14 @@ SCENARIO(value_operations) {
     abi::BatchMemoryOperation list[3]{};
     list[0].operation = abi::MemoryOperation::wait_value_64;
     list[0].address = a;
+    list[0].value = std::uint64_t{1} << 40;
+    list[0].flags = 2;
     list[1].operation = abi::MemoryOperation::barrier;
     list[2].operation = abi::MemoryOperation::write_value_32;
     list[2].address = a + 16;
+    list[2].value = 7;
     call("cuStreamBatchMemOp", {one, 3, at(list), 0});
+    call("cuStreamWriteValue32", {one, a + 24, 1, 1});
 }
 
 // -- memory
