@@ -95,7 +95,7 @@ def test_a_file_size_limit_stops_the_recording_and_not_the_program(fake_device: 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
-    command = [fake_device.programs, "ends", "return", "30000"]
+    command = [fake_device.programs, "ends", "return", "8000"]
     done = subprocess.run(
         [sys.executable, "-m", "streamsan", "run", "-o", "run.sst", "--", *command],
         cwd=tmp_path,
@@ -110,17 +110,17 @@ def test_a_file_size_limit_stops_the_recording_and_not_the_program(fake_device: 
     said = [line for line in done.stderr.splitlines() if "recording stopped" in line]
     assert len(said) == 1
     pattern = kinds(family.read(str(tmp_path / "run.sst")))
-    assert 0 < len(pattern) < 90000
+    assert 0 < len(pattern) < 24_000
 
 
 def test_a_size_limit_keeps_the_end(fake_device: FakeDevice, tmp_path: Path) -> None:
     ran = fake_device.run(
-        tmp_path, [fake_device.programs, "ends", "return", "60000"], "-o", "run.sst", "--max-size", "4M"
+        tmp_path, [fake_device.programs, "ends", "return", "15000"], "-o", "run.sst", "--max-size", "1M"
     )
     assert ran.status == 4
     files = run_files(str(tmp_path / "run.sst"))
     assert {file.part for file in files} == {"", ".old"}
-    assert sum(os.path.getsize(file.path) for file in files) <= 4 << 20
+    assert sum(os.path.getsize(file.path) for file in files) <= 1 << 20
     assert ran.loud == set()
     trace = family.read(str(tmp_path / "run.sst"))
     last = list(trace.chunks())[-1]
