@@ -59,21 +59,30 @@ _FILE = click.Path(path_type=str)
     help="Read sources as this compile_commands.json, or that of this folder, compiles them; without PATH all of them.",
 )
 @click.option("-D", "--define", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro for sources.")
-@click.option("-U", "--undefine", "undefines", multiple=True, metavar="NAME", help="Take a macro away, a built-in too.")
-@click.option("-I", "include_dirs", multiple=True, type=_FILE, metavar="FOLDER", help="Search it for includes.")
+@click.option(
+    "-U", "--undefine", "undefines", multiple=True, metavar="NAME", help="Undefine a macro, also a built-in one."
+)
+@click.option(
+    "-I", "include_dirs", multiple=True, type=_FILE, metavar="FOLDER", help="Search this folder for includes."
+)
 @click.option(
     "-isystem",
     "system_dirs",
     multiple=True,
     type=_FILE,
     metavar="FOLDER",
-    help="Search it for includes, last; what stands in its headers is not reported.",
+    help="Search this folder for includes, after the others; do not report findings in its headers.",
 )
 @click.option(
-    "-iquote", "quote_dirs", multiple=True, type=_FILE, metavar="FOLDER", help='Search it for `#include "..."` only.'
+    "-iquote",
+    "quote_dirs",
+    multiple=True,
+    type=_FILE,
+    metavar="FOLDER",
+    help='Search this folder for `#include "..."`.',
 )
 @click.option(
-    "-include", "forced_includes", multiple=True, type=_FILE, metavar="FILE", help="Read it before each source."
+    "-include", "forced_includes", multiple=True, type=_FILE, metavar="FILE", help="Read this file before each source."
 )
 @click.option(
     "--source-root",
@@ -86,9 +95,9 @@ _FILE = click.Path(path_type=str)
     "--exclude",
     multiple=True,
     metavar="PATTERN",
-    help="Leave this out of folders; patterns are those of .gitignore files, which count, too.",
+    help="Leave out files and folders that match this pattern, as in .gitignore. What git ignores is left out, too.",
 )
-@click.option("--stdin-name", default="", metavar="FILE", help="Take standard input (`-`) for this file.")
+@click.option("--stdin-name", default="", metavar="FILE", help="Name of the file that standard input (`-`) stands for.")
 @click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here.")
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")

@@ -82,12 +82,12 @@ _OPTIONS = (
         multiple=True,
         metavar="CODES",
         shell_complete=complete_codes,
-        help="Report these codes only (SS102,SS2: a prefix is enough), notes too.",
+        help="Report these codes only (SS102,SS2: a prefix is enough), also where they are notes.",
     ),
     click.option(
         "--ignore", multiple=True, metavar="CODES", shell_complete=complete_codes, help="Do not report these codes."
     ),
-    click.option("--notes", is_flag=True, help="Show notes; else they are counted. JSON always has them."),
+    click.option("--notes", is_flag=True, help="Show notes. Without it, text only counts them; JSON always has them."),
     click.option(
         "--suppressions",
         multiple=True,
@@ -99,7 +99,7 @@ _OPTIONS = (
         "--per-path-ignores", multiple=True, metavar="PATTERN=CODES", help="Do not report these codes in these files."
     ),
     click.option(
-        "--severity", multiple=True, metavar="CODES=LEVEL", help="Take these findings as errors, warnings or notes."
+        "--severity", multiple=True, metavar="CODES=LEVEL", help="Report these codes as error, warning or note."
     ),
     click.option(
         "--no-fixes",
@@ -107,7 +107,7 @@ _OPTIONS = (
         is_flag=True,
         flag_value=False,
         default=True,
-        help="Seek no fixes: a check takes less time.",
+        help="Do not look for fixes: the check takes less time.",
     ),
     click.option("--strict", is_flag=True, help="Exit with 2 if something was not read, or not recorded."),
     click.option("--baseline", default="", metavar="FILE", help="Leave out the findings of this earlier JSON report."),

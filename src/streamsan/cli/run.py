@@ -51,7 +51,13 @@ With --error-exitcode N it is N if there is a finding at warning or above.
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
 @click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
 @click.option("--redact", is_flag=True, help="Leave out arguments, folders, names of user and host, and source lines.")
-@click.option("--max-size", default="", metavar="SIZE", callback=size, help="Keep the end of a long run: 500M, 2G, ...")
+@click.option(
+    "--max-size",
+    default="",
+    metavar="SIZE",
+    callback=size,
+    help="Bound the trace (500M, 2G, ...): of a long run the end is kept.",
+)
 @report_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND [ARGUMENTS]...")
 def run(

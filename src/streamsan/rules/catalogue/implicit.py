@@ -69,7 +69,7 @@ class ReliesOnImplicitSync(Rule):
         related = [*case.allocated(), *(case.used(operation) for operation in case.all_of(RelatedRole.USE))]
         related.extend(_waits(case, RelatedRole.RECORD, RelatedRole.OTHER))
         word = "unregistered" if case.fact.variant is FactVariant.FREE_UNREGISTER else "freed"
-        reason = f"{word} here: only a wait that nobody promises orders it after {short(case, use)}"
+        reason = f"{word} here: only a wait that the documentation does not promise orders it after {short(case, use)}"
         related.append(case.related(RelatedRole.FREE, last, reason))
         contract, observed = self._sources(case)
         return Wording(
@@ -84,11 +84,11 @@ class ReliesOnImplicitSync(Rule):
     @staticmethod
     def _of_access(case: Case, last: Operation, first: Operation | None) -> Wording:
         memory, copy = case.memory(), copy_that_waits(case)
-        by, key = "by a wait that nobody promises", "access"
+        by, key = "by a wait that the documentation does not promise", "access"
         if copy is not None:
-            by, key = f"because {case.call(copy)} waits, which nobody promises", "copy"
+            by, key = f"because {case.call(copy)} waits, which the documentation does not promise", "copy"
         return Wording(
-            message=f"{case.does(last)} comes after {case.does(first)} on {memory} only {by}",
+            message=f"{case.does(last)} is ordered after {case.does(first)} on {memory} only {by}",
             related=(
                 *case.allocated(),
                 *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),
