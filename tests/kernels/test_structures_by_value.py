@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamsan.cuda_syntax import read_text
 from streamsan.cuda_syntax.tree import Function, Literal_, Span, Type
+from streamsan.cuda_syntax.unit import read_text
 from streamsan.kernels.behaviour import KernelBehaviours
 from streamsan.kernels.flattening import Bound
 from streamsan.kernels.uses import Use
