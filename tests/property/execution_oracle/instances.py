@@ -55,7 +55,7 @@ def unknown_streams(program: Program) -> list[int]:
             if op.flags & SlotFlag.ASSUMED:
                 unknown[op.object] = None
             known.add(op.object)
-        elif op.kind in ON_STREAM or is_ordered(op):
+        elif op.kind in ON_STREAM or is_ordered(op) or op.kind is Kind.CAPTURE_BEGIN:
             handle = op.object if op.kind is Kind.STREAM_DESTROY else op.stream
             if handle not in known:
                 unknown[handle] = None

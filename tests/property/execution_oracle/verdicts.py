@@ -250,7 +250,7 @@ class Oracle:
         if use.host or staged:
             return
         after = self.judge_after_alloc(use, allocation)
-        if after and not life.said:
+        if after:
             self.judge_conflicts(use, life)
         life.uses.append(use)
 
@@ -305,10 +305,12 @@ class Oracle:
         for earlier in life.uses:
             if earlier.index == use.index or not conflict(use, earlier, life.allocation):
                 continue
-            if self.is_unordered(earlier, use):
-                self.say(109, use.index, sure=self.host_function < earlier.index)
-            else:
+            if not self.is_unordered(earlier, use):
                 self.may_rest_on_copy(earlier, use)
+            elif life.said:  # it follows from a mistake that only some of the programs have
+                self.verdicts.late.add((109, self.numbers[use.index]))
+            else:
+                self.say(109, use.index, sure=self.host_function < earlier.index)
 
     def may_rest_on_copy(self, earlier: Use, later: Use) -> None:
         """Allow that an order is said to be observed only: it is where the wait of a copy gives it."""
