@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from streamsan.findings.finding import Confidence as Confidence
     from streamsan.findings.finding import Finding as Finding
     from streamsan.findings.finding import Severity as Severity
+    from streamsan.recorder.preconditions import RecordingError as RecordingError
     from streamsan.recorder.record import Recorded as Recorded
-    from streamsan.recorder.record import RecordingError as RecordingError
     from streamsan.recorder.record import record as record
     from streamsan.report import Problem as Problem
     from streamsan.report import Report as Report
@@ -39,7 +39,7 @@ _PLACES = {
     "Finding": "findings.finding",
     "Severity": "findings.finding",
     "Recorded": "recorder.record",
-    "RecordingError": "recorder.record",
+    "RecordingError": "recorder.preconditions",
     "record": "recorder.record",
     "Problem": "report",
     "Report": "report",

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from streamsan.analysis.traces import check_trace
-from streamsan.cli import main
+from streamsan.checking.selection import Selection
+from streamsan.cli import main, sim
+from streamsan.cli.report_options import ReportOptions
+from streamsan.cli.sim_report import Reporter
+from streamsan.cli.simulated import Ran, SimulatedProgram
 from streamsan.cuda_source import Limits, explore
+from streamsan.rules.catalogue import RULES
+from streamsan.sim.options import SimulationOptions
 from streamsan.trace.builder import TraceBuilder
 
 HEAD = "#include <cuda_runtime.h>\n"
@@ -136,6 +142,28 @@ def test_a_budget_that_is_spent_counts(capsys, monkeypatch):
     Path("a.cu").write_text(HEAD + LONG, encoding="utf-8")
     found = counts(capsys, "a.cu")
     assert re.fullmatch(r"1 file stopped early, \d+ calls not reached", found), found
+
+
+@pytest.mark.parametrize(
+    ("status", "whole", "strict", "failed"),
+    [(0, True, True, False), (0, False, True, True), (-6, True, True, True), (0, False, False, False)],
+)
+def test_a_simulated_run_that_was_not_seen_whole_fails_a_strict_check(status, whole, strict, failed, capsys):
+    trace = TraceBuilder("app.py", origin="simulation").finish()
+    trace.complete = whole
+    reporter = Reporter(ReportOptions(Selection.of((), (), (), RULES), strict=strict), "report.txt", False, None)
+    program = SimulatedProgram("script", ["app.py"], SimulationOptions(), "")
+    assert sim._reported(program, Ran(status, trace), reporter, False, []) == (False, failed)
+    line = "streamsan: --strict: not everything was read: 1 recording not whole (app.py)\n"
+    assert capsys.readouterr().err.endswith(line) == failed
+    assert ("1 recording not whole" in Path("report.txt").read_text(encoding="utf-8")) == (status != 0 or not whole)
+
+
+def test_a_simulated_run_that_left_nothing_fails_a_strict_check(capsys):
+    reporter = Reporter(ReportOptions(Selection.of((), (), (), RULES), strict=True), "report.txt", False, None)
+    program = SimulatedProgram("script", ["app.py"], SimulationOptions(), "")
+    assert sim._reported(program, Ran(0, None), reporter, False, []) == (False, True)
+    assert "1 recording not whole (app.py)" in capsys.readouterr().err
 
 
 def test_a_recording_that_is_not_whole_counts():

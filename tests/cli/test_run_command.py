@@ -225,7 +225,7 @@ def test_bad_usage_is_one_line_and_nothing_is_started(arguments: list[str], line
 
 
 def test_an_installation_without_a_recorder_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamsan.cli.run.recorder_library", lambda: None)
+    monkeypatch.setattr("streamsan.recorder.preconditions.recorder_library", lambda: None)
     result = CliRunner().invoke(verbs.streamsan, ["run", "--", "true"])
     assert result.exit_code != 0
     assert "this installation has no recorder" in result.output

@@ -176,6 +176,17 @@ def test_a_terminal_gets_colours_unless_no_color(monkeypatch: pytest.MonkeyPatch
     assert "31m" not in plain.getvalue()
 
 
+def test_a_long_title_wraps_on_a_terminal_behind_its_code() -> None:
+    made = report(replace(race(), message="kernel `scale` may still be reading `d_x` when it is freed " * 2))
+    first, second, third, *_ = printed(made, width=70).splitlines()
+    assert first == "error[SS102]: kernel `scale` may still be reading `d_x` when it is"
+    assert second == "              freed kernel `scale` may still be reading `d_x` when it"
+    assert third == "              is freed"
+    # A terminal that is hardly one still has room for words; a pipe has one line.
+    assert all(len(line) < 70 for line in printed(made, width=20).splitlines()[:3])
+    assert printed(made).splitlines()[1] == " --> pipeline.cu:7:5"
+
+
 def test_lines_beyond_the_text_are_listed() -> None:
     finding: Finding = race(location=Location("pipeline.cu", 4000, 1))
     assert "4000" in printed(report(finding))

@@ -19,7 +19,7 @@ from streamsan.findings.fingerprint import with_fingerprints
 from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
 from streamsan.findings.suppressions import Rejected, Suppressions
-from streamsan.report import Problem, Report
+from streamsan.report import Problem, Report, is_shown
 from streamsan.report.printable import printable
 from streamsan.rules.catalogue import RULES
 from streamsan.trace.source_lines import joined_source_lines
@@ -58,7 +58,7 @@ class Reporting:
 
     def shows(self, finding: Finding) -> bool:
         """Tell whether a finding that is selected is shown."""
-        return finding.severity is not Severity.NOTE or finding.code in self.shown_notes
+        return is_shown(finding, self.shown_notes)
 
     @classmethod
     def of(

@@ -12,9 +12,16 @@ from streamsan.checking.request import Request
 from streamsan.cli.checking import check_all
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
-from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_each, say_problems
+from streamsan.cli.report_options import (
+    ReportOptions,
+    deliver,
+    has_findings,
+    report_options,
+    say_each,
+    say_problems,
+    say_unread,
+)
 from streamsan.cli.standard_input import DASH, StandardInput
-from streamsan.report.printable import printable
 
 EPILOG = """\b
 Examples:
@@ -189,7 +196,7 @@ def check(
     elif results or expanded.remarks or reporting.form != "text":
         _print(reporting.render(report, sys.stdout))
     if reporting.strict and report.unread:
-        click.echo(f"streamsan: --strict: not everything was read: {printable(report.unread.places)}", err=True)
+        say_unread(report.unread)
         return 2
     return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
 

@@ -18,6 +18,7 @@ from streamsan.checking.severities import graded
 from streamsan.cli.rule_codes import complete_codes
 from streamsan.evidence.proofs import Proofs
 from streamsan.findings.finding import Severity
+from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Problem, Report
 from streamsan.report.formats import FORMATS, has_hidden_notes, renderer
 from streamsan.report.printable import printable
@@ -66,6 +67,11 @@ def deliver(report: Report, reporting: ReportOptions, file: str) -> bool:
         click.echo(f"streamsan: {printable(file)}: {reason_of(error)}", err=True)
         return False
     return True
+
+
+def say_unread(unread: Unread) -> None:
+    """Say why a check that is `--strict` fails: what was not read."""
+    click.echo(f"streamsan: --strict: not everything was read: {printable(unread.places)}", err=True)
 
 
 def has_findings(report: Report) -> bool:

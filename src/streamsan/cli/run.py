@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,15 +18,18 @@ from streamsan.cli.report_options import ReportOptions, deliver, has_findings, r
 from streamsan.cli.size import size
 from streamsan.evidence.proofs import Proofs
 from streamsan.recorder.child_process import find_program, run_program
-from streamsan.recorder.environment import INJECTION, other_tool, own_environment
-from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
+from streamsan.recorder.environment import other_tool, own_environment
 from streamsan.recorder.launch import Recording, recording
+from streamsan.recorder.preconditions import RecordingError, obstacle, required_library
 from streamsan.recorder.redaction import Redaction, redaction_of_this_run
 from streamsan.report import Problem
 from streamsan.report.printable import printable
 from streamsan.trace import family
 from streamsan.trace.errors import TraceError
 from streamsan.trace.family import SUFFIX
+
+if TYPE_CHECKING:
+    from streamsan.recorder.completion import Completed
 
 EPILOG = """\b
 Examples:
@@ -75,35 +79,32 @@ def run(
 ) -> int:
     """Run a CUDA program, record it, then check what it did. Needs the CUDA driver, and CUPTI."""
     _require_sense(output, report_file, error_exitcode, no_check)
-    library = recorder_library()
-    if library is None:
-        raise click.ClickException(
-            f"this installation has no recorder ({LIBRARY}): install it on Linux with a compiler"
-        )
+    try:
+        library = required_library()
+    except RecordingError as error:
+        raise click.ClickException(str(error)) from error
     environment = own_environment()
     try:
         program = find_program(command[0], environment)
     except OSError as error:
         return say_not_started(command[0], error)
-    other = other_tool(environment, str(library))
-    obstacle = ""
-    if other:
-        obstacle = f"nothing is recorded: {INJECTION} is set to another tool, {printable(other)}"
-    elif not has_driver():
-        obstacle = f"nothing is recorded: no CUDA driver ({DRIVER}) on this machine"
-    if obstacle:
-        _say(obstacle)
+    reason = obstacle(environment, library)
+    unrecorded = f"nothing is recorded: {reason}" if reason else ""
+    if unrecorded:
+        _say(unrecorded)
     redaction = None
     if redact:
         redaction = redaction_of_this_run(environment, [os.path.dirname(program), os.path.dirname(output)])
     with recording(str(library), output, program, environment, max_size, not no_sites, redact) as run_:
-        given = (lambda process: environment) if other else partial(run_.environment, environment)
+        # Another tool keeps its place; a driver may be one that only the program finds.
+        taken = other_tool(environment, str(library))
+        given = (lambda process: environment) if taken else partial(run_.environment, environment)
         try:
             status = run_program(program, command, given)
         except OSError as error:
             return say_not_started(command[0], error)
         completing = partial(_complete, run_, source=not no_source, redaction=redaction)
-        outcome = _finish(run_, completing, command[0], obstacle, output, reporting, report_file, no_check)
+        outcome = _finish(run_, completing, command[0], unrecorded, output, reporting, report_file, no_check)
     if not outcome.written:
         return 2
     if outcome.missing and (require_recording or reporting.strict):
@@ -146,27 +147,32 @@ def _say(line: str) -> None:
 
 def _finish(
     run_: Recording,
-    completing: Callable[[Step | None], Sequence[str]],
+    completing: Callable[[Step | None], Completed],
     name: str,
-    obstacle: str,
+    unrecorded: str,
     output: str,
     reporting: ReportOptions,
     report_file: str,
     no_check: bool,
 ) -> _Outcome:
-    """Complete the trace, check it, report. `obstacle` is why nothing can have been recorded, "" where it can."""
+    """Complete the trace, check it, report. `unrecorded`: why nothing can have been recorded, "" where it can."""
     omissions = run_.omissions()
     for line in omissions:
         _say(line)
-    missing = omissions[0] if omissions else obstacle
+    missing = omissions[0] if omissions else unrecorded
+    # What there is to say is said when no bar is on the screen.
     with progress() as show:
-        files = completing(show)
-        if not files:
-            if not missing:
-                _say(f"nothing recorded: {printable(name)} did not use CUDA")
-            return _Outcome(missing=missing or "nothing was recorded")
-        if no_check:
-            return _Outcome(missing=missing or _cut_short(files[0]))
+        completed = completing(show)
+    for line in completed.problems:
+        _say(line)
+    files = completed.files
+    if not files:
+        if not missing:
+            _say(f"nothing recorded: {printable(name)} did not use CUDA")
+        return _Outcome(missing=missing or "nothing was recorded")
+    if no_check:
+        return _Outcome(missing=missing or _cut_short(files[0]))
+    with progress() as show:
         results, problems = _check(files[0], output or os.path.basename(name), show, reporting.proofs)
     report = reporting.report(results, problems)
     say_problems(report)
@@ -185,16 +191,13 @@ def _cut_short(path: str) -> str:
     return "" if trace.complete else "partial result: the recording was cut off"
 
 
-def _complete(run_: Recording, show: Step | None, *, source: bool, redaction: Redaction | None) -> Sequence[str]:
-    """Complete the files that the run left; return them."""
+def _complete(run_: Recording, show: Step | None, *, source: bool, redaction: Redaction | None) -> Completed:
+    """Complete the files that the run left."""
     # Loaded when the program has ended: it starts the sooner.
     from streamsan.recorder.completion import complete
 
     watch = None if show is None else partial(show, "looking up call sites")
-    completed = complete(run_.files(), run_.started, source=source, redaction=redaction, watch=watch)
-    for line in completed.problems:
-        _say(line)
-    return completed.files
+    return complete(run_.files(), run_.started, source=source, redaction=redaction, watch=watch)
 
 
 def _check(path: str, name: str, show: Step | None, proofs: Proofs) -> tuple[list[Checked], list[Problem]]:

@@ -20,6 +20,7 @@ from streamsan.cli.report_options import ReportOptions, report_options, say_each
 from streamsan.cli.sim_report import Reporter, checked_run, crashes, faults
 from streamsan.cli.simulated import STDERR, STDOUT, Ran, SimulatedProgram, TooSlowError
 from streamsan.cli.size import size
+from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Problem
 from streamsan.report.printable import printable
 from streamsan.sim.options import MEMORY, Driver, SimulationOptions
@@ -191,8 +192,9 @@ def _reported(
         results[0], unedited = _with_edits(results[0], program, ran, reporter.options)
         wrong += unedited
     say_each(wrong)
-    found, unwritten = reporter.deliver(results, limits)
-    return found, bool(wrong) or unwritten
+    unseen = Unread(recordings=frozenset(each.file for each in limits if not each.remark))
+    found, failed = reporter.deliver(results, limits, unseen)
+    return found, bool(wrong) or failed
 
 
 def _saved(trace: Trace, output: str, sources: SourceFiles | None) -> list[Problem]:
@@ -272,7 +274,7 @@ def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> i
     if not results:
         say_each(unreadable)
         return 2
-    found, unsaved = reporter.deliver(results, [*unreadable, *problems, *expanded.remarks])
-    if unreadable or unsaved:
+    found, incomplete = reporter.deliver(results, [*unreadable, *problems, *expanded.remarks])
+    if unreadable or incomplete:
         return 2
     return error_exitcode if found and error_exitcode is not None else 0

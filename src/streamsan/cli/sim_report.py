@@ -10,9 +10,10 @@ from typing import TextIO
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import check_trace, unproven_trace
-from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems
+from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems, say_unread
 from streamsan.cli.simulated import Ran
 from streamsan.evidence.proofs import Proofs
+from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Problem
 from streamsan.trace import Trace, TraceError
 from streamsan.trace.store import owners
@@ -31,21 +32,29 @@ class Reporter:
     stream: TextIO | None
     """where it goes without a file; None: nowhere"""
 
-    def deliver(self, results: Sequence[Checked], problems: Sequence[Problem]) -> tuple[bool, bool]:
-        """Write the report. Returns whether there are findings, and whether it was not written."""
-        report = self.options.report(results, problems)
+    def deliver(
+        self, results: Sequence[Checked], problems: Sequence[Problem], unread: Unread | None = None
+    ) -> tuple[bool, bool]:
+        """Write the report. Returns whether there are findings, and whether it was not written or, `--strict`, not all
+        was seen.
+        """
+        report = self.options.report(results, problems, unread)
         if self.witness:
             # Imported late: only a replay waits for what performs it.
             from streamsan.replay.replayed_findings import with_replays
 
             report = replace(report, findings=tuple(with_replays(report.findings)))
         say_problems(report)
+        written = True
         if self.file:
-            return has_findings(report), not deliver(report, self.options, self.file)
-        if self.stream is not None:
+            written = deliver(report, self.options, self.file)
+        elif self.stream is not None:
             self.stream.write(self.options.render(report, self.stream))
             self.stream.flush()
-        return has_findings(report), False
+        incomplete = self.options.strict and bool(report.unread)
+        if incomplete:
+            say_unread(report.unread)
+        return has_findings(report), incomplete or not written
 
 
 def checked_run(trace: Trace | None, target: str, proofs: Proofs | None) -> tuple[list[Checked], list[Problem]]:

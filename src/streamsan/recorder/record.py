@@ -9,15 +9,11 @@ from functools import partial
 
 from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.completion import complete
-from streamsan.recorder.environment import INJECTION, other_tool, own_environment
-from streamsan.recorder.injection import DRIVER, has_driver, recorder_library
+from streamsan.recorder.environment import own_environment
 from streamsan.recorder.launch import recording
+from streamsan.recorder.preconditions import RecordingError, obstacle, required_library
 from streamsan.recorder.redaction import redaction_of_this_run
 from streamsan.trace.family import SUFFIX
-
-
-class RecordingError(Exception):
-    """A program cannot be recorded, or did not start. `str()` is one line with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +52,14 @@ def record(
     """
     arguments = [os.fspath(word) for word in command]
     path = os.fspath(output)
-    library = recorder_library()
     if not arguments:
         raise RecordingError("no command")
     if not path.endswith(SUFFIX):
         raise RecordingError(f"{path} does not end in {SUFFIX}")
-    if library is None:
-        raise RecordingError("this installation has no recorder")
+    library = required_library()
     given = own_environment() if environment is None else _encoded(environment)
-    if other := other_tool(given, str(library)):
-        raise RecordingError(f"{INJECTION} is set to another tool, {other}")
-    if not has_driver():
-        raise RecordingError(f"no CUDA driver ({DRIVER}) on this machine")
+    if reason := obstacle(given, library):
+        raise RecordingError(reason)
     try:
         program = find_program(arguments[0], given)
         folders = [os.path.dirname(program), os.path.dirname(path)]

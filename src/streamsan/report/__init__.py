@@ -21,6 +21,11 @@ class Problem:
     """stands behind the counts of the report: what inputs of this sort never show, or what the program itself met"""
 
 
+def is_shown(finding: Finding, shown_notes: Collection[str]) -> bool:
+    """Tell whether people are shown a finding, if those are the codes whose notes they are shown."""
+    return finding.severity is not Severity.NOTE or finding.code in shown_notes
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything a format needs: the findings in the order of places, the texts to quote from, and the counts."""
@@ -41,7 +46,7 @@ class Report:
 
     def shows(self, finding: Finding) -> bool:
         """Tell whether people are shown a finding of the report."""
-        return finding.severity is not Severity.NOTE or finding.code in self.shown_notes
+        return is_shown(finding, self.shown_notes)
 
     @property
     def shown(self) -> tuple[Finding, ...]:

@@ -9,7 +9,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from streamsan.findings.finding import Confidence, Severity
+from streamsan.findings.finding import Confidence, Finding, Severity
 from streamsan.findings.same_site import SiteFindings
 from streamsan.report import Report
 from streamsan.report.excerpt import SourceLines, layout, rows_by_file
@@ -30,11 +30,22 @@ def render(report: Report, stream: IO[str]) -> str:
 
 def laid_out(stream: IO[str], lines_for: Callable[[int | None], Iterable[Text]]) -> str:
     """Return lines as text for a stream; `lines_for` takes the width of a terminal, None where there is none."""
-    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    terminal = stream.isatty()
+    # FORCE_COLOR is about what a person looks at in the end, a log for example, not about files.
+    coloured = None if terminal or _has_descriptor(stream) else False
+    console = Console(file=stream, force_terminal=coloured, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:
-        for line in lines_for(console.width if console.is_terminal else None):
+        for line in lines_for(console.width if terminal else None):
             console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
     return capture.get()
+
+
+def _has_descriptor(stream: IO[str]) -> bool:
+    try:
+        stream.fileno()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def lines(report: Report, width: int | None) -> Iterator[Text]:
@@ -83,11 +94,7 @@ def _count(number: int, noun: str) -> str:
 def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Iterator[Text]:
     finding = site.first
     location = finding.location
-    possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
-    yield Text.assemble(
-        (f"{finding.severity}[{finding.code}]{possible}", _STYLE[finding.severity]),
-        (f": {printable(finding.message)}", "bold"),
-    )
+    yield from _title(finding, width)
     excerpt = rows_by_file(finding, sources)
     gutter = max((len(str(row.line)) for _, rows in excerpt for row in rows), default=1)
     margin = " " * (gutter + 1)
@@ -128,6 +135,21 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
         yield from _property(margin, "no fix", finding.no_fix, width)
     if site.more:
         yield Text.assemble((margin + "= ", "blue"), f"{site.rest} (--format json has each)")
+
+
+def _title(finding: Finding, width: int | None) -> Iterator[Text]:
+    """Yield what a finding says, on a terminal wrapped behind its severity and code."""
+    possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
+    head = f"{finding.severity}[{finding.code}]{possible}"
+    message = printable(finding.message)
+    indent = len(head) + len(": ")
+    if width is None or indent + len(message) <= width:
+        parts = [message]
+    else:
+        parts = textwrap.wrap(message, max(_SHORTEST_WRAP, width - indent), break_long_words=False)
+    yield Text.assemble((head, _STYLE[finding.severity]), (f": {parts[0]}", "bold"))
+    for part in parts[1:]:
+        yield Text(" " * indent + part, style="bold")
 
 
 def _steps(margin: str, steps: Sequence[str], width: int | None) -> Iterator[Text]:

@@ -1,0 +1,30 @@
+"""What must be there before a program can be recorded, and what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from streamsan.recorder.environment import INJECTION, other_tool
+from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
+
+
+class RecordingError(Exception):
+    """A program cannot be recorded, or did not start. `str()` is one line with the reason."""
+
+
+def required_library() -> Path:
+    """Return the recorder's library. Raises RecordingError where this installation has none."""
+    library = recorder_library()
+    if library is None:
+        raise RecordingError(f"this installation has no recorder ({LIBRARY}): install it on Linux with a compiler")
+    return library
+
+
+def obstacle(environment: Mapping[bytes, bytes], library: Path) -> str:
+    """Return why nothing of a program in this environment can be recorded, "" where it can."""
+    if other := other_tool(environment, str(library)):
+        return f"{INJECTION} is set to another tool, {other}"
+    if not has_driver():
+        return f"no CUDA driver ({DRIVER}) on this machine"
+    return ""
