@@ -22,7 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNELS = ROOT / "tests" / "sim" / "published" / "kernels.py"
+sys.path.insert(0, str(ROOT / "bench"))
+
+from published_helpers import kernels_file  # noqa: E402
+
 FOLDERS = ("0_Introduction", "1_Utilities", "2_Concepts_and_Techniques", "3_CUDA_Features", "4_CUDA_Libraries",
            "6_Performance", "extra")  # fmt: skip
 NEEDS = {
@@ -66,7 +69,8 @@ def run(folder: Path, example: Path, schedule: str, limit: float) -> Run:
             environment["CUDA_HOME"] = place
         report = Path(place) / "report.json"
         command = [sys.executable, "-m", "streamsan", "sim", "--devices", "2", "--schedule", schedule,
-                   "--kernels", str(KERNELS), "--format", "json", "--report", str(report)]  # fmt: skip
+                   "--kernels", str(kernels_file(folder.parents[1], Path(place))),
+                   "--format", "json", "--report", str(report)]  # fmt: skip
         command += ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if _UNDER_PYTEST.search(name) else []
         start = time.perf_counter()
         status: int | None = None
