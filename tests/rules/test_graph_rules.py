@@ -184,7 +184,7 @@ def test_a_stale_pointer_outranks_what_follows_from_it(variant: FactVariant) -> 
     after_free = program.fact(101, FactVariant.AFTER_FREE, launch, (RelatedRole.FREE, free))
     finding = program.only(stale, after_free)
     assert finding.code == "SS303"
-    expected = "was freed" if variant is FactVariant.STALE_FREED else "was freed, and its address is that of `q` now"
+    expected = "was freed" if variant is FactVariant.STALE_FREED else "was freed, and its address now belongs to `q`"
     assert finding.message == f"the graph launch writes `d_x`, which {expected}"
     assert [related.role for related in finding.related] == ["alloc", "use", "free", "owner", "use"]
 

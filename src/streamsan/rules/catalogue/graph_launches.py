@@ -105,7 +105,7 @@ class GraphStalePointer(Rule):
         if variant is FactVariant.STALE_RESET:
             gone = "went with its context"
         elif variant is FactVariant.STALE_RECYCLED:
-            gone = f"was freed, and its address is {_owner(case)} now"
+            gone = f"was freed, and its address now belongs to {_owner(case)}"
         related: list[Related] = [*case.allocated()]
         if use is not None:
             related.append(case.related(RelatedRole.USE, use, "its address goes into the graph here"))
@@ -145,7 +145,7 @@ def _fix(line: int, variant: FactVariant, memory: str) -> str:
 def _owner(case: Case) -> str:
     owner = case.first(RelatedRole.OWNER)
     label = case.names.site(owner.site).label if owner is not None else ""
-    return f"that of `{label}`" if label else "another allocation's"
+    return f"`{label}`" if label else "another allocation"
 
 
 def memory_of_graph(case: Case) -> str:
