@@ -39,6 +39,10 @@ _DETAILS = {
 }
 WIDE = ValueOperation.WRITE_64 - ValueOperation.WRITE
 """what a word of 64 bits adds to a ValueOperation"""
+_WORKS = {
+    detail + (WIDE if size == 8 else 0): (condition, size) for condition, detail in _DETAILS.items() for size in (4, 8)
+}
+"""ValueOperation -> the condition, and the word's bytes"""
 
 Step = tuple[Value, int, Value, str]
 """Address, bytes, value, "write" or the condition of a wait; "unfenced" is a write that may overtake those before it,
@@ -65,6 +69,12 @@ def stream_memory_op(core: ModelCore, call: Call) -> Outcome:
         for work in works_of(core, call, steps):
             core.executor.enqueue(call.thread, stream, work, WaitClass.NONE)
     return Outcome(status)
+
+
+def value_work_of(detail: int, address: int, value: int) -> ValueWork | None:
+    """Return what an operation in a trace does with a value, by its detail; None: not known."""
+    known = _WORKS.get(detail)
+    return None if known is None else ValueWork(address, known[1], value, known[0])
 
 
 def steps_of(call: Call) -> list[Step]:

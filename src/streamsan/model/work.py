@@ -86,6 +86,23 @@ class ValueWork:
     condition: str
     """"write", or the wait's condition: "geq", "eq", "and", "nor" """
 
+    def is_met_by(self, found: int) -> bool:
+        """Return whether a word that holds `found` satisfies the wait."""
+        bits = 8 * self.size
+        mask = (1 << bits) - 1
+        value = self.value & mask
+        match self.condition:
+            case "geq":  # cyclic: as a signed difference
+                return not (found - value) & mask & 1 << bits - 1
+            case "eq":
+                return found & mask == value
+            case "and":
+                return found & value != 0
+            case "nor":
+                return ~(found | value) & mask != 0
+            case _:
+                return True
+
 
 @dataclass(frozen=True, slots=True)
 class NoWork:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from streamsan.replay.policies import RefusedError
 from streamsan.replay.replayed_graphs import Graphs
 from streamsan.replay.replayed_steps import Step
+from streamsan.replay.replayed_values import ReplayedValues
 from streamsan.replay.replayed_work import Name, ReplayedWork
 from streamsan.replay.word_layout import Layout
 from streamsan.sim.executor.scheduler import Policy
@@ -43,6 +44,7 @@ class _Process:
     events: dict[int, Record | None] = field(default_factory=dict)
     keys: dict[int, list[Task]] = field(default_factory=dict)
     """sync key -> host functions whose bodies run under it"""
+    values: ReplayedValues = field(default_factory=ReplayedValues)
     graphs: Graphs = field(init=False)
 
     def __post_init__(self) -> None:
@@ -249,7 +251,10 @@ class ReplayedMachine:
         staged = step.waits is WaitClass.BEFORE and runner.reads_pageable(step.accesses)
         make = runner.staged_body if staged else runner.body
         body = make(step.kind, step.sequence, step.accesses)
-        task = runner.follow(step.sequence, self._line(step, process), body)
+        before = process.values.before(step) if step.kind is OperationKind.STREAM_MEMORY_OP else ()
+        task = runner.follow(step.sequence, self._line(step, process), body, before)
+        if step.kind is OperationKind.STREAM_MEMORY_OP:
+            process.values.note(step, task)
         if step.kind is OperationKind.HOST_FUNCTION and step.object:
             process.keys.setdefault(step.object, []).append(task)
         if step.waits is WaitClass.COMPLETE:

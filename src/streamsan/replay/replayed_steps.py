@@ -98,6 +98,8 @@ class Step:
     detail: int
     site: int
     status: int
+    value: int = 0
+    """of a write of, or a wait for, a value in memory"""
     context: int = 0
     """number of the context that it is about: the one it names, or the current one; 0: of none"""
     accesses: tuple[Access, ...] = ()
@@ -213,6 +215,7 @@ class _Reader:
             view.detail,
             view.site,
             view.status,
+            view.size if view.kind is OperationKind.STREAM_MEMORY_OP else 0,
         )
         if view.flags & SlotFlag.ENTER and self.trace.origin == RECORDING:
             _leave_inside(step)

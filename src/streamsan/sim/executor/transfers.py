@@ -119,21 +119,7 @@ def write_value(memory: SimulatedMemory, work: ValueWork) -> None:
 
 def is_met(memory: SimulatedMemory, work: ValueWork) -> bool:
     """Return whether memory meets the condition of a wait. Raises IllegalAddressError."""
-    bits = 8 * work.size
-    mask = (1 << bits) - 1
-    found = int(memory.view(work.address, work.size).view(_ELEMENTS[work.size])[0])
-    value = work.value & mask
-    match work.condition:
-        case "geq":  # cyclic: as a signed difference
-            return not (found - value) & mask & 1 << bits - 1
-        case "eq":
-            return found == value
-        case "and":
-            return found & value != 0
-        case "nor":
-            return ~(found | value) & mask != 0
-        case _:
-            return True
+    return work.is_met_by(int(memory.view(work.address, work.size).view(_ELEMENTS[work.size])[0]))
 
 
 def rows(work: CopyWork, side: Place) -> list[tuple[int, int]]:
