@@ -217,6 +217,8 @@ def _on_graph_memory(lab: Lab, *, enabled: bool) -> Observations:
     copy = rt.cudaMemcpyKind.cudaMemcpyDefault
     observed["copy"] = lab.status(rt.cudaMemcpyAsync(memory, near, SIZE, copy, far))
     observed["copy: wait"] = lab.status(rt.cudaStreamSynchronize(far))
+    observed["copy out"] = lab.status(rt.cudaMemcpyAsync(near, memory, SIZE, copy, far))
+    observed["copy out: wait"] = lab.status(rt.cudaStreamSynchronize(far))
     observed["fill"] = lab.status(rt.cudaMemsetAsync(memory, 2, SIZE, far))
     observed["fill: wait"] = lab.status(rt.cudaStreamSynchronize(far))
     observed["kernel"] = lab.status(lab.write_words(memory, 0x05050505, far))
@@ -224,13 +226,13 @@ def _on_graph_memory(lab: Lab, *, enabled: bool) -> Observations:
     return observed
 
 
-@peer_case("peers")
+@peer_case("P-11", "peers")
 def graph_memory(lab: Lab) -> Observations:
     """A copy, a fill and a kernel in a stream of device 1 on graph memory of device 0, without peer access."""
     return _on_graph_memory(lab, enabled=False)
 
 
-@peer_case("peers")
+@peer_case("P-11", "peers")
 def graph_memory_with_access(lab: Lab) -> Observations:
     """A copy, a fill and a kernel in a stream of device 1 on graph memory of device 0, with peer access."""
     return _on_graph_memory(lab, enabled=True)

@@ -86,6 +86,8 @@ def _side_status(core: ModelCore, call: Call, side: Operand, shape: Shape, eleme
         return SUCCESS
     if core.executor.refuses_freed_memory and stream.capture is None and _is_gone(core, call, pointer):
         return INVALID_VALUE
+    if _is_of_another_graph(stream, core.allocation_of(call.thread, pointer)):
+        return INVALID_VALUE
     return SUCCESS if _fits(core, call, pointer, size) else INVALID_VALUE
 
 
@@ -130,11 +132,19 @@ def _reaches(stream: Stream, allocation: Allocation | None) -> bool:
     context = stream.context
     if context is None or allocation is None or allocation.context is None or CUDA.reached_by_all(allocation.kind):
         return True
-    if allocation.kind is MemoryKind.GRAPH:
-        return True  # what a fill of it returns nobody measured; the work itself meets what is there
+    if _is_of_another_graph(stream, allocation):
+        return False
     if allocation.context.ordinal == context.ordinal or allocation.context.handle in context.peers:
         return True
     return allocation.pool is not None and bool(allocation.pool.access.get(context.ordinal))
+
+
+def _is_of_another_graph(stream: Stream, allocation: Allocation | None) -> bool:
+    """Return whether memory is that of a graph on another device: peer access does not reach it (P-11)."""
+    if allocation is None or allocation.kind is not MemoryKind.GRAPH:
+        return False
+    context = stream.context
+    return context is not None and allocation.context is not None and allocation.context.ordinal != context.ordinal
 
 
 def _is_pageable(core: ModelCore, call: Call, pointer: Pointer) -> bool:

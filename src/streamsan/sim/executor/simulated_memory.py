@@ -174,7 +174,9 @@ class SimulatedMemory:
             raise IllegalAddressError(f"what is mapped at {address:#x} was not made accessible to {whom}")
         if running is None or running.ordinal == block.device or CUDA.reached_by_all(block.kind):
             return
-        if block.pool is not None:
+        if block.kind is MemoryKind.GRAPH:
+            allowed = False  # peer access does not reach it (P-11)
+        elif block.pool is not None:
             allowed = block.pool.admits(running.ordinal)
         else:
             allowed = block.context is not None and block.context.handle in running.peers
