@@ -42,6 +42,20 @@ private:
     std::vector<std::uint64_t> bits_;
 };
 
+/// From an allocation node to its free node, if there is one. A body may allocate at one address several times: a node
+/// gets what a free node before it gave back.
+struct GraphLife {
+    std::uint32_t alloc_node;
+    std::uint32_t free_node;
+};
+
+/// The life that a node uses: the last one that began before it. Null: none did.
+const GraphLife* life_of(const std::vector<GraphLife>& lives, const Ancestors& ancestors, std::uint32_t node) {
+    const auto last = std::find_if(lives.rbegin(), lives.rend(),
+                                   [&](const GraphLife& life) { return ancestors.before(life.alloc_node, node); });
+    return last == lives.rend() ? nullptr : &*last;
+}
+
 /// Conflicts of a body that are possible: one for each pair of places, and none where another is sure.
 class Doubts {
 public:
@@ -162,8 +176,7 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
     };
     struct Uses {
         std::uint32_t allocation = none;
-        std::uint32_t alloc_node = none;
-        std::uint32_t free_node = none;
+        std::vector<GraphLife> lives;
         bool writes = false;
         std::vector<Kept> kept;
     };
@@ -173,18 +186,18 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
             const std::uint32_t allocation = process.allocations.containing(reference.address);
             if (allocation == none || (changed_only && touched.find(allocation) == none)) continue;
             const std::uint32_t at = seen.number(allocation, uses.size());
-            if (at == uses.size()) uses.push_back({allocation, none, none, false, {}});
+            if (at == uses.size()) uses.push_back({allocation, {}, false, {}});
             Uses& here = uses[at];
             const NodeKind kind = body.nodes[node].kind;
             if (kind == NodeKind::ALLOC) {
-                here.alloc_node = node;
+                here.lives.push_back({node, none});
             } else if (kind == NodeKind::FREE) {
-                here.free_node = node;
+                if (!here.lives.empty()) here.lives.back().free_node = node;
             } else if (kind != NodeKind::HOST || process.allocations[allocation].kind == MemoryKind::GRAPH) {
                 here.writes |= reference.mode != AccessMode::READ;
                 here.kept.push_back({node, access_of(body.nodes[node], reference)});
             }
-            needed |= here.alloc_node != none || (here.writes && here.kept.size() > 1);
+            needed |= !here.lives.empty() || (here.writes && here.kept.size() > 1);
         }
     }
     if (!needed) return;
@@ -193,17 +206,19 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
     Doubts doubts;
     for (Uses& here : uses) {
         const Allocation& allocation = process.allocations[here.allocation];
-        if (here.alloc_node != none) {
-            const BodyNode* const free = here.free_node == none ? nullptr : &body.nodes[here.free_node];
+        if (!here.lives.empty()) {
             for (const Kept& use : here.kept) {
                 const Operation& node = use.access.operation;
                 if (!news(use.node, use.node)) continue;
-                if (!ancestors.before(here.alloc_node, use.node)) report_inside(allocation, node, nullptr);
-                else if (free != nullptr && !ancestors.before(use.node, here.free_node))
-                    report_inside(allocation, node, &free->operation);
+                const GraphLife* const life = life_of(here.lives, ancestors, use.node);
+                if (life == nullptr) report_inside(allocation, node, nullptr);
+                else if (life->free_node != none && !ancestors.before(use.node, life->free_node))
+                    report_inside(allocation, node, &body.nodes[life->free_node].operation);
             }
-            if (free != nullptr && !changed_only && !ancestors.before(here.alloc_node, here.free_node))
-                report_inside(allocation, free->operation, nullptr);
+            for (const GraphLife& life : here.lives) {
+                if (life.free_node != none && !changed_only && !ancestors.before(life.alloc_node, life.free_node))
+                    report_inside(allocation, body.nodes[life.free_node].operation, nullptr);
+            }
         }
         if (!here.writes || (!allocation.live() && allocation.kind != MemoryKind::GRAPH))
             continue;  // SS303 says the latter

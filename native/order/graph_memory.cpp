@@ -68,11 +68,16 @@ void Graphs::claim_memory(Process& process, std::uint32_t index) {
         exec.own.push_back(at);
     }
     for (const BodyNode& node : exec.body.nodes) {
-        if (node.kind != NodeKind::FREE || node.references.empty()) continue;
+        if ((node.kind != NodeKind::FREE && node.kind != NodeKind::ALLOC) || node.references.empty()) continue;
         const std::uint32_t allocation = process.allocations.at_base(node.references.front().address);
         const std::uint32_t at = allocation == none ? none : memory_of(process, allocation);
         if (at == none) continue;
         GraphMemory& memory = memory_[at];
+        if (node.kind == NodeKind::ALLOC) {
+            // A body may allocate at one address several times: what counts is the last life.
+            if (memory.exec == index) memory.freed_inside = memory.may_be_freed_inside = false;
+            continue;
+        }
         memory.freed_ever = true;
         if (memory.exec != index) continue;
         memory.free_node = node.operation;

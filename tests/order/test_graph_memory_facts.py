@@ -208,6 +208,50 @@ def test_inside_the_graph(edges: tuple[tuple[int, int], ...], free: bool | None)
     assert (RelatedRole.FREE in [role for role, _ in fact.related]) is free
 
 
+def recycled(nodes: list[Node], edges: list[tuple[int, int]] | None = None) -> Program:
+    """A graph that allocates P twice: the second allocation node got the address that the first free gave back."""
+    p = Program(S, T)
+    for node in nodes:
+        if node == ALLOC_NODE:
+            p.alloc(P, MemoryKind.GRAPH)
+        elif node == FREE_NODE:
+            p.free(P, FreeClass.GRAPH_NODE)
+    p.op(Kind.HANDLE_CREATE, object=GRAPH, detail=HandleKind.GRAPH)
+    p.graph(G, nodes, edges or [(n, n + 1) for n in range(1, len(nodes))], graph=GRAPH)
+    p.graph_launch(G, S)
+    return p
+
+
+USE = kernel(P, WRITE)
+
+
+@pytest.mark.parametrize("ends_free", [True, False])
+def test_an_address_that_a_graph_allocates_twice_has_two_lives(ends_free: bool) -> None:
+    p = recycled([ALLOC_NODE, USE, FREE_NODE, ALLOC_NODE, USE, *([FREE_NODE] if ends_free else [])])
+    if not ends_free:
+        p.launch(S, P)
+        p.free(P, ASYNC, S)
+    assert p.found() == []
+
+
+def test_a_use_between_two_lives_is_of_neither() -> None:
+    (fact,) = recycled([ALLOC_NODE, USE, FREE_NODE, USE, ALLOC_NODE, USE, FREE_NODE]).facts()
+    assert (fact.code, fact.variant.name) == (304, "GRAPH_INSIDE")
+    assert RelatedRole.FREE in [role for role, _ in fact.related]
+
+
+def test_a_use_that_no_life_is_before_is_unordered() -> None:
+    nodes = [ALLOC_NODE, USE, FREE_NODE, ALLOC_NODE, FREE_NODE, USE]
+    facts = recycled(nodes, [(n, n + 1) for n in range(1, 5)]).facts()
+    assert "GRAPH_INSIDE" in [fact.variant.name for fact in facts]
+
+
+def test_memory_after_the_last_life_of_a_graph_is_free() -> None:
+    p = recycled([ALLOC_NODE, USE, FREE_NODE, ALLOC_NODE, USE, FREE_NODE])
+    p.launch(S, P)
+    assert p.found() != []
+
+
 def test_another_graph_uses_and_frees_the_memory() -> None:
     for ordered in (True, False):
         p = allocating()
