@@ -299,7 +299,9 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         // The body of a host function: that function itself, and what waits behind it on its stream.
         if (body.tick != 0 && use.epoch.slot == body.slot && use.epoch.tick >= body.tick) return;
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
-        if (!host_side(allocation.kind) || !bulk) return;
+        // Memory that an unknown caller passes is the host's if the host touches it; whether it is pinned nobody knows.
+        const bool callers = allocation.kind == MemoryKind::UNKNOWN && use.operation.kind == OperationKind::COPY;
+        if (!(host_side(allocation.kind) || callers) || !bulk) return;
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::HOST_BUFFER_IN_FLIGHT,
@@ -313,8 +315,8 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
             (used.strided() || own.strided()) && !own.touches(use_begin) && !used.touches(own.begin);
         add_doubts(fact, process, order, nullptr, use.operation);
         if (order == Verdict::observed) name_copy(fact, use.epoch, clock);
-        fact.assumed |=
-            may_not_reach || between_rows || use.operation.assumed() || allocation.marks.assumed || unknown_mode;
+        fact.assumed |= callers || may_not_reach || between_rows || use.operation.assumed() ||
+                        allocation.marks.assumed || unknown_mode;
         report(fact);
     };
     process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tree_sitter import Node
 
 from streamsan.cuda_syntax import declarators, tree
@@ -27,15 +29,19 @@ def class_definition(ctx: Context, node: Node, templates: list[tree.Parameter]) 
         templates=templates,
         union=node.type == "union_specifier",
     )
+    friends: list[tree.Function] = []
     inner = ctx.copy(scope=made.name, local=False)
     for found in contents(inner, body, "class"):
         if isinstance(found, tree.Variable):
             made.fields.append(found)
+        elif isinstance(found, tree.Function) and not found.name.startswith(f"{made.name}::"):
+            # A friend that the class defines is a free function: a template, where the class is one.
+            friends.append(replace(found, templates=[*templates, *found.templates]))
         elif isinstance(found, tree.Function):
             made.methods.append(found)
         elif isinstance(found, tree.Class | tree.Enum | tree.Alias | tree.UsingNamespace):
             made.nested.append(found)
-    return [made]
+    return [made, *friends]
 
 
 def _bases(ctx: Context, node: Node) -> list[tree.Type]:

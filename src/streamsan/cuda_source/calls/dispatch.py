@@ -234,8 +234,10 @@ class Calls:
         if scope:
             found = machine.program.find(machine.program.classes, scope, frame)
             if found is None:
-                bound = frame.bindings.get(scope)
-                cls = machine.program.class_of(bound, frame) if isinstance(bound, CType) else None
+                meant = frame.bindings.get(scope)
+                if machine.program.find(machine.program.aliases, scope, frame) is not None:
+                    meant = machine.resolve(tree.Type(scope))
+                cls = machine.program.class_of(meant, frame) if isinstance(meant, CType) else None
             else:
                 same = [base for base in frame.cls.lineage() if base.name == found[0]] if frame.cls else []
                 cls = same[0] if same else machine.program.class_of(CType(found[0]), frame)

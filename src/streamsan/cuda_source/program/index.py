@@ -188,7 +188,33 @@ class Program:
             key = used if last_name(used) == name else f"{used}::{name}"
             if key in table:
                 return key, table[key]
-        return self._find_by_last(table, name)
+        return self._find_renamed(table, name, context) or self._find_by_last(table, name)
+
+    def _find_renamed(self, table: dict[str, Found], name: str, context: Context) -> tuple[str, Found] | None:
+        """Find what is named by another name of its namespace or class: `namespace io = company::io; io::read`."""
+        namespace = context.namespace
+        for _ in range(DEEPEST_ALIAS):
+            renamed = self._renamed(name, namespace)
+            if renamed is None:
+                return None
+            name, namespace = renamed
+            for key in (name, f"{namespace}::{name}"):
+                if key in table:
+                    return key, table[key]
+        return None
+
+    def _renamed(self, name: str, namespace: str) -> tuple[str, str] | None:
+        """Put what an alias stands for in its place in a qualified name; return that, and the alias's namespace."""
+        parts = name.split("::")
+        for length in range(1, len(parts)):
+            scope, outer = "::".join(parts[:length]), namespace
+            while outer and f"{outer}::{scope}" not in self.aliases:
+                outer = outer.rpartition("::")[0]
+            key = f"{outer}::{scope}" if outer else scope
+            alias = self.aliases.get(key)
+            if alias is not None and not alias.type.pointers and alias.type.name != scope:
+                return "::".join([canonical_name(alias.type.name), *parts[length:]]), key.rpartition("::")[0]
+        return None
 
     def _find_by_last(self, table: dict[str, Found], name: str) -> tuple[str, Found] | None:
         index = self._by_last.get(id(table))
