@@ -98,7 +98,7 @@ def test_words_of_structures(recorded: Scenarios) -> None:
 
 def test_argument_buffers(recorded: Scenarios) -> None:
     launches = recorded.operations("argument_buffers", LAUNCH)
-    assert [[address for address, *_ in each.references] for each in launches] == [[A, B], [A], [], [A]]
+    assert [[address for address, *_ in each.references] for each in launches] == [[A, B], [A], [A, B], [], [A]]
 
 
 def test_a_driver_that_does_not_tell_parameters(recorded: Scenarios) -> None:

@@ -309,9 +309,11 @@ STREAMSAN_LAUNCH_PATH void KernelReferences::collect(const Kernel& kernel, void*
         scan(buffer, size, conditional_flag);
         return;
     }
+    // The buffer may end inside a parameter, which is then set in part (NCCL).
     for (const ArgumentWords& each : kernel.argument_words()) {
-        if (each.buffer < size && each.count * word_size <= size - each.buffer)
-            take(buffer + each.buffer, each.count, each.mode_flags);
+        if (each.buffer < size)
+            take(buffer + each.buffer, std::min<std::size_t>(each.count, (size - each.buffer) / word_size),
+                 each.mode_flags);
     }
 }
 

@@ -123,6 +123,10 @@ SCENARIO(argument_buffers) {
     call("cuLaunchKernel", {at(scale), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
     size = 8;  // less than the kernel takes: what lies behind is not looked at
     call("cuLaunchKernel", {at(scale), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
+    // A structure of which the program sets the beginning alone, as NCCL does.
+    static const Kernel long_one{"_Z8long_one9Arguments", {96}};
+    size = 20;
+    call("cuLaunchKernel", {at(long_one), 1, 1, 1, 1, 1, 1, 0, one, 0, at(extra)});
     void* broken[]{reinterpret_cast<void*>(77), buffer, nullptr};
     call("cuLaunchKernel", {at(scale), 1, 1, 1, 1, 1, 1, 0, one, 0, at(broken)});
     // The way of CUDA 3.
