@@ -57,6 +57,9 @@ def missed(capsys: pytest.CaptureFixture[str], text: str) -> list[int]:
         (DEEP, "1 file stopped early"),
         ("void f() { cudaDeviceSynchronize(); }\n" + WHOLE, "1 call not reached"),
         (ODD, "1 file not understood"),
+        ("#define F(n) void n() { cudaDeviceSynchronize(); }\nF(a, b)\n" + WHOLE, "1 macro not read"),
+        ("#define F(n) void n() { cudaDeviceSynchronize(); }\nF(a)\n" + WHOLE, "1 call not reached"),
+        ("#define F(n) __global__ void n() { }\nF(a)\nTEST(x, y) { }\nEXPORT int z;\n" + WHOLE, ""),
         ("struct Table { int (*run)(int); };\n", ""),
         ("enum class Kind { RED };\nconst int table[] = { 1, 2 };\n", ""),
     ],
@@ -178,6 +181,7 @@ def test_json_names_the_places(capsys):
     main(["check", "a.cu", "--format", "json"])
     assert json.loads(capsys.readouterr().out)["summary"]["unread"] == {
         "includes_not_found": [{"file": "a.cu", "line": 1, "column": 1}],
+        "macros_not_read": [],
         "files_stopped_early": [],
         "files_not_understood": [],
         "calls_not_reached": [{"file": "a.cu", "line": 3, "column": 2}],

@@ -93,6 +93,7 @@ def test_the_summary_counts() -> None:
         "problems": [{"file": "x.cu", "message": "no such file"}],
         "unread": {
             "includes_not_found": [],
+            "macros_not_read": [],
             "files_stopped_early": [],
             "files_not_understood": [],
             "calls_not_reached": [],

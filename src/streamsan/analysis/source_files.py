@@ -111,6 +111,7 @@ def _not_read(path: str, reading: Reading) -> Unread:
     """Return what was not read of a source; nobody expects that of a system's headers."""
     return Unread(
         includes=_places(problem.span for problem in _own(reading.missing_includes, reading)),
+        macros=_places(problem.span for problem in _own(reading.unread_macros, reading)),
         stopped=frozenset([path] if reading.stopped else ()),
         without_functions=frozenset([path] if reading.without_functions else ()),
         missed=_places(span for span in reading.missed if span.file not in reading.foreign),

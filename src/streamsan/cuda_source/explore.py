@@ -107,6 +107,7 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
         problem.stops and problem.span.file not in unit.foreign for problem in unit.problems
     )
     reading.reached, reading.missed = coverage.places()
+    reading.unread_macros = unit.unread_macros
     reading.without_functions = unit.without_functions
     return reading
 

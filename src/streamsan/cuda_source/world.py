@@ -38,6 +38,8 @@ class Reading:
     """a budget ended a path or left entries out, or the text could not be read to its end"""
     without_functions: bool = False
     """the text looks as if it had functions, and none was understood"""
+    unread_macros: list[Problem] = field(default_factory=list)
+    """invocations of macros outside functions that hold a word of CUDA, and that were not followed"""
     reached: frozenset[Span] = frozenset()
     """calls of CUDA in host code that some path came to"""
     missed: frozenset[Span] = frozenset()

@@ -57,6 +57,8 @@ class Shared:
     types: set[str]
     """names of classes, enums, aliases and type parameters seen anywhere in the unit"""
     macros: Mapping[str, MacroText]
+    history: dict[str, list[tuple[int, MacroText | None]]]
+    """what each `#define` and `#undef` made of a name, with its number among all of them"""
     budget: int
     """characters that repairs may still parse again; keeps hostile input from taking quadratic time"""
 
@@ -76,6 +78,8 @@ class Context:
     """inside a function body"""
     hollow: dict[int, Hollow] = field(default_factory=dict)
     """by the offset of their `{` in the code"""
+    c_linkage: bool = False
+    """under `extern "C"`"""
 
     @property
     def types(self) -> set[str]:
@@ -84,9 +88,10 @@ class Context:
 
     def with_code(self, code: Code, hollow: dict[int, Hollow] | None = None) -> Context:
         """The same, over other code of the same file."""
-        return Context(code, self.shared, self.elisions, self.scope, self.depth, self.local, hollow or {})
+        linkage = self.c_linkage
+        return Context(code, self.shared, self.elisions, self.scope, self.depth, self.local, hollow or {}, linkage)
 
-    def copy(self, *, local: bool | None = None, scope: str | None = None) -> Context:
+    def copy(self, *, local: bool | None = None, scope: str | None = None, c_linkage: bool | None = None) -> Context:
         """The same, elsewhere in the nesting."""
         return Context(
             self.code,
@@ -96,6 +101,7 @@ class Context:
             self.depth,
             self.local if local is None else local,
             self.hollow,
+            self.c_linkage if c_linkage is None else c_linkage,
         )
 
     def span(self, node: Node) -> Span:

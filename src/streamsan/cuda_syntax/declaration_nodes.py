@@ -34,12 +34,13 @@ def local(ctx: Context, node: Node) -> list[tree.Statement]:
 
 
 def _linkage(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
-    body = node.child_by_field_name("body")
+    body, language = node.child_by_field_name("body"), node.child_by_field_name("value")
     if body is None:
         return []
+    inner = ctx.copy(c_linkage=language is not None and ctx.text(language) == '"C"')
     if body.type == "declaration_list":
-        return repairs.contents(ctx, body, "file")
-    return declare(ctx, body, templates)
+        return repairs.contents(inner, body, "file")
+    return declare(inner, body, templates)
 
 
 def _alias(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
@@ -154,6 +155,7 @@ def _declared(
         thread_local=specifiers.thread_local,
         device=specifiers.memory,
         bindings=read.bindings,
+        c_linkage=ctx.c_linkage,
     )
     if value is not None:
         variable.initializer = expression(ctx, value)

@@ -39,6 +39,7 @@ def declared_function(
         constructor=constructor,
         destructor=read.destructor,
         variadic=variadic,
+        c_linkage=ctx.c_linkage,
     )
 
 

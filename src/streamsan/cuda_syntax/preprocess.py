@@ -88,6 +88,8 @@ class PreprocessedFile:
     included: list[tuple[int, PreprocessedFile]] = field(default_factory=list)
     foreign: bool = False
     """a header of a system's folder"""
+    moments: list[tuple[int, int]] = field(default_factory=list)
+    """offsets behind which other macros are in force: how many `#define` and `#undef` of the unit came before"""
 
 
 @dataclass(slots=True)
@@ -112,6 +114,9 @@ class Preprocessor:
         absent = options.undefined
         self.macros = {name: Definition(None, text) for name, text in PREDEFINED.items() if name not in absent}
         self.texts: dict[str, MacroText] = {}
+        self.history: dict[str, list[tuple[int, MacroText | None]]] = {}
+        """what each `#define` and `#undef` made of a name, with its number among all of them"""
+        self.moment = 0
         self.system_includes: list[str] = []
         self.missing_includes: list[Problem] = []
         self.problems: list[Problem] = []
@@ -121,6 +126,11 @@ class Preprocessor:
         self._read: set[Path] = set()
         if options.macros:
             _FilePass(self, SourceFile(COMMAND_LINE, options.directives), Path(), 0).run()
+
+    def change(self, name: str, text: MacroText | None) -> None:
+        """A name stands for another text from here on; None: it is no macro any more."""
+        self.moment += 1
+        self.history.setdefault(name, []).append((self.moment, text))
 
     def read(self, path: Path) -> PreprocessedFile:
         """Reads and preprocesses a file, what its options force upon it, and what it includes.
@@ -194,6 +204,9 @@ class _FilePass:
         out: list[str] = []
         at = 0
         active = True
+        moment = self.owner.moment
+        moments = self.result.moments
+        moments.append((0, moment))
         for match in _TOKEN.finditer(text):
             kind = match.lastgroup
             if kind is None or kind == "delimiter":
@@ -205,6 +218,9 @@ class _FilePass:
                 at = end
                 self.directive(match[0], start)
                 active = self.active
+                if self.owner.moment != moment:
+                    moment = self.owner.moment
+                    moments.append((end, moment))
             elif active:
                 if kind == "comment" and _ELISION.match(match[0]):
                     self.result.elisions.append((start, end))
@@ -234,7 +250,8 @@ class _FilePass:
         elif word == "define":
             self.define(rest, start, end, start + head.end())
         elif word == "undef":
-            self.owner.macros.pop(rest.strip(), None)
+            if self.owner.macros.pop(rest.strip(), None) is not None:
+                self.owner.change(rest.strip(), None)
         elif word in ("include", "include_next", "import"):
             self.include(rest, start, end)
 
@@ -306,9 +323,9 @@ class _FilePass:
         redefined = previous is not None and (
             previous.redefined or previous.text.split() != body.split() or previous.parameters != parameters
         )
-        self.owner.texts[name] = MacroText(
-            name, parameters, variadic, body, self.source, start, end, at + body_at + lead, redefined
-        )
+        made = MacroText(name, parameters, variadic, body, self.source, start, end, at + body_at + lead, redefined)
+        self.owner.texts[name] = made
+        self.owner.change(name, made)
 
     def include(self, rest: str, start: int, end: int) -> None:
         match = _INCLUDE.match(rest)

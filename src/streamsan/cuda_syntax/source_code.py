@@ -106,7 +106,8 @@ class Code:
     """Text for the grammar: a whole file, or pieces of one with other text between them.
 
     `shown[i]` is the character that the byte `data[i]` stands for. `starts[k]`..`starts[k + 1]` in `data` is the piece
-    that begins at `origins[k]` in the file; a piece with `fixed[k]` is inserted text, all of it at that one place.
+    that begins at `origins[k]` in the file; a piece with `fixed[k]` is inserted text, all of it at that one place:
+    from there to `ends[k]`, which is further on where the text stands for some other.
     """
 
     source: SourceFile
@@ -115,6 +116,7 @@ class Code:
     starts: list[int] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     fixed: list[bool] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
 
     @classmethod
     def whole(cls, source: SourceFile, text: str) -> Code:
@@ -132,7 +134,7 @@ class Code:
             fixed.append(inserted)
             at += len(text)
         shown = "".join(text for _, text, _ in parts)
-        return cls(source, shown, to_ascii(shown).encode("ascii"), starts, origins, fixed)
+        return cls(source, shown, to_ascii(shown).encode("ascii"), starts, origins, fixed, list(origins))
 
     @property
     def ascii(self) -> str:
@@ -146,12 +148,14 @@ class Code:
         starts: list[int] = []
         origins: list[int] = []
         fixed: list[bool] = []
+        ends: list[int] = []
         at = 0
         for start, end, text in parts:
             if text is not None:
                 starts.append(at)
                 origins.append(self.origin(start))
                 fixed.append(True)
+                ends.append(self._after(end - 1) if end > start else self._end_of_place(start))
                 shown.append(text)
                 data.append(to_ascii(text).encode("ascii"))
                 at += len(text)
@@ -165,16 +169,17 @@ class Code:
                 starts.append(at + here - start)
                 origins.append(self.origin(here))
                 fixed.append(self.fixed[piece] if piece >= 0 else False)
+                ends.append(self.ends[piece] if piece >= 0 else 0)
                 here = min(end, following)
                 piece += 1
             at += end - start
         if not starts:
-            starts, origins, fixed = [0], [0], [True]
-        return Code(self.source, "".join(shown), b"".join(data), starts, origins, fixed)
+            starts, origins, fixed, ends = [0], [0], [True], [0]
+        return Code(self.source, "".join(shown), b"".join(data), starts, origins, fixed, ends)
 
     def same_length(self, data: bytes) -> Code:
         """The same code with other bytes for the grammar, character for character."""
-        return Code(self.source, self.shown, data, self.starts, self.origins, self.fixed)
+        return Code(self.source, self.shown, data, self.starts, self.origins, self.fixed, self.ends)
 
     def origin(self, offset: int) -> int:
         """The offset in the file of an offset in the code."""
@@ -198,11 +203,18 @@ class Code:
         return self.source.span(first, max(first, last))
 
     def _after(self, offset: int) -> int:
-        """The offset in the file just after a character of the code; inserted text has no width."""
+        """The offset in the file just after a character of the code, or after what inserted text stands for."""
         if not self.starts:
             return offset + 1
         piece = bisect_right(self.starts, offset) - 1
-        return self.origins[piece] + (0 if self.fixed[piece] else offset - self.starts[piece] + 1)
+        return self.ends[piece] if self.fixed[piece] else self.origins[piece] + offset - self.starts[piece] + 1
+
+    def _end_of_place(self, offset: int) -> int:
+        """The offset in the file where the place of an offset in the code ends: for all of an inserted text one."""
+        if not self.starts:
+            return offset
+        piece = bisect_right(self.starts, offset) - 1
+        return self.ends[piece] if self.fixed[piece] else self.origin(offset)
 
     def text(self, node: Node) -> str:
         """The text of a node."""

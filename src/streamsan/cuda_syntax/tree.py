@@ -274,6 +274,8 @@ class Variable(Statement):
     device: Literal["", "device", "constant", "managed", "shared"] = ""
     bindings: list[str] = field(default_factory=list)
     maybe_function: bool = False
+    c_linkage: bool = False
+    """under `extern "C"`"""
 
 
 @dataclass(slots=True)
@@ -419,6 +421,8 @@ class Function(Statement):
     variadic: bool = False
     initializers: list[tuple[str, list[Expression], bool]] = field(default_factory=list)
     """of a constructor: (member or base, arguments, braced)"""
+    c_linkage: bool = False
+    """under `extern "C"`: its name is the linker's"""
 
 
 @dataclass(slots=True)
@@ -518,6 +522,10 @@ class Unit:
     """statements stood outside any function: they were wrapped into a function named `` """
     without_functions: bool = False
     """the file's own text looks as if it had functions, and none was understood"""
+    expansions: dict[Span, bool] = field(default_factory=dict)
+    """invocations of macros outside functions that were replaced: whether what came of them holds a word of CUDA"""
+    unread_macros: list[Problem] = field(default_factory=list)
+    """invocations outside functions that hold a word of CUDA, and could not be replaced, or followed then"""
     _bodies: dict[str, list[Function]] | None = None
 
     def functions_with_bodies(self) -> dict[str, list[Function]]:

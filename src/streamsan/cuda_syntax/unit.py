@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from streamsan.cuda_syntax import (
+    declaration_macros,
     declaration_nodes,
     declarators,
     fragment,
@@ -22,6 +23,7 @@ from streamsan.cuda_syntax import (
 )
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
+from streamsan.cuda_syntax.macro_history import MacrosInForce
 from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
 from streamsan.cuda_syntax.source_code import Code, SourceFile, clean
 from streamsan.cuda_syntax.tree import Class, Function, Problem, Span, Statement, Unit
@@ -68,13 +70,22 @@ def _unit(preprocessor: Preprocessor, main: PreprocessedFile) -> Unit:
         preprocessor.files,
         foreign=frozenset(preprocessor.foreign),
     )
-    shared = Shared(unit, set(), preprocessor.texts, 0)
+    shared = Shared(unit, set(), preprocessor.texts, preprocessor.history, 0)
     found = _file(main, shared)
     unit.declarations, unit.fragment = fragment.wrap(found, main.source.name, main.source.text)
+    if unit.fragment:
+        unit.unread_macros.clear()  # they are statements of it
+    unit.unread_macros += _not_parsed(unit)
     unit.macros = macro_bodies.lower_all(shared)
     understood = unit.fragment or any(_has_body(each) for each in found)
     unit.without_functions = not understood and _BODY.search(main.code) is not None
     return unit
+
+
+def _not_parsed(unit: Unit) -> list[Problem]:
+    """What came of invocations, holds a word of CUDA, and could not be followed."""
+    of_cuda = {(each.file, *each[1:3]) for each, cuda in unit.expansions.items() if cuda}
+    return [problem for problem in unit.problems if (problem.span.file, *problem.span[1:3]) in of_cuda]
 
 
 def _has_body(node: Statement) -> bool:
@@ -85,6 +96,10 @@ def _has_body(node: Statement) -> bool:
 def _file(read: PreprocessedFile, shared: Shared) -> list[Statement]:
     """The declarations of a file, those of included files where the include stands."""
     code = _substituted(Code.whole(read.source, read.code), shared)
+    expanded = declaration_macros.expanded(code, MacrosInForce(shared.history, read))
+    code = expanded.code
+    shared.unit.expansions.update(expanded.expansions)
+    shared.unit.unread_macros += expanded.unread
     _flatten_deep(code, shared)
     shared.budget = max(shared.budget, 0) + 12 * len(code.data) + 100_000
     ctx = Context(code, shared, read.elisions)

@@ -19,6 +19,8 @@ class Unread:
 
     includes: frozenset[Place] = frozenset()
     """directives whose file was not found, or could not be read"""
+    macros: frozenset[Place] = frozenset()
+    """macros used outside functions with a word of CUDA in them, of which it was not understood what they make"""
     stopped: frozenset[str] = frozenset()
     """sources that were not read to their end: a budget was spent, or the text could not be followed"""
     without_functions: frozenset[str] = frozenset()
@@ -40,6 +42,7 @@ class Unread:
         missed = {_real(place): place for each in inputs for place in sorted(each.missed)}
         return cls(
             includes=frozenset({_real(place): place for each in inputs for place in each.includes}.values()),
+            macros=frozenset({_real(place): place for each in inputs for place in each.macros}.values()),
             stopped=frozenset().union(*(each.stopped for each in inputs)),
             without_functions=frozenset().union(*(each.without_functions for each in inputs)),
             missed=frozenset(place for real, place in missed.items() if real not in reached),
@@ -67,6 +70,7 @@ class Unread:
     def _sorts(self) -> tuple[tuple[list[str], str, str], ...]:
         return (
             (_lines(self.includes), "include", "not found"),
+            (_lines(self.macros), "macro", "not read"),
             (sorted(self.stopped), "file", "stopped early"),
             (sorted(self.without_functions), "file", "not understood"),
             (_lines(self.missed), "call", "not reached"),

@@ -16,10 +16,8 @@ from streamsan.kernels.behaviour import KernelBehaviour, KernelBehaviours
 from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.sim.c_types import BYTES, Types
 from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
-from streamsan.sim.kernel_macros import expanded
 from streamsan.sim.mangling import mangled, mangled_variable
 
-_EXTERN_C = re.compile(r'extern\s*"C"\s*(\{?)')
 _WORD = re.compile(r"[^\W\d]\w*")
 _ATTRIBUTE = re.compile(
     r"\b__(?:cluster_dims|block_size|maxnreg)__\s*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\b__grid_constant__\b"
@@ -57,10 +55,10 @@ def compile_text(
     macros = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "900", **(defines or {})}
     with tempfile.TemporaryDirectory(prefix="streamsan-") as folder:
         _write_headers(Path(folder), headers or {})
-        readable = _readable(expanded(text))
+        readable = _readable(text)
         folders = [Path(folder), *(Path(given) for given in include_dirs)]
         unit = read_text(readable, name, CompilerOptions.of(macros, folders))
-        reader = _Reader(unit, readable)
+        reader = _Reader(unit)
         kernels = list(reader.kernels())
         lowered: dict[str, str] = {}
         errors: list[str] = []
@@ -76,7 +74,7 @@ def compile_text(
         wrong = list(_errors(unit, name))
         errors = [*wrong, *errors]
         # What could not be read may hold kernels: then no name is refused, and nothing is known of its parameters.
-        unclear = len(unit.problems) > len(wrong) or bool(unit.missing_includes) or _makes_kernels(unit)
+        unclear = len(unit.problems) > len(wrong) or bool(unit.missing_includes or unit.unread_macros)
         program = Program(tuple(kernels), tuple(reader.variables()), any_kernel=unclear)
     return Compiled(Program() if errors else program, tuple(errors), lowered)
 
@@ -104,11 +102,6 @@ def _readable(text: str) -> str:
     return text
 
 
-def _makes_kernels(unit: tree.Unit) -> bool:
-    """Return whether a macro with parameters makes kernels: the tree has its calls only."""
-    return any(macro.parameters is not None and "__global__" in macro.text for macro in unit.macros.values())
-
-
 def _errors(unit: tree.Unit, name: str) -> Iterator[str]:
     """Yield what no compiler takes: what the grammar cannot read, where no macro had a hand in it."""
     macros = set(unit.macros)
@@ -133,15 +126,10 @@ def _message(problem: tree.Problem) -> str:
 class _Reader:
     """One unit."""
 
-    def __init__(self, unit: tree.Unit, text: str) -> None:
+    def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
         self._behaviours = KernelBehaviours(unit)
         self.types = Types(unit.declarations)
-        self._c_lines = _extern_c_spans(text)
-        self._text = text
-        self._starts = [0]
-        for line in text.split("\n"):
-            self._starts.append(self._starts[-1] + len(line) + 1)
 
     def kernels(self) -> Iterator[KernelType]:
         """Yield the kernels that are no templates, and the full specialisations of those that are."""
@@ -160,7 +148,7 @@ class _Reader:
         for declared in self.unit.declarations:
             if isinstance(declared, tree.Variable) and declared.device in ("device", "constant", "managed"):
                 layout = self.types.layout(self._with_length(declared))
-                lowered = declared.name if self._is_extern_c(declared.span) else mangled_variable(declared.name)
+                lowered = declared.name if declared.c_linkage else mangled_variable(declared.name)
                 size = 0 if layout is None else layout.size
                 yield DeviceVariable(
                     declared.name, lowered, size, declared.device == "managed", self._initial(declared)
@@ -206,10 +194,7 @@ class _Reader:
     ) -> KernelType:
         resolved = [types.resolved(parameter.type) for parameter in function.parameters]
         given = [types.resolved(one) if isinstance(one, tree.Type) else one for one in arguments]
-        if self._is_extern_c(function.span):
-            lowered = function.name
-        else:
-            lowered = mangled(function.name, resolved, given, template)
+        lowered = function.name if function.c_linkage else mangled(function.name, resolved, given, template)
         name = function.name + (f"<{', '.join(_written(one) for one in given)}>" if given else "")
         behaviour = self._behaviours.of(function, types.bound)
         return KernelType(name, lowered, self._parameters(function, types, behaviour), start=behaviour.start)
@@ -271,29 +256,6 @@ class _Reader:
             return b"".join(layout.dtype.type(number).tobytes() for number in numbers)
         except (OverflowError, TypeError, ValueError):
             return b""
-
-    def _is_extern_c(self, span: object) -> bool:
-        line, column = getattr(span, "line", 0), getattr(span, "column", 0)
-        if not self._c_lines or not 0 < line < len(self._starts):
-            return False
-        offset = self._starts[line - 1] + column - 1
-        return any(start <= offset <= end for start, end in self._c_lines)
-
-
-def _extern_c_spans(text: str) -> list[tuple[int, int]]:
-    """Return the ranges of a text that stand under `extern "C"`: a block, or one declaration up to its body."""
-    spans = []
-    for match in _EXTERN_C.finditer(text):
-        if not match[1]:
-            ends = [at for at in (text.find("{", match.end()), text.find(";", match.end())) if at >= 0]
-            spans.append((match.start(), min(ends, default=len(text))))
-            continue
-        depth, at = 1, match.end()
-        while at < len(text) and depth:
-            depth += {"{": 1, "}": -1}.get(text[at], 0)
-            at += 1
-        spans.append((match.start(), at))
-    return spans
 
 
 def _decayed(parameter: tree.Parameter) -> tree.Type:

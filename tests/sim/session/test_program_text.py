@@ -211,7 +211,7 @@ extern "C" __global__ void plain(int *x) { x[0] = OTHER(1); }
     assert (x.mode, y.mode) == (AccessMode.WRITE, AccessMode.READ)
 
 
-def test_a_macro_that_is_defined_twice_is_left_alone() -> None:
+def test_the_definition_in_force_makes_the_kernel() -> None:
     text = """
 #ifdef WIDE
 #define KERNEL(name) extern "C" __global__ void name(double *x) {}
@@ -220,7 +220,17 @@ def test_a_macro_that_is_defined_twice_is_left_alone() -> None:
 #endif
 KERNEL(scale)
 """
-    assert compile_text(text, "macros.cu").program.any_kernel
+    for defines, wide in (({}, False), ({"WIDE": "1"}, True)):
+        program = compile_text(text, "macros.cu", defines=defines).program
+        (x,) = kernel(program, "scale").parameters or ()
+        assert (x.dtype == np.float64) is wide
+        assert not program.any_kernel
+
+
+def test_a_kernel_that_a_macro_does_not_make_readable_may_be_any() -> None:
+    text = "#define KERNEL(name, type) __global__ void name(type *x) { }\n"
+    assert compile_text(text + "KERNEL(k)\n", "macros.cu").program.any_kernel
+    assert not compile_text(text, "macros.cu").program.any_kernel
 
 
 def test_pointers_in_structures_have_their_own_uses() -> None:

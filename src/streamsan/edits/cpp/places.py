@@ -67,7 +67,12 @@ class CppPlace(CodePlace):
 
 
 def find(unit: Unit, span: Span) -> CppPlace | None:
-    """Return the place of a span, None where it is in no function's body, or in one that could not be read."""
+    """Return the place of a span, None where it is in no function's body, or in one that could not be read.
+
+    What a macro makes outside functions has no place: the file has the macro's invocation there, and no statement.
+    """
+    if unit.expansions and _is_made(unit, span):
+        return None
     path: list[object] = []
     node: object = unit.declarations
     while True:
@@ -79,6 +84,11 @@ def find(unit: Unit, span: Span) -> CppPlace | None:
     if any(isinstance(each, UnparsedStatement) for each in path):
         return None
     return _place(path, span)
+
+
+def _is_made(unit: Unit, span: Span) -> bool:
+    """Tell whether a span begins or ends where an invocation does that stands for declarations."""
+    return any(span.file == each.file and (span[1:3] == each[1:3] or span[3:] == each[3:]) for each in unit.expansions)
 
 
 def _holds(node: object, span: Span) -> bool:

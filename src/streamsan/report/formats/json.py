@@ -87,6 +87,7 @@ def _unread(unread: Unread) -> dict[str, Any]:
 
     return {
         "includes_not_found": places(unread.includes),
+        "macros_not_read": places(unread.macros),
         "files_stopped_early": sorted(unread.stopped),
         "files_not_understood": sorted(unread.without_functions),
         "calls_not_reached": places(unread.missed),
