@@ -15,11 +15,12 @@ CODES = {int(path.stem[2:]) for path in (ROOT / "docs" / "rules").glob("SS*.md")
 HOMONYMS = {
     "calls.py": 2,
     "checks.py": 2,
+    "driver.py": 2,
     "language.py": 3,
     "layout.py": 4,
     "names.py": 2,
     "nodes.py": 2,
-    "nvrtc.py": 2,
+    "nvrtc.py": 3,
     "phrases.py": 2,
     "places.py": 3,
     "rule.py": 2,

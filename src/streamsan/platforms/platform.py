@@ -63,6 +63,12 @@ class Platform:
         """The entry points that a recorder may be called back for."""
         return tuple(callbacks(self.effects, self.folder / "callbacks.json"))
 
+    @cached_property
+    def driver_symbols(self) -> frozenset[str]:
+        """The names that the driver exports its functions by, with their versions (`cuMemAlloc_v2`)."""
+        document = json.loads((self.folder / "callbacks.json").read_text(encoding="utf-8"))
+        return frozenset(name for name in document["driver"] if not self.effects.per_thread(name))
+
     # -- memory -----------------------------------------------------------------------------------
     @cached_property
     def memory(self) -> Mapping[MemoryKind, MemoryFacts]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from streamsan.model.values import Outcome
 from streamsan.platforms import CUDA
 from streamsan.platforms.python_bindings import catalogue
 from streamsan.sim import function_calls, module_calls
+from streamsan.sim.bindings import v2_modules
 from streamsan.sim.bindings.binding_modules import driver, runtime
 from streamsan.sim.session import Session
 
@@ -49,6 +51,29 @@ def test_every_public_name_is_there(module: str, ours: Any, real: Any) -> None:
     assert not names - theirs - {name for name in names if name.startswith("CUstreamMemOp")}
     if SAME_VERSION:
         assert not theirs - names
+
+
+def test_the_second_surface_is_that_of_the_real_one() -> None:
+    """What is listed in `cuda.bindings._v2` is there, with the same parameters, members and base classes."""
+    for ours in (v2_modules.driver, v2_modules.nvrtc):
+        real: Any = pytest.importorskip(ours.__name__)
+        for name in dir(ours):
+            if name.startswith("__") or not SAME_VERSION:
+                continue
+            mine, theirs = getattr(ours, name), getattr(real, name, None)
+            if isinstance(mine, type) and issubclass(mine, int):
+                assert name == "GLDeviceList" or members(mine) == members(theirs), name
+            elif isinstance(mine, type):
+                assert issubclass(theirs, Exception), name
+            elif callable(mine):
+                given = re.findall(r"(\w+)(?:=None)?(?:, |$)", theirs.__doc__.split("(", 1)[1].split(")", 1)[0])
+                assert list(inspect.signature(mine).parameters) == given, name
+            else:
+                assert mine == theirs, name
+
+
+def members(kind: Any) -> dict[str, int]:
+    return {name: int(value) for name, value in kind.__members__.items()}
 
 
 def test_the_data_are_what_the_generator_reads() -> None:

@@ -8,7 +8,9 @@ import sys
 
 CODE = """
 from streamsan.sim.bindings.binding_modules import driver, runtime
+from streamsan.sim.shim_path import SHIM
 import inspect
+import sys
 def parameters(function): return list(inspect.signature(function).parameters)
 assert parameters(runtime.cudaGraphAddDependencies) == ["graph", "from_", "to", "numDependencies"]
 assert parameters(runtime.cudaMemAdvise) == ["devPtr", "count", "advice", "device"]
@@ -16,6 +18,13 @@ assert parameters(driver.cuCtxCreate) == ["flags", "dev"]
 assert hasattr(runtime, "cudaStreamGetCaptureInfo_v3") and hasattr(driver, "cuCtxCreate_v4")
 assert not hasattr(runtime, "cudaLaunchHostFunc_v2")
 assert str(runtime.cudaError_t(0)) == "0"
+sys.path.insert(0, SHIM)
+try:
+    import cuda.bindings._v2
+except ImportError as error:
+    assert str(error) == "No module named 'cuda.bindings._v2'", error
+else:
+    raise AssertionError("cuda-bindings 12 has no _v2")
 print(runtime.CUDART_VERSION)
 """
 
