@@ -49,6 +49,26 @@ template <class T> struct Owner {{ {OWNER}
 int main() {{ Owner<float> owner; printf("%f", first(owner)); }}""",
 }
 
+KERNEL_PARAMETERS = {
+    "a kernel": "template <void (*K)(float*, int)> void run(float* d, cudaStream_t s) { K<<<1, 64, 0, s>>>(d, 64); }",
+    "any value": "template <auto K> void run(float* d, cudaStream_t s) { K<<<1, 64, 0, s>>>(d, 64); }",
+    "a function": """
+template <void (*F)(float*, int, cudaStream_t)> void pass(float* d, cudaStream_t s) { F(d, 64, s); }
+void go(float* d, int n, cudaStream_t s) { fill<<<1, 64, 0, s>>>(d, n); }
+template <void (*F)(float*, int)> void run(float* d, cudaStream_t s) { pass<go>(d, s); }""",
+    "a class's": """
+template <void (*K)(float*, int)> struct Run {
+  void operator()(float* d, cudaStream_t s) { K<<<1, 64, 0, s>>>(d, 64); } };
+template <void (*K)(float*, int)> void run(float* d, cudaStream_t s) { Run<K> call; call(d, s); }""",
+}
+"""Templates whose parameter is what is launched or called."""
+TWO_STREAMS = """
+int main() {
+  float* d; cudaStream_t s, t; cudaStreamCreate(&s); cudaStreamCreate(&t); cudaMalloc(&d, 256);
+  run<fill>(d, t); WAIT
+  cudaMemsetAsync(d, 0, 256, s);
+  cudaDeviceSynchronize(); cudaFree(d); cudaStreamDestroy(s); cudaStreamDestroy(t); }"""
+
 
 def found(text: str, folder, wait: str) -> tuple[list[tuple[str, Severity]], bool]:
     """Return the findings of a program, notes of waits aside, and whether all of it was read."""
@@ -67,6 +87,13 @@ def test_a_wrong_use_is_found(place, tmp_path):
 @pytest.mark.parametrize("place", PLACES)
 def test_its_right_twin_is_not_reported(place, tmp_path):
     assert found(PLACES[place], tmp_path, WAIT) == ([], True)
+
+
+@pytest.mark.parametrize("parameter", KERNEL_PARAMETERS)
+def test_a_template_launches_the_kernel_that_it_is_given(parameter, tmp_path):
+    text = KERNEL_PARAMETERS[parameter] + TWO_STREAMS
+    assert found(text, tmp_path, "") == ([("SS109", Severity.ERROR)], True)
+    assert found(text, tmp_path, "cudaStreamSynchronize(t);") == ([], True)
 
 
 LIBRARIES = {

@@ -138,7 +138,11 @@ class Calls:
         frame = machine.frame
         bound = frame.bindings.get(name)
         if isinstance(bound, CType):
-            return self.construct_temporary(bound, self.operands(node.arguments), span)
+            operands = self.operands(node.arguments)
+            called = machine.names.function_bound(bound)
+            if called is None:
+                return self.construct_temporary(bound, operands, span)
+            return machine.functions.call_value(called, operands, span)
         method = self.implicit_method(name)
         if method is not None:
             functions, cls = method

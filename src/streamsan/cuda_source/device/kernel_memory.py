@@ -59,7 +59,7 @@ def _kernel(machine: Machine, callee: Expression, operands: list[Operand]) -> tu
         value = local.value if isinstance(local, Cell) else None
         if not isinstance(local, Cell):
             functions = machine.program.find_functions(callee.name, machine.frame)
-            if functions:
+            if functions and callee.name not in machine.frame.bindings:
                 return machine.overloads.choose(functions, operands), callee.name
             operand = machine.names.lookup(callee.name, callee)
             value = machine.expressions.load(operand, callee.span) if operand is not None else None

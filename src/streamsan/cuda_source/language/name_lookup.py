@@ -19,7 +19,7 @@ from streamsan.cuda_source.values.classes import PlainContext, last_name
 from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_source.values.success import Success, means_success
 from streamsan.cuda_source.values.terms import combine
-from streamsan.cuda_source.values.types import INT, CType
+from streamsan.cuda_source.values.types import INT, SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Expression, Name, Type, Variable
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
@@ -114,7 +114,9 @@ class Names:
         frame = machine.frame
         if name in frame.bindings:
             bound = frame.bindings[name]
-            return Operand(self.undeclared(name) if isinstance(bound, CType) else bound)
+            if isinstance(bound, CType):
+                bound = self.function_bound(bound) or self.undeclared(name)
+            return Operand(bound)
         member = self._implicit_member(name)
         if member is not None:
             return member
@@ -215,6 +217,14 @@ class Names:
             else:
                 found.append(machine.known(machine.expressions.value(argument)))
         return found
+
+    def function_bound(self, argument: CType) -> FunctionValue | None:
+        """Return the function that a template argument names, where the grammar took its name for a type's."""
+        name = argument.name
+        if argument.pointers or argument.array or name in SCALAR_SIZES or self._names_type(name):
+            return None
+        functions = self.machine.program.find_functions(name, self.machine.frame)
+        return FunctionValue(name, functions) if functions else None
 
     def _names_type(self, name: str) -> bool:
         program, frame = self.machine.program, self.machine.frame
