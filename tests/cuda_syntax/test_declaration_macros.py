@@ -137,6 +137,12 @@ def test_what_grows_without_end_is_left(last: str, monkeypatch: pytest.MonkeyPat
     assert unit.expansions == {}
 
 
+def test_long_lists_are_read() -> None:
+    unit = read_text(FUNCTION + "#define LIST(X) " + " ".join(f"X(f{n})" for n in range(1200)) + "\nLIST(F)")
+    assert len(functions(unit)) == 1200
+    assert unit.unread_macros == []
+
+
 @pytest.mark.parametrize("text", ["F(" * 300, "F(" * 300 + ")" * 300, "F(x##)", "F(#)", "F(,,)", "F('" + "\\" * 99])
 @pytest.mark.parametrize("body", ["void x() {}", "x ## x", "# x", "#x ## #x", "x(x)", "{", "}", "namespace x {"])
 def test_hostile_text_ends(text: str, body: str) -> None:

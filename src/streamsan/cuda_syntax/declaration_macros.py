@@ -105,8 +105,7 @@ def _candidates(macros: MacrosInForce, text: str) -> set[str]:
     mentioned = _declaring(known, known.keys() & set(_WORD.findall(text)))
     if not mentioned:
         return set()
-    uses = re.compile(rf"\b(?:{'|'.join(sorted(mentioned))})\b")
-    if not any(_may_begin(text, match.start()) for match in uses.finditer(text)):
+    if not any(match[0] in mentioned and _may_begin(text, match.start()) for match in _WORD.finditer(text)):
         return set()
     return _declaring(known, known.keys())
 
@@ -259,15 +258,16 @@ def _invocations(
     text: str, names: set[str], definition: Callable[[str, int], MacroText | None]
 ) -> Iterator[_Invocation]:
     """Yield the invocations that stand outside functions, initialisers and parentheses, in order of text."""
-    open_braces = 0
     begin = at = 0
     """where the declaration under way begins"""
     opening = False
+    """a word came with which braces hold declarations"""
     passed = False
+    """parentheses came, as a function has them"""
     over = False
     """a `=` or a statement's word came: nothing of this declaration matters any more"""
     while (match := _MARKS.search(text, at)) is not None:
-        at = match.end()
+        before, at = at, match.end()
         mark, word = match["mark"], match["word"]
         if match["label"]:
             begin = at
@@ -283,7 +283,7 @@ def _invocations(
         elif word is not None:
             if word not in names:
                 continue
-            first = not text[begin : match.start()].strip()
+            first = begin == before and not text[begin : match.start()].strip()
             if over or not (first or _goes_before_name(text, match.start())):
                 continue
             macro = definition(word, match.start())
@@ -300,19 +300,13 @@ def _invocations(
             yield _Invocation(macro, match.start(), at, arguments, first)
             if first:
                 begin = at
-        elif mark == ";":
-            begin, opening, passed, over = at, False, False, False
         elif mark == "=":
             over = True
-        elif mark == "}":
-            open_braces = max(0, open_braces - 1)
-            begin, opening, passed, over = at, False, False, False
-        elif mark == "{" and opening and not passed and not over:
-            open_braces += 1
+        elif mark in (";", "}") or (mark == "{" and opening and not passed and not over):
             begin, opening, passed, over = at, False, False, False
         elif mark is not None and mark in _CLOSER:
-            before = _BEFORE_NAME.search(text, max(0, match.start() - 60), match.start())
-            attribute = before is not None and before[1] in _ATTRIBUTES
+            name = _BEFORE_NAME.search(text, max(0, match.start() - 60), match.start())
+            attribute = name is not None and name[1] in _ATTRIBUTES
             at = _after_group(text, at)
             if mark == "{" and text[at : at + 80].lstrip()[:1] not in (";", ",", ")", "("):
                 begin, opening, passed, over = at, False, False, False

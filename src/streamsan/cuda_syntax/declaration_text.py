@@ -24,6 +24,7 @@ _HEAD: Final = re.compile(
 )
 _CALLED: Final = re.compile(r"\s*(?P<name>[^\W\d]\w*(?:\s*::\s*~?\w+)*)\s*(?=\()")
 _LABEL: Final = re.compile(r"\s*(?:public|private|protected)\s*:(?!:)")
+_SPACE: Final = re.compile(r"\s*")
 _NAME: Final = re.compile(r"\s*(?:##\s*)?[\w:]+(?:\s*##\s*\w+)*(?:\s*[*&])*\s*\Z")
 _SPLIT: Final = re.compile(rf"{STRING}|(?P<mark>[()\[\]{{}};])")
 _DEFINED: Final = re.compile(r"\s*(?:[{:]|const\b|noexcept\b|=\s*(?:delete|default|0)\b)")
@@ -57,23 +58,32 @@ def declares(text: str, following: str, is_macro: Callable[[str], bool]) -> bool
 
 
 def _is_declaration(item: str, complete: bool, following: str, is_macro: Callable[[str], bool]) -> bool:
-    if _STATEMENT.match(item) is not None:
-        return False
-    if _HEAD.match(item) is not None:
-        return True
-    called = _CALLED.match(item)
-    if called is not None:
-        arguments = arguments_at(item, called.end())
-        rest = "" if arguments is None else item[arguments[1] :]
-        if _DEFINED.match(rest or following) is not None and _TWO_WORDS.match(item) is None:
+    at = 0
+    while True:
+        if _STATEMENT.match(item, at) is not None:
+            return False
+        if _HEAD.match(item, at) is not None:
             return True
-        if is_macro(called["name"]):
-            return not rest.strip(" ;") or _is_declaration(rest, complete, following, is_macro)
-    if _TWO_WORDS.match(item) is not None:
+        called = _CALLED.match(item, at)
+        if called is None:
+            break
+        arguments = arguments_at(item, called.end())
+        end = len(item) if arguments is None else arguments[1]
+        ended = _SPACE.match(item, end).end() == len(item)  # type: ignore[union-attr]
+        defined = _DEFINED.match(following) if ended else _DEFINED.match(item, end)
+        if defined is not None and _TWO_WORDS.match(item, at) is None:
+            return True
+        if not is_macro(called["name"]):
+            break
+        if ended:
+            return True
+        at = end  # what an invocation of another macro stands for is looked at when that is replaced
+    if _TWO_WORDS.match(item, at) is not None:
         return True
     # A lone name is a type that the text behind goes on with, or a macro that makes declarations.
-    bare = item.strip()
-    return is_macro(bare) or (not complete and _NAME.match(item) is not None and following[:1].isidentifier())
+    if is_macro(item[at:].strip()):
+        return True
+    return not complete and _NAME.match(item, at) is not None and following[:1].isidentifier()
 
 
 def _items(text: str) -> Iterator[tuple[str, bool]]:
