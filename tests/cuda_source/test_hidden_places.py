@@ -96,6 +96,18 @@ def test_a_template_launches_the_kernel_that_it_is_given(parameter, tmp_path):
     assert found(text, tmp_path, "cudaStreamSynchronize(t);") == ([], True)
 
 
+SPECIALISED = f"""
+template <bool B> void finish(cudaStream_t) {{}}
+template <> void finish<true>(cudaStream_t s) {{ {WAIT} }}
+int main() {{ {MADE} {DOWNLOAD} finish<WAIT>(s); printf("%f", h[0]); {GONE} }}"""
+
+
+def test_the_specialisation_of_a_function_is_called_for_its_arguments_only(tmp_path):
+    wrong, _ = found(SPECIALISED, tmp_path, "false")
+    assert wrong == [("SS108", Severity.ERROR)]
+    assert found(SPECIALISED, tmp_path, "true") == ([], True)
+
+
 LIBRARIES = {
     "parameters": GET,
     "a handle": """

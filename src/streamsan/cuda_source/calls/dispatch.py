@@ -216,7 +216,8 @@ class Calls:
     def _call_functions(self, functions: list[tree.Function], callee: tree.Name, node: tree.Call) -> Operand:
         machine = self.machine
         operands = self.operands(node.arguments)
-        chosen = machine.overloads.choose(functions, operands)
+        arguments = tuple(machine.names.template_arguments(callee.template_arguments))
+        chosen = machine.overloads.choose(self._specialised(functions, arguments), operands)
         if chosen is None:
             return machine.unseen.call(callee.name, operands, node.span)
         if chosen.body is None and find_function(callee.name) is not None:
@@ -227,8 +228,19 @@ class Calls:
             return machine.unseen.harmless(callee.name, operands, node.span)
         if chosen.device_only:
             return Operand(machine.fresh(callee.name, "opaque"))
-        arguments = tuple(self.machine.names.template_arguments(callee.template_arguments))
         return machine.functions.invoke(chosen, operands, node.span, template_arguments=arguments)
+
+    def _specialised(self, functions: list[tree.Function], arguments: tuple[Any, ...]) -> list[tree.Function]:
+        """Return the functions that template arguments leave: the specialisation for them, else the templates."""
+        if not arguments or not any(function.specialization for function in functions):
+            return functions
+        names, count = self.machine.names, len(arguments)
+        special = [(f, tuple(names.template_arguments(f.specialization))) for f in functions if f.specialization]
+        meant = [function for function, given in special if given[:count] == arguments]
+        if meant and all(len(given) == count for function, given in special if function in meant):
+            return meant
+        # What is left to deduce, or to defaults, decides.
+        return functions if meant else [f for f in functions if not f.specialization] or functions
 
     def implicit_method(self, name: str) -> tuple[list[tree.Function], ClassInfo] | None:
         """Find a method of the class that the frame is in, or `Base::method`, `Class::static_method`."""
