@@ -21,7 +21,7 @@ class NotSimulatedNameError(AttributeError):
 
     def __init__(self, name: str) -> None:
         """Take the name with its module's."""
-        super().__init__(f"streamsan sim does not simulate {name}", name=name.rpartition(".")[2])
+        super().__init__(f"{name} is not simulated by streamsan sim", name=name.rpartition(".")[2])
 
 
 def say_in_one_line() -> None:

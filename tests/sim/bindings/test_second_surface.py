@@ -129,10 +129,9 @@ def test_a_graph_and_a_host_function(simulated: Session) -> None:
 
 def test_the_compiler(simulated: Session) -> None:
     program = nvrtc.create_program(b"__global__ void f(int *x) { *x = ; }", None, [b"// nothing"], [b"a.h"])
-    with pytest.raises(nvrtc.NvrtcError) as caught:
-        nvrtc.compile_program(program)
-    if type(caught.value) is not nvrtc.CompilationError:
-        raise caught.value
+    with pytest.raises(nvrtc.NvrtcError, match=r"^NVRTC_ERROR_COMPILATION$") as caught:
+        nvrtc.compile_program(program, [b"-lineinfo"])
+    assert type(caught.value) is nvrtc.CompilationError
     assert nvrtc.get_program_log(program).endswith(b"\0")
     assert nvrtc.version()[0] == catalogue("driver").major
     assert nvrtc.get_error_string(nvrtc.Result.ERROR_COMPILATION) == "NVRTC_ERROR_COMPILATION"
@@ -151,6 +150,17 @@ def test_enumerations_have_short_names() -> None:
     assert repr(driver.Result.SUCCESS) == "<Result.SUCCESS: 0>"
 
 
+def test_a_structure_that_is_given_is_named(simulated: Session) -> None:
+    begun()
+    graph = driver.graph_create(0)
+    node = driver.graph_add_empty_node(graph, None, 0)
+    driver.graph_add_dependencies_v2(graph, [node], [driver.graph_add_empty_node(graph, 0, 0)], 0, 1)
+    with pytest.raises(AttributeError, match=r"graph_add_dependencies_v2\(edge_data=bytes\) is not simulated"):
+        driver.graph_add_dependencies_v2(graph, [node], [node], b"edges", 1)
+    with pytest.raises(AttributeError, match=r"graph_add_empty_node\(dependencies=int\) is not simulated"):
+        driver.graph_add_empty_node(graph, 4096, 1)
+
+
 def test_names_follow_from_those_of_the_driver() -> None:
     names = v2_names.driver_functions(catalogue("driver"))
     assert names["mem_free_v2"] == "cuMemFree"
@@ -158,7 +168,7 @@ def test_names_follow_from_those_of_the_driver() -> None:
     assert names["memcpy_2d_async_v2"] == "cuMemcpy2DAsync"
     assert names["memset_d8_async"] == "cuMemsetD8Async"
     assert names["device_get_pci_bus_id"] == "cuDeviceGetPCIBusId"
-    assert names["ctx_synchronize"], names["ctx_synchronize_v2"] == ("cuCtxSynchronize", "cuCtxSynchronize_v2")
+    assert (names["ctx_synchronize"], names["ctx_synchronize_v2"]) == ("cuCtxSynchronize", "cuCtxSynchronize_v2")
     assert "mem_alloc" not in names
 
 
@@ -171,7 +181,9 @@ def test_what_is_listed_is_there_and_structures_are_not() -> None:
         assert not any(name.startswith("_") for name in names)
     for name in ("MemPoolProps_v1", "mem_location_v1_dtype", "mem_pool_create", "graph_get_edges_v2"):
         assert name not in dir(driver)
-        with pytest.raises(AttributeError, match=f"streamsan sim does not simulate cuda.bindings._v2.driver.{name}"):
+        with pytest.raises(
+            AttributeError, match=rf"cuda\.bindings\._v2\.driver\.{name} is not simulated by streamsan sim"
+        ):
             getattr(driver, name)
     with pytest.raises(AttributeError, match=r"module 'cuda\.bindings\._v2\.driver' has no attribute 'nonsense'"):
         driver.nonsense  # noqa: B018
