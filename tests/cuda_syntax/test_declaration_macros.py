@@ -148,3 +148,8 @@ def test_long_lists_are_read() -> None:
 def test_hostile_text_ends(text: str, body: str) -> None:
     unit = read_text(f"#define F(x) {body}\n{text}\n")
     assert unit.file == "input.cu"
+
+
+def test_a_function_in_itself_by_repairs_ends() -> None:
+    text = "#define A(x) B(x)\n#define B(x) A(x) void f##x() { g #define B(x) A(xenum ) void f##x(); }\nA(1)"
+    assert read_text("#define F(n) void n() { }\nname x N(a)\nF(x)\n}\nF(y)\n" + text).file == "input.cu"

@@ -79,11 +79,11 @@ def function_definition(ctx: Context, node: Node, templates: list[tree.Parameter
 def _body(ctx: Context, body: Node) -> tree.Block:
     """The body of a function."""
     inner = ctx.copy(local=True)
-    inner.depth = 0
     if body.type == "try_statement":
         return tree.Block(ctx.span(body), lowering.statement(inner, body))
     if body.has_error or body.start_byte in inner.hollow:
         return block(inner, body)
+    inner.depth = 0  # it is lowered on its own, from the top of the stack
     return tree.Block.lazy(ctx.span(body), lambda: contents(inner, body, "block"))
 
 
