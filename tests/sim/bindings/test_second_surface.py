@@ -112,6 +112,19 @@ def test_outputs_come_alone_and_plain(simulated: Session) -> None:
     driver.mem_free_v2(block)
 
 
+def test_attributes_of_a_pool_are_set_by_address(simulated: Session) -> None:
+    begun()
+    pool, attribute = driver.device_get_default_mem_pool(0), driver.MemPoolAttribute
+    for name, value in (
+        ("RELEASE_THRESHOLD", ctypes.c_uint64(1 << 33)),
+        ("REUSE_ALLOW_OPPORTUNISTIC", ctypes.c_int(0)),
+    ):
+        driver.mem_pool_set_attribute(pool, attribute[name], ctypes.addressof(value))
+        assert driver.mem_pool_get_attribute(pool, attribute[name]) == value.value
+    with pytest.raises(ValueError, match="value=0x0: there is no memory at this address"):
+        driver.mem_pool_set_attribute(pool, attribute.RELEASE_THRESHOLD, 0)
+
+
 def test_a_graph_and_a_host_function(simulated: Session) -> None:
     begun()
     seen: list[int] = []

@@ -45,7 +45,8 @@ ACCESSED_BY = 3
 """the attribute of a memory range that is a list of devices"""
 
 
-def _is_counter(attribute: object) -> bool:
+def is_counter(attribute: object) -> bool:
+    """Tell whether an attribute of a pool is a cuuint64_t."""
     name = attribute.name if isinstance(attribute, IntEnum) else ""
     return int(attribute) in POOL_COUNTERS or name.lower().endswith(("max_pool_size", "maxpoolsize"))  # type: ignore[call-overload]
 
@@ -65,7 +66,7 @@ def _set(plan: Plan, arguments: Sequence[object], value: Value) -> tuple[object,
 def set_pool(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaMemPoolSetAttribute(memPool, attr, value)`, `cuMemPoolSetAttribute`."""
     attribute, value = arguments[plan.position("attr")], arguments[plan.position("value")]
-    return _set(plan, arguments, _typed_number(value) if _is_counter(attribute) else number_of(value))
+    return _set(plan, arguments, _typed_number(value) if is_counter(attribute) else number_of(value))
 
 
 def set_graph_memory(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
@@ -99,7 +100,7 @@ def _classed(plan: Plan, kind: str | type | None, value: Value) -> object:
 
 def get_pool(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:
     """`cudaMemPoolGetAttribute(memPool, attr)`, `cuMemPoolGetAttribute`."""
-    return _single(plan, arguments, "cuuint64_t" if _is_counter(arguments[plan.position("attr")]) else None)
+    return _single(plan, arguments, "cuuint64_t" if is_counter(arguments[plan.position("attr")]) else None)
 
 
 def get_graph_memory(plan: Plan, arguments: Sequence[object]) -> tuple[object, ...]:

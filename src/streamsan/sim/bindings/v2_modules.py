@@ -7,6 +7,7 @@ of their own there: they are not simulated, and say so.
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 from collections.abc import Callable, Mapping
 from enum import IntEnum
@@ -15,11 +16,14 @@ from typing import Any, ClassVar
 
 from streamsan.platforms.python_bindings import FunctionEntry, Item, catalogue
 from streamsan.sim.bindings import nvrtc_functions, v2_names
+from streamsan.sim.bindings.addresses import number_of
+from streamsan.sim.bindings.attributes import is_counter
 from streamsan.sim.bindings.class_index import find
 from streamsan.sim.bindings.enums import enumeration
 from streamsan.sim.bindings.function_index import bind, function, signature_of
 from streamsan.sim.bindings.handle_classes import Opaque
 from streamsan.sim.bindings.structure_classes import Structure
+from streamsan.sim.executor.host_bytes import is_mapped
 from streamsan.sim.not_simulated import NotSimulatedNameError
 
 _PLACE = "cuda.bindings._v2"
@@ -27,9 +31,11 @@ _CONSTANTS = frozenset({"CUDA_EGL_INFINITE_TIMEOUT", "CUDA_VERSION", "CU_IPC_HAN
                         "CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM", "MAX_PLANES"})  # fmt: skip
 _MAY_BE_NULL = frozenset({"ctxCreateParams", "edgeData", "dependencyData"})
 """parameters for structures that programs without any leave at NULL"""
-_OTHER_SHAPES = frozenset({"cuLinkComplete", "cuMemPoolSetAttribute", "cuDeviceSetGraphMemAttribute",
-                           "cuEGLStreamConsumerAcquireFrame", "nvrtcGetBundledHeadersInfo"})  # fmt: skip
+_OTHER_SHAPES = frozenset({"cuLinkComplete", "cuEGLStreamConsumerAcquireFrame", "nvrtcGetBundledHeadersInfo"})
 """functions whose arguments or results have another form than in `cuda.bindings`"""
+_POOL = "cuMemPoolSetAttribute"
+_BY_ADDRESS = frozenset({_POOL, "cuDeviceSetGraphMemAttribute"})
+"""functions that take the address of a value after its attribute"""
 _TEXTS = frozenset({"get_error_name", "get_error_string"})
 """functions that return `str`"""
 _STATUSES = frozenset({"nvrtcGetPCHCreateStatus"})
@@ -159,6 +165,8 @@ class DriverModule(SecondModule):
         def wrapper(*arguments: object, **named: object) -> Any:
             given = bind(shown, arguments, named)
             taken = [self._argument(name, item, one) for item, one in zip(parameters, given, strict=True)]
+            if entry.name in _BY_ADDRESS:
+                taken[2] = _value_at(taken[2], 8 if entry.name != _POOL or is_counter(taken[1]) else 4)
             found = self._outputs(call(*taken))
             return _alone(tuple(text.decode() for text in found) if name in _TEXTS else found)
 
@@ -174,6 +182,15 @@ class DriverModule(SecondModule):
             raise self._not_simulated(f"{name}({item.name}={type(value).__name__})")
         kind = _kind(item)
         return [kind(one) for one in value] if kind is not None and issubclass(kind, Opaque) else list(value)
+
+
+def _value_at(address: Any, size: int) -> object:
+    """Return the number of 4 or 8 bytes at an address as `cuda.bindings` takes it. Raises ValueError."""
+    place = number_of(address)
+    if not is_mapped(place, size):
+        raise ValueError(f"value={place:#x}: there is no memory at this address")
+    kind: Any = find("driver", "cuuint64_t")
+    return kind(int.from_bytes(ctypes.string_at(place, size), "little"))
 
 
 def _kind(item: Item) -> Any:
