@@ -108,6 +108,14 @@ def test_the_specialisation_of_a_function_is_called_for_its_arguments_only(tmp_p
     assert found(SPECIALISED, tmp_path, "true") == ([], True)
 
 
+def test_a_static_method_knows_the_template_arguments_of_its_class(tmp_path):
+    policy = f"""
+template <bool B> struct Finish {{ static void run(cudaStream_t s) {{ if (B) {WAIT} }} }};
+int main() {{ {MADE} {DOWNLOAD} Finish<WAIT>::run(s); printf("%f", h[0]); {GONE} }}"""
+    assert found(policy, tmp_path, "false")[0] == [("SS108", Severity.ERROR)]
+    assert found(policy, tmp_path, "true") == ([], True)
+
+
 LIBRARIES = {
     "parameters": GET,
     "a handle": """

@@ -86,6 +86,17 @@ def name_of(ctx: Context, node: Node) -> tuple[str, list[Type | Expression]]:
     return "::".join(parts).removeprefix("::"), arguments
 
 
+def scope_arguments(ctx: Context, node: Node) -> list[Type | Expression]:
+    """The template arguments of the innermost scope of a qualified name."""
+    scope: Node | None = None
+    current: Node | None = node
+    while current is not None and current.type == "qualified_identifier":
+        scope = current.child_by_field_name("scope")
+        current = current.child_by_field_name("name")
+    listed = scope.child_by_field_name("arguments") if scope is not None else None
+    return [] if listed is None else template_arguments(ctx, listed)
+
+
 def _operator_type(ctx: Context, node: Node, target: Node) -> str:
     name = name_of(ctx, target)[0] if target.type in NAME_NODES else squeeze(ctx.text(target))
     declarator = node.child_by_field_name("declarator")

@@ -24,7 +24,7 @@ def _identifier(ctx: Context, node: Node) -> tree.Expression:
 
 def _qualified(ctx: Context, node: Node) -> tree.Expression:
     name, arguments = declarators.name_of(ctx, node)
-    return tree.Name(ctx.span(node), name, arguments)
+    return tree.Name(ctx.span(node), name, arguments, declarators.scope_arguments(ctx, node))
 
 
 def _number(ctx: Context, node: Node) -> tree.Expression:

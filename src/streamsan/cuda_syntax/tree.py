@@ -58,6 +58,8 @@ class Name(Expression):
 
     name: str
     template_arguments: list[Type | Expression] = field(default_factory=list)
+    scope_arguments: list[Type | Expression] = field(default_factory=list)
+    """of the class that the last component is in: `Buffer<int>::make`"""
 
 
 @dataclass(slots=True)

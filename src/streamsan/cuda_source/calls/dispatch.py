@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from streamsan.cuda_source.calls.functions import Pack
@@ -143,7 +144,7 @@ class Calls:
             if called is None:
                 return self.construct_temporary(bound, operands, span)
             return machine.functions.call_value(called, operands, span)
-        method = self.implicit_method(name)
+        method = self.implicit_method(name, callee.scope_arguments)
         if method is not None:
             functions, cls = method
             operands = self.operands(node.arguments)
@@ -242,7 +243,9 @@ class Calls:
         # What is left to deduce, or to defaults, decides.
         return functions if meant else [f for f in functions if not f.specialization] or functions
 
-    def implicit_method(self, name: str) -> tuple[list[tree.Function], ClassInfo] | None:
+    def implicit_method(
+        self, name: str, scope_arguments: Sequence[tree.Type | tree.Expression] = ()
+    ) -> tuple[list[tree.Function], ClassInfo] | None:
         """Find a method of the class that the frame is in, or `Base::method`, `Class::static_method`."""
         machine = self.machine
         frame = machine.frame
@@ -252,11 +255,14 @@ class Calls:
             if found is None:
                 meant = frame.bindings.get(scope)
                 if machine.program.find(machine.program.aliases, scope, frame) is not None:
-                    meant = machine.resolve(tree.Type(scope))
+                    meant = machine.resolve(tree.Type(scope, list(scope_arguments)))
                 cls = machine.program.class_of(meant, frame) if isinstance(meant, CType) else None
             else:
                 same = [base for base in frame.cls.lineage() if base.name == found[0]] if frame.cls else []
-                cls = same[0] if same else machine.program.class_of(CType(found[0]), frame)
+                arguments = tuple(machine.names.template_arguments(list(scope_arguments)))
+                program = machine.program
+                cls = same[0] if same else program.class_of(CType(found[0], arguments), frame)
+                cls = cls or program.class_of(CType(found[0]), frame)
             return cls.find_method(short) if cls is not None and short != last_name(cls.name) else None
         if frame.cls is None or not short:
             return None
