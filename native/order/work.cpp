@@ -52,7 +52,10 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     };
     const auto is_written_there = [&](const Reference& reference) {
         const std::uint32_t at = waits_as_observed ? process.allocations.containing(reference.address) : none;
-        return at != none && pageable(process.allocations[at].kind) && !process.allocations[at].marks.registered;
+        if (at == none) return false;
+        // Memory that is gone is judged with the rest: what the host learns by the copy's wait is behind that.
+        const Allocation& target = process.allocations[at];
+        return pageable(target.kind) && !target.marks.registered && target.live();
     };
     for (const Reference& reference : references_) {
         if (at_once && !reference.behind) continue;

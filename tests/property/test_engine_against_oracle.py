@@ -68,6 +68,11 @@ def test_a_program_with_unknown_callers_on_which_they_once_disagreed(seed: int, 
     assert compare(program).differences == []
 
 
+def test_a_copy_into_memory_that_a_host_function_may_have_freed_knows_nothing_by_its_own_wait() -> None:
+    program = program_of(*numbered(2026, 193956))
+    assert compare(program).differences == []
+
+
 def test_the_fast_search_says_what_every_state_says() -> None:
     chooser = random.Random(1)
     for _ in range(200):
