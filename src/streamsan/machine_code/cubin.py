@@ -12,6 +12,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import Section, SymbolTableSection
 
+WORD_BYTES = 8
+"""of an address"""
 _KERNEL_PARAMETER = 0x17
 """attribute of `.nv.info.KERNEL`: one parameter's place"""
 _PARAMETER_BANK = 0x0A
@@ -33,6 +35,12 @@ class Parameter:
 
     offset: int
     size: int
+
+    @property
+    def words(self) -> range:
+        """The offsets in the argument buffer of its aligned words, each of which may be an address."""
+        first = -(-self.offset // WORD_BYTES) * WORD_BYTES
+        return range(first, self.offset + self.size - WORD_BYTES + 1, WORD_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 
 from streamsan.machine_code import opcodes
 from streamsan.machine_code.control_flow import blocks_of
-from streamsan.machine_code.cubin import KernelLayout
+from streamsan.machine_code.cubin import WORD_BYTES, KernelLayout
 from streamsan.machine_code.disassembler import Instruction
 from streamsan.machine_code.instruction_operands import Address, Constant, Operand, Register, Symbol
 from streamsan.machine_code.instructions import Step, steps_of
@@ -26,7 +26,6 @@ FOUND = 2
 _FIRST = 2
 """the first bit of an origin that has a name"""
 
-_WORD = 8
 _HALF = 4
 _SIGN_SHIFT = 0x1F
 _RETURNED = 4
@@ -190,28 +189,23 @@ class PointerFlow:
                 return FOUND
             offset = source.offset + further
             symbol = self.addresses.get(offset - _HALF)
-            return self.origin(symbol) if symbol is not None and offset % _WORD == _HALF else 0
+            return self.origin(symbol) if symbol is not None and offset % WORD_BYTES == _HALF else 0
         # Constants of the program: numbers, or addresses that someone copied there.
         return FOUND
 
     def _parameter_half(self, offset: int) -> int:
         place = offset - self.layout.base
         if place < 0 or not self.layout.parameters:
-            return OWN if offset % _WORD == _HALF else 0
+            return OWN if offset % WORD_BYTES == _HALF else 0
         word = place - _HALF
-        if word % _WORD != 0:
-            return 0
-        for parameter in self.layout.parameters:
-            if parameter.offset <= word and word + _WORD <= parameter.offset + parameter.size:
-                return self.origin(word)
-        return 0
+        return self.origin(word) if any(word in parameter.words for parameter in self.layout.parameters) else 0
 
     def _of_structures(self) -> int:
         """A word of the parameters is chosen by a register: one of an array, so of a parameter of more than a word."""
         origins = 0
         for parameter in self.layout.parameters:
-            if parameter.size > _WORD:
-                for word in range(-(-parameter.offset // _WORD) * _WORD, parameter.offset + parameter.size - 7, _WORD):
+            if parameter.size > WORD_BYTES:
+                for word in parameter.words:
                     origins |= self.origin(word)
         return origins
 

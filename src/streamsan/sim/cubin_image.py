@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from functools import lru_cache
 
-from streamsan.machine_code.cubin import CubinError, KernelLayout, Parameter, read_cubin
+from streamsan.machine_code.cubin import WORD_BYTES, CubinError, KernelLayout, Parameter, read_cubin
 from streamsan.machine_code.disassembler import DisassemblyError
 from streamsan.machine_code.kernel_accesses import KernelAccesses, accesses_of
 from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.sim.mangling import base_name
-
-_WORD = 8
 
 
 def size_of(header: bytes) -> int:
@@ -60,16 +59,14 @@ def _parameter(number: int, place: Parameter, accesses: KernelAccesses | None) -
     name = f"parameter {number}"
     if accesses is None or not accesses.whole:
         return KernelParameter(name, place.offset, place.size)
-    first = -(-place.offset // _WORD) * _WORD
-    words = range(first, place.offset + place.size - _WORD + 1, _WORD)
-    pieces = tuple(_word(name, word, word - place.offset, accesses) for word in words)
-    if place.size == _WORD and pieces and pieces[0].used:
-        return KernelParameter(name, place.offset, _WORD, True, mode=pieces[0].mode, flags=pieces[0].flags)
+    pieces = tuple(_word(name, word, word - place.offset, accesses) for word in place.words)
+    if place.size == WORD_BYTES and pieces and pieces[0].used:
+        return replace(pieces[0], offset=place.offset)
     return KernelParameter(name, place.offset, place.size, fields=pieces)
 
 
 def _word(name: str, word: int, offset: int, accesses: KernelAccesses) -> KernelParameter:
     use = accesses.use(word)
     if use is None:
-        return KernelParameter(name, offset, _WORD, True, used=False)
-    return KernelParameter(name, offset, _WORD, True, mode=use.mode, flags=use.flags)
+        return KernelParameter(name, offset, WORD_BYTES, True, used=False)
+    return KernelParameter(name, offset, WORD_BYTES, True, mode=use.mode, flags=use.flags)
