@@ -1,8 +1,8 @@
 """The C++ litmus programs on a real GPU: each compiled, run plain, recorded, and under compute-sanitizer, in one run.
 
 `python bench/recorded_litmus.py` prints what each tool found, missed and reported falsely, and how much slower the
-programs ran; `--traces tests/traces/h200` keeps the recordings beside the codes that a check of them must give. Needs a
-GPU and nvcc.
+programs ran. `--ways` records each program also with further options; `--traces tests/traces/h200` keeps the plain
+recordings beside the codes that a check of them must give. Needs a GPU and nvcc.
 """
 
 from __future__ import annotations
@@ -19,23 +19,35 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "litmus"
 sys.path.insert(0, str(ROOT / "tests"))
 
 import streamsan  # noqa: E402
-from expectations import Expectations  # noqa: E402
+from expectations import Expectations, Mark  # noqa: E402
 from streamsan.trace import family, writer  # noqa: E402
 
 LIMIT = 90.0
 """seconds that a run may take"""
-_ERRORS = re.compile(r"ERROR SUMMARY: (\d+) error")
+_ERRORS = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
+
+WAYS = {
+    "plain": (),
+    "host": ("--host-accesses",),
+    "exact": ("--accesses",),
+    "both": ("--accesses", "--host-accesses"),
+}
+"""name of a way to record -> options of `streamsan run`"""
+SANITIZER_TOOLS = {
+    "memcheck, stream-ordered races": ("--tool", "memcheck", "--track-stream-ordered-races", "all"),
+    "racecheck": ("--tool", "racecheck"),
+    "initcheck": ("--tool", "initcheck"),
+}
 
 
 @dataclass
@@ -49,36 +61,40 @@ class Run:
 
 
 @dataclass
+class Recorded:
+    """What a check of a recording says; findings by line and code, line 0 outside of the program's own file."""
+
+    run: Run
+    found: set[Mark] = field(default_factory=set)
+    loud: set[Mark] = field(default_factory=set)
+    """those at warning or above"""
+
+
+@dataclass
 class Verdict:
     """What the tools say of one program."""
 
     name: str
     wrong: bool
     expected: Expectations
-    unseen: str
-    """why a recording cannot show the mistake; "" where it can"""
     plain: Run
-    recorded: Run
-    found: set[tuple[int, str]] = field(default_factory=set)
-    loud: set[tuple[int, str]] = field(default_factory=set)
-    all_codes: set[str] = field(default_factory=set)
-    sanitizer: Run | None = None
-    sanitizer_errors: int = 0
+    unseen: Mapping[str, str]
+    """way -> why such a recording cannot show the mistake"""
+    recorded: dict[str, Recorded] = field(default_factory=dict)
+    sanitizer: dict[str, Run] = field(default_factory=dict)
 
-    @property
-    def missing(self) -> list[tuple[int, str]]:
-        """Expected findings that the recording does not show."""
-        return sorted((self.expected.loud | self.expected.notes) - self.found)
+    def missing(self, way: str) -> list[Mark]:
+        """Return the expected findings that a recording does not show."""
+        return sorted((self.expected.loud | self.expected.notes) - self.recorded[way].found)
 
-    @property
-    def false(self) -> list[tuple[int, str]]:
-        """Findings at warning or above that nothing expects."""
-        return sorted(self.loud - self.expected.loud - self.expected.notes)
+    def false(self, way: str) -> list[Mark]:
+        """Return the findings at warning or above that nothing expects."""
+        return sorted(self.recorded[way].loud - self.expected.loud - self.expected.notes)
 
-    @property
-    def same(self) -> bool:
-        """Whether the program behaved as without a recorder."""
-        return (self.plain.status, self.plain.output) == (self.recorded.status, self.recorded.output)
+    def same(self, way: str) -> bool:
+        """Return whether the program behaved as without a recorder."""
+        recorded = self.recorded[way].run
+        return (self.plain.status, self.plain.output) == (recorded.status, recorded.output)
 
 
 def run(command: Sequence[str], folder: Path) -> Run:
@@ -98,50 +114,68 @@ def compiled(source: Path, folder: Path) -> Path | None:
     return target if subprocess.run(command, capture_output=True, check=False).returncode == 0 else None
 
 
-def judged(source: Path, folder: Path, unseen: str, sanitizer: str | None) -> Verdict | None:
+def judged(
+    source: Path, folder: Path, unseen: Mapping[str, str], ways: Sequence[str], sanitizer: str | None
+) -> Verdict | None:
     """Compile and run one program under each tool; None where it cannot be linked."""
     program = compiled(source, folder)
     if program is None:
         return None
-    text = source.read_text(encoding="utf-8")
-    plain = run([str(program)], folder)
-    report, trace = folder / f"{source.stem}.json", folder / f"{source.stem}.sst"
-    words = ["run", "-o", str(trace), "--format", "json", "--report", str(report), "--", str(program)]
-    recorded = run([sys.executable, "-m", "streamsan", *words], folder)
-    verdict = Verdict(source.stem, ".wrong" in source.name, Expectations.of(text), unseen, plain, recorded)
-    if report.exists():
-        take(verdict, json.loads(report.read_text(encoding="utf-8")), source.name)
+    expected = Expectations.of(source.read_text(encoding="utf-8"))
+    verdict = Verdict(source.stem, ".wrong" in source.name, expected, run([str(program)], folder), unseen)
+    for way in ways:
+        verdict.recorded[way] = recorded(program, source.name, folder, way)
     if sanitizer is not None:
-        tool = [sanitizer, "--tool", "memcheck", "--track-stream-ordered-races", "all", "--target-processes", "all"]
-        verdict.sanitizer = run([*tool, str(program)], folder)
-        verdict.sanitizer_errors = sum(int(count) for count in _ERRORS.findall(verdict.sanitizer.output))
+        for tool, words in SANITIZER_TOOLS.items():
+            verdict.sanitizer[tool] = run([sanitizer, *words, "--target-processes", "all", str(program)], folder)
     return verdict
 
 
-def take(verdict: Verdict, document: dict[str, Any], source: str) -> None:
-    """Take the findings of a report: those at lines of the program itself count by line."""
-    for finding in document["findings"]:
+def trace_of(program: str, way: str, folder: Path) -> Path:
+    """Return where a recording of a program lies."""
+    return folder / f"{program}.{way}.sst"
+
+
+def recorded(program: Path, source: str, folder: Path, way: str) -> Recorded:
+    """Record a program, and take what its report says."""
+    trace = trace_of(program.name, way, folder)
+    report = trace.with_suffix(".json")
+    words = ["run", *WAYS[way], "-o", str(trace), "--format", "json", "--report", str(report), "--", str(program)]
+    made = Recorded(run([sys.executable, "-m", "streamsan", *words], folder))
+    if not report.exists():
+        return made
+    for finding in json.loads(report.read_text(encoding="utf-8"))["findings"]:
         where = finding["location"]
-        line = where["line"] if Path(where["file"]).name == source else 0
-        verdict.found.add((line, finding["code"]))
-        verdict.all_codes.add(finding["code"])
+        mark = (where["line"] if Path(where["file"]).name == source else 0, finding["code"])
+        made.found.add(mark)
         if finding["severity"] != "note":
-            verdict.loud.add((line, finding["code"]))
+            made.loud.add(mark)
+    return made
+
+
+def errors_of(run: Run) -> int:
+    """Return how many errors compute-sanitizer counted in a run."""
+    return sum(int(count) for count in _ERRORS.findall(run.output))
 
 
 def line_of(verdict: Verdict) -> str:
     """Return what is to be said of one program."""
     parts = []
-    if verdict.missing:
-        parts.append("missing " + ", ".join(f"{code}@{line}" for line, code in verdict.missing))
-    if verdict.false:
-        parts.append("FALSE " + ", ".join(f"{code}@{line}" for line, code in verdict.false))
-    if not verdict.same:
-        parts.append(f"DIFFERS: status {verdict.plain.status} and {verdict.recorded.status}")
-    if verdict.unseen:
-        parts.append(f"not visible to a recording: {verdict.unseen}")
-    if verdict.sanitizer is not None:
-        parts.append(f"compute-sanitizer: {verdict.sanitizer_errors} errors")
+    for way in verdict.recorded:
+        said = []
+        if missing := verdict.missing(way):
+            said.append("missing " + ", ".join(f"{code}@{line}" for line, code in missing))
+        if false := verdict.false(way):
+            said.append("FALSE " + ", ".join(f"{code}@{line}" for line, code in false))
+        if not verdict.same(way):
+            said.append(f"DIFFERS: status {verdict.plain.status} and {verdict.recorded[way].run.status}")
+        if way in verdict.unseen:
+            said.append(f"not visible: {verdict.unseen[way]}")
+        if said:
+            parts.append(f"{way}: {', '.join(said)}")
+    counts = [f"{tool.split(',')[0]} {errors_of(run)}" for tool, run in verdict.sanitizer.items()]
+    if counts:
+        parts.append(f"compute-sanitizer: {', '.join(counts)}")
     return f"{verdict.name:<44} {'; '.join(parts)}"
 
 
@@ -155,27 +189,33 @@ def table(verdicts: Sequence[Verdict]) -> list[str]:
     """Return the lines of the comparison; what counts as found in a wrong program counts as reported in a right one."""
     wrong = [v for v in verdicts if v.wrong]
     right = [v for v in verdicts if not v.wrong]
-    slow = statistics.median(v.recorded.seconds / v.plain.seconds for v in verdicts)
-    expected = [(v, v.expected.loud | v.expected.notes) for v in wrong]
-    loud = sum(bool(v.loud & marks) for v, marks in expected)
-    noted = sum(marks <= v.found for v, marks in expected)
     lines = [
         "| tool | wrong programs found | right programs reported | median time of a run |",
         "|---|---|---|---|",
-        f"| streamsan run, errors and warnings | {loud} of {len(wrong)} "
-        f"| {sum(bool(v.loud) for v in right)} of {len(right)} | {slow:.2f}x |",
-        f"| streamsan run, notes too | {noted} of {len(wrong)} "
-        f"| {sum(bool(v.found) for v in right)} of {len(right)} | |",
     ]
-    with_sanitizer = [v for v in verdicts if v.sanitizer is not None]
-    if with_sanitizer:
-        caught = sum(v.sanitizer_errors > 0 for v in wrong)
-        slow = statistics.median(v.sanitizer.seconds / v.plain.seconds for v in with_sanitizer if v.sanitizer)
+    for way in verdicts[0].recorded if verdicts else ():
+        marks = [(v.recorded[way], v.expected.loud | v.expected.notes) for v in wrong]
+        loud = sum(bool(made.loud & expected) for made, expected in marks)
+        noted = sum(expected <= made.found for made, expected in marks)
+        false = sum(bool(v.recorded[way].loud) for v in right)
+        remarked = sum(bool(v.recorded[way].found) for v in right)
+        name = " ".join(("streamsan run", *WAYS[way]))
+        lines += [
+            f"| `{name}`, errors and warnings | {loud} of {len(wrong)} | {false} of {len(right)} "
+            f"| {_slower(verdicts, [v.recorded[way].run for v in verdicts])} |",
+            f"| `{name}`, notes too | {noted} of {len(wrong)} | {remarked} of {len(right)} | |",
+        ]
+    for tool in verdicts[0].sanitizer if verdicts else ():
+        caught, false = (sum(errors_of(v.sanitizer[tool]) > 0 for v in side) for side in (wrong, right))
         lines.append(
-            f"| compute-sanitizer memcheck, stream-ordered races | {caught} of {len(wrong)} "
-            f"| {sum(v.sanitizer_errors > 0 for v in right)} of {len(right)} | {slow:.2f}x |"
+            f"| compute-sanitizer {tool}, any error | {caught} of {len(wrong)} | {false} of {len(right)} "
+            f"| {_slower(verdicts, [v.sanitizer[tool] for v in verdicts])} |"
         )
     return lines
+
+
+def _slower(verdicts: Sequence[Verdict], runs: Sequence[Run]) -> str:
+    return f"{statistics.median(run.seconds / v.plain.seconds for v, run in zip(verdicts, runs, strict=True)):.2f}x"
 
 
 def stored(folder: Path) -> list[str]:
@@ -198,18 +238,21 @@ def stored(folder: Path) -> list[str]:
 
 
 def keep(verdicts: Sequence[Verdict], folder: Path, target: Path, everything: bool) -> int:
-    """Keep the recordings that show what they should, compactly, beside the codes they must give. Returns how many.
+    """Keep the plain recordings that show what they should, beside the codes they must give. Returns how many.
 
     `everything`: keep those that do not, too, to look into.
     """
     target.mkdir(parents=True, exist_ok=True)
     kept = 0
     for verdict in verdicts:
-        trace = folder / f"{verdict.name}.sst"
-        if not trace.exists() or (not everything and (verdict.missing or verdict.false)):
+        trace = trace_of(verdict.name, "plain", folder)
+        if not trace.exists() or (not everything and (verdict.missing("plain") or verdict.false("plain"))):
             continue
         codes = sorted({code for _, code in verdict.expected.loud | verdict.expected.notes})
-        writer.write(family.read(str(trace)), str(target / trace.name))
+        writer.write(family.read(str(trace)), str(target / f"{verdict.name}.sst"))
+        code = trace.with_suffix(".code")
+        if code.is_dir():
+            shutil.copytree(code, target / f"{verdict.name}.code", dirs_exist_ok=True)
         (target / f"{verdict.name}.codes").write_text("".join(f"{code}\n" for code in codes), encoding="utf-8")
         kept += 1
     return kept
@@ -222,6 +265,7 @@ def main() -> None:
     parser.add_argument(
         "--programs", default=str(PROGRAMS), metavar="FOLDER", help="other programs, marked as these are"
     )
+    parser.add_argument("--ways", default="plain", help=f"how to record, of {', '.join(WAYS)}; separated by commas")
     parser.add_argument("--no-sanitizer", action="store_true", help="leave compute-sanitizer out")
     parser.add_argument("--traces", default="", metavar="FOLDER", help="keep the recordings and their codes there")
     parser.add_argument("--everything", action="store_true", help="keep also recordings that miss what is expected")
@@ -232,8 +276,11 @@ def main() -> None:
         print("| tool | wrong programs found | right programs reported |", "|---|---|---|", sep="\n")
         print("\n".join(stored(ROOT / "tests" / "traces" / "h200")))
         return
+    ways = options.ways.split(",")
+    unknown = set(ways) - set(WAYS)
+    if unknown or "plain" not in ways:
+        parser.error(f"--ways: 'plain' and any of {', '.join(WAYS)}, not '{options.ways}'")
     limits = tomllib.loads((PROGRAMS / "recorded.toml").read_text(encoding="utf-8"))
-    unseen, instead = limits["unseen"], limits["instead"]
     sources = [
         path
         for path in sorted(Path(options.programs).glob("*.cu"))
@@ -244,28 +291,43 @@ def main() -> None:
         folder = Path(name)
         with ThreadPoolExecutor(options.jobs) as pool:
             jobs = [
-                pool.submit(judged, path, folder, unseen.get(path.name.split(".")[0], ""), sanitizer)
+                pool.submit(judged, path, folder, unseen_by(path.name.split(".")[0], limits), ways, sanitizer)
                 for path in sources
             ]
             judgements = [job.result() for job in jobs]
         verdicts = [verdict for verdict in judgements if verdict is not None]
         for verdict in verdicts:
-            marks = instead.get(verdict.name.split(".")[0]) if verdict.wrong else None
+            marks = limits["instead"].get(verdict.name.split(".")[0]) if verdict.wrong else None
             if marks:
                 verdict.expected = shown_instead(marks)
         for verdict in verdicts:
             print(line_of(verdict))
         print(f"\n{len(sources) - len(verdicts)} of {len(sources)} files are no programs (they do not compile or link)")
-        seen = [verdict for verdict in verdicts if not verdict.unseen]
-        print(f"{len(seen)} programs whose mistake a recording can show:")
+        seen = [verdict for verdict in verdicts if "plain" not in verdict.unseen]
+        print(f"{len(seen)} programs whose mistake a plain recording can show:")
         print("\n".join(table(seen)))
         print(f"all {len(verdicts)} programs:")
         print("\n".join(table(verdicts)))
-        print(f"same output and status with and without: {sum(v.same for v in verdicts)} of {len(verdicts)}")
+        for way in ways:
+            print(f"same output and status, {way}: {sum(v.same(way) for v in verdicts)} of {len(verdicts)}")
         if options.traces:
-            judged_ones = verdicts if options.everything else seen
-            kept = keep(judged_ones, folder, Path(options.traces), options.everything)
+            kept = keep(verdicts if options.everything else seen, folder, Path(options.traces), options.everything)
             print(f"kept {kept} recordings in {options.traces}")
+
+
+def unseen_by(pair: str, limits: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return the ways to record that cannot show a pair's mistake, with the reason.
+
+    `limits`: the tables of recorded.toml. `unseen` holds for every way, `host` and `exact` for those without it.
+    """
+    if pair in limits["unseen"]:
+        return dict.fromkeys(WAYS, limits["unseen"][pair])
+    limited = [table for table in _LIMITED if pair in limits[table]]
+    return {way: limits[table][pair] for table in limited for way in _LIMITED[table]}
+
+
+_LIMITED = {"host": ("plain", "exact"), "exact": ("plain", "host")}
+"""table of recorded.toml -> the ways that lack the option it is named for"""
 
 
 if __name__ == "__main__":
