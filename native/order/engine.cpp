@@ -146,6 +146,7 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
     references_.clear();
     if (slot.address != 0 && names_memory(static_cast<OperationKind>(slot.kind))) {
         const bool value = slot.kind == static_cast<std::uint8_t>(OperationKind::STREAM_MEMORY_OP);
+        // The upper half of a launch's `object` is its launch shape, of which nothing is asked here.
         references_.push_back({slot.address, value ? 0 : slot.size, static_cast<std::uint32_t>(slot.object),
                                static_cast<AccessMode>(slot.flags & mode_bits), false,
                                static_cast<std::uint8_t>(slot.flags & reference_bits)});

@@ -19,7 +19,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "trace-format.md").read_text(en
 STRUCTURES = {
     **{name: getattr(layout, name) for name in ("SLOT", "REFERENCES", "TEXT")},
     **{name: getattr(file_layout, name) for name in ("FILE_HEADER", "SEGMENT_HEADER", "SITE", "SYMBOL", "SOURCE_LINE")},
-    **{name: getattr(file_layout, name) for name in ("THREAD", "API", "END")},
+    **{name: getattr(file_layout, name) for name in ("THREAD", "API", "END", "LAUNCH_SHAPE", "PLACE")},
 }
 
 
@@ -64,6 +64,7 @@ def test_constants() -> None:
     assert f"at most {file_layout.MOST_STRING_BYTES})" in DOCUMENT
     assert f"at most {file_layout.MOST_MODULE_BYTES})" in DOCUMENT
     assert f"{file_layout.MOST_STRINGS} strings" in DOCUMENT
+    assert f"{file_layout.MOST_LAUNCH_SHAPES} launch shapes" in DOCUMENT
     assert f"kind from {layout.FIRST_CONTINUATION_KIND} to 255" in DOCUMENT
     assert f"kind {OperationKind.REFERENCES.value}, one or two" in DOCUMENT
     assert f"kind {OperationKind.TEXT.value}, text" in DOCUMENT

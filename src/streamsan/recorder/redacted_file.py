@@ -22,7 +22,7 @@ from streamsan.vocabulary import OperationKind
 
 REDACTED = "redacted"
 _LEFT_OUT = ("command", "source")
-_KEPT = frozenset({"platform", "origin", "apis", "tool", "driver", "run"})
+_KEPT = frozenset({"platform", "origin", "apis", "tool", "driver", "run", "code"})
 """members of metadata that say nothing of people and machines, and that readers rely on"""
 
 Edit = tuple[int, bytes]

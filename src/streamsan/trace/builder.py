@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streamsan.trace.launch_shapes import SHAPE_SHIFT, UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.layout import REFERENCE_KINDS, SLOT, encode_duration
 from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference, packed
 from streamsan.trace.site import UNKNOWN_SITE, Site
@@ -54,6 +55,7 @@ class TraceBuilder:
         self._apis: dict[str, int] = {"": 0}
         self._sites: dict[Site, int] = {}
         self._site_list: list[Site] = [UNKNOWN_SITE]
+        self._shapes: dict[LaunchShape, int] = {UNKNOWN_SHAPE: 0}
 
     @property
     def operations(self) -> int:
@@ -102,6 +104,10 @@ class TraceBuilder:
             self._apis[name] = index
         return index
 
+    def launch_shape(self, shape: LaunchShape) -> int:
+        """Return the id of what a kernel is launched with, the same for equal ones. Id 0 is the unknown shape."""
+        return self._shapes.setdefault(shape, len(self._shapes))
+
     def append(
         self,
         kind: OperationKind,
@@ -119,13 +125,15 @@ class TraceBuilder:
         status: int = 0,
         time: int = 0,
         duration: int = 0,
+        shape: int = 0,
     ) -> int:
         """Append one operation and return its sequence.
 
         The first reference takes `address`, `size`, `object` (its generation) and the access bits of `flags` where the
         kind means memory by these (REFERENCE_KINDS); with other kinds every reference goes into continuation slots.
-        `time` and `duration` are in nanoseconds. More references than one operation can hold (511) become further
-        operations of the same kind; the first one's sequence is returned. Raises ValueError when a number does not fit.
+        `shape` is the launch shape of a LAUNCH or of a kernel's node. `time` and `duration` are in nanoseconds.
+        More references than one operation can hold (511) become further operations of the same kind; the first one's
+        sequence is returned. Raises ValueError when a number does not fit.
         """
         if isinstance(api, str):
             api = self.api(api)
@@ -141,6 +149,11 @@ class TraceBuilder:
                 if first is not None:
                     address, size, object = first.address, first.size, first.generation
                     own_flags = flags & ~3 | first.mode | first.flags
+                if kind is OperationKind.LAUNCH:
+                    object |= shape << SHAPE_SHIFT
+                elif shape:
+                    size = shape
+                shape = 0  # of what comes further, the places are not known
                 what = (stream, object, address, size, site, api, thread, status, kind, detail, own_flags)
                 more = (len(further) + 1) // 2
                 self._buffer += SLOT_STRUCT.pack(self._sequence + 1, time, *what, more, encoded)
@@ -175,6 +188,7 @@ class TraceBuilder:
         other._apis = dict(self._apis)
         other._sites = dict(self._sites)
         other._site_list = list(self._site_list)
+        other._shapes = dict(self._shapes)
         return other
 
     def finish(self) -> Trace:
@@ -188,6 +202,7 @@ class TraceBuilder:
             platform=self.platform,
             origin=self.origin,
             metadata=self.metadata,
+            launch_shapes=tuple(self._shapes),
         )
 
 

@@ -13,6 +13,7 @@ from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import MOST_LANES
 from streamsan.trace.header import read_header
 from streamsan.trace.joined_files import JoinedSites, JoinedSlots, JoinedSymbols
+from streamsan.trace.launch_shapes import JoinedShapes
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.reader import OpenFile, cut_off
@@ -172,7 +173,7 @@ class _Family:
         self._members: list[_Member] = []
         self._translations: list[Translation] = []
         self._children = _Children(members)
-        sites = modules = 1
+        sites = modules = shapes = 1
         for member in members:
             if not self._fits(member):
                 problems.append(f"{os.path.basename(member.path)} is left out: more threads or names than a trace has")
@@ -180,12 +181,14 @@ class _Family:
             tables = member.opened.tables
             threads = [self._thread(member.process, number, entry) for number, entry in enumerate(tables.threads)]
             apis = [self._apis.setdefault(name, len(self._apis)) for name in tables.apis]
-            self._translations.append(Translation(threads, apis, sites, self._children.index))
+            own_shapes = range(shapes, shapes + len(tables.launch_shapes) - 1)
+            self._translations.append(Translation(threads, apis, sites, own_shapes, self._children.index))
             self._members.append(member)
             self._first_sites.append(sites)
             self._first_modules.append(modules)
             sites += len(tables.sites) - 1
             modules += len(tables.modules) - 1
+            shapes = own_shapes.stop
 
     def _fits(self, member: _Member) -> bool:
         tables = member.opened.tables
@@ -228,6 +231,7 @@ class _Family:
             modules=modules,
             symbols=JoinedSymbols([table.symbols for table in tables], self._first_modules),
             source_lines=joined_source_lines(table.source_lines for table in tables),
+            launch_shapes=JoinedShapes([table.launch_shapes for table in tables]),
         )
         trace.problems = self._problems  # reading may add to them
         return trace

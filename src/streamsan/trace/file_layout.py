@@ -10,7 +10,7 @@ MAGIC = b"\x89SST\r\n\x1a\n"
 """Not text, and damaged by any transfer that changes line ends."""
 BYTE_ORDER = 0x01020304
 MAJOR = 1
-MINOR = 2
+MINOR = 3
 
 ALIGNMENT = 64
 MOST_METADATA = 1 << 20
@@ -26,6 +26,7 @@ MOST_MODULE_BYTES = 4096
 MOST_SOURCE_LINES = 1 << 16
 MOST_SOURCE_LINE = 1 << 20
 """The number that a stored source line may have."""
+MOST_LAUNCH_SHAPES = 1 << 17
 SEGMENT_SLOTS = 1 << 18
 """Slots in a segment that this package writes: at most 16 MiB."""
 
@@ -92,6 +93,8 @@ class SegmentType(IntEnum):
     """nothing: what was here counts no more"""
     SOURCE_LINES = 11
     """lines of the sources that call sites name; added after the program has ended"""
+    LAUNCH_SHAPES = 12
+    """what kernels were launched with; id 0 is the unknown shape and is not written"""
 
 
 class SegmentFlag(IntEnum):
@@ -141,6 +144,31 @@ SOURCE_LINE = np.dtype(
     ]
 )
 assert SOURCE_LINE.itemsize == 16
+
+LAUNCH_SHAPE = np.dtype(
+    [
+        ("symbol", "<u4"),  # string id: the kernel's mangled name
+        ("code", "<u4"),  # string id: names of images of machine code, separated by one space
+        ("grid_x", "<u4"),  # blocks; 0: not known
+        ("grid_y", "<u4"),
+        ("grid_z", "<u4"),
+        ("block_x", "<u4"),  # threads; 0: not known
+        ("block_y", "<u4"),
+        ("block_z", "<u4"),
+        ("shared", "<u4"),  # bytes of dynamic shared memory
+        ("places", "<u2"),  # PLACEs that follow
+        ("arguments", "<u2"),  # bytes of the argument buffer that follow them; 0: not kept
+    ]
+)
+assert LAUNCH_SHAPE.itemsize == 40
+
+PLACE = np.dtype(
+    [
+        ("reference", "<u2"),  # index of a memory reference of the operation, from 0
+        ("offset", "<u2"),  # of its word in the argument buffer
+    ]
+)
+assert PLACE.itemsize == 4
 
 THREAD = np.dtype(
     [

@@ -80,6 +80,7 @@ def trace_of(opened: OpenFile) -> Trace:
         modules=tables.modules,
         symbols=tables.symbols,
         source_lines=tables.source_lines,
+        launch_shapes=tables.launch_shapes,
     )
 
 

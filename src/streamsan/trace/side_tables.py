@@ -24,6 +24,7 @@ from streamsan.trace.file_layout import (
     SegmentType,
 )
 from streamsan.trace.header import metadata_of
+from streamsan.trace.launch_shapes import LaunchShapes
 from streamsan.trace.modules import UNKNOWN_MODULE, Module, unpacked_modules
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.segments import Segment
@@ -42,7 +43,9 @@ _RECORDS = {
     SegmentType.SOURCE_LINES: SOURCE_LINE,
 }
 """tables whose records have one size"""
-_TABLES = frozenset({*_RECORDS, SegmentType.STRINGS, SegmentType.MODULES, SegmentType.METADATA})
+_TABLES = frozenset(
+    {*_RECORDS, SegmentType.STRINGS, SegmentType.MODULES, SegmentType.METADATA, SegmentType.LAUNCH_SHAPES}
+)
 
 
 def packed_string(text: str) -> bytes:
@@ -133,6 +136,7 @@ class SideTables:
         self._path = file.path
         self.metadata = metadata
         self.strings = Strings(file.path)
+        self.launch_shapes = LaunchShapes(file.path, self.strings)
         parts: dict[int, list[bytes]] = {kind: [] for kind in _RECORDS}
         names = self._header_apis()
         self.modules: list[Module] = [UNKNOWN_MODULE]
@@ -159,6 +163,10 @@ class SideTables:
                 if len(self.modules) > MOST_MODULES:
                     raise TraceError(self._path, f"damaged: more than {MOST_MODULES} modules")
                 continue
+            if segment.type == SegmentType.LAUNCH_SHAPES:
+                self._expect(segment, "launch shape", len(self.launch_shapes))
+                self.launch_shapes.add(payload, segment.cut)
+                continue
             kind = SegmentType(segment.type)
             self._expect(segment, _words(kind)[:-1], next_id[kind])
             whole, rest = divmod(len(payload), _RECORDS[kind].itemsize)
@@ -166,6 +174,7 @@ class SideTables:
                 raise TraceError(self._path, f"damaged: half a record in the table of {_words(kind)}")
             parts[kind].append(payload[: whole * _RECORDS[kind].itemsize])
             next_id[kind] += whole
+        self.launch_shapes.check_names()
         self.apis = names + self._api_names(np.frombuffer(b"".join(parts[SegmentType.APIS]), API))
         self.threads = self._threads(np.frombuffer(b"".join(parts[SegmentType.THREADS]), THREAD))
         self.sites = self._sites(np.frombuffer(b"".join(parts[SegmentType.SITES]), SITE))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from streamsan.trace.launch_shapes import UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.source_lines import SourceLines
@@ -43,6 +44,7 @@ class Trace:
         modules: Sequence[Module] = (UNKNOWN_MODULE,),
         symbols: Mapping[Address, tuple[Frame, ...]] = NO_SYMBOLS,
         source_lines: SourceLines | None = None,
+        launch_shapes: Sequence[LaunchShape] = (UNKNOWN_SHAPE,),
     ) -> None:
         self.path = path
         """the file, or the source it came from"""
@@ -66,6 +68,8 @@ class Trace:
         """what the file says is at addresses of modules"""
         self.source_lines: SourceLines = source_lines or {}
         """lines of sources that the file carries"""
+        self.launch_shapes = launch_shapes
+        """id -> what a kernel was launched with; id 0 is not known"""
         self.stacks: Stacks | None = Stacks(sites, modules, symbols) if origin == RECORDING else None
         """how the sites of a recording, which are whole stacks, are read"""
         self.metadata: dict[str, Any] = dict(metadata or {})

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamsan.trace.launch_shapes import GENERATION_BITS, SHAPE_SHIFT
 from streamsan.trace.layout import REFERENCE_KINDS, decode_duration
 from streamsan.trace.references import MODE_BITS, Reference, unpacked
 from streamsan.trace.store import Slots, owners
 from streamsan.trace.trace import Trace
-from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag
+from streamsan.vocabulary import AccessMode, NodeKind, OperationKind, SlotFlag
+
+_KERNEL_NODES = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class OperationView:
     references: tuple[Reference, ...]
     text: str
     """what TEXT continuation slots say"""
+    shape: int = 0
+    """id of the launch shape of a kernel, untrusted; 0: not known"""
 
 
 def _kind(number: int) -> OperationKind | int:
@@ -53,6 +58,12 @@ def _view(slots: Slots) -> OperationView:
         slots[0].item()
     )
     references: list[Reference] = []
+    if kind == OperationKind.LAUNCH:
+        object_, shape = object_ & GENERATION_BITS, object_ >> SHAPE_SHIFT
+    elif kind in _KERNEL_NODES and detail == NodeKind.KERNEL:
+        size, shape = 0, size
+    else:
+        shape = 0
     if kind in REFERENCE_KINDS and address:
         references.append(Reference(address, size, object_, AccessMode(flags & MODE_BITS), flags & SlotFlag.ASSUMED))
     text = b""
@@ -79,6 +90,7 @@ def _view(slots: Slots) -> OperationView:
         duration=decode_duration(duration),
         references=tuple(references),
         text=text.decode("utf-8", "replace"),
+        shape=shape,
     )
 
 

@@ -18,6 +18,7 @@ from streamsan.trace.file_layout import (
     DENSE_FROM,
     END,
     MOST_LANES,
+    MOST_LAUNCH_SHAPES,
     MOST_MODULES,
     MOST_SOURCE_LINE,
     MOST_SOURCE_LINES,
@@ -30,6 +31,7 @@ from streamsan.trace.file_layout import (
     aligned,
 )
 from streamsan.trace.header import packed_header
+from streamsan.trace.launch_shapes import LaunchShape, packed_launch_shape
 from streamsan.trace.layout import SLOT
 from streamsan.trace.modules import Module, packed_module
 from streamsan.trace.private_file import make_private_file
@@ -47,6 +49,9 @@ HEADER_APIS = 4096
 """API names that go into the header; further ones go into segments."""
 TABLE_SEGMENT = 1 << 20
 """Payload bytes after which a side table goes on in a new segment."""
+
+SHAPES_OF_SEGMENT = 1 << 12
+"""Launch shapes after which their table goes on in a new segment."""
 
 
 class TraceWriter:
@@ -73,7 +78,7 @@ class TraceWriter:
         self._api_count = len(apis[:HEADER_APIS])
         self._thread_count = 0
         self._string_ids: dict[str, int] = {"": 0}
-        self._site_count = self._module_count = 1
+        self._site_count = self._module_count = self._shape_count = 1
         self._symbol_count = self._source_line_count = 0
         self._lane_ends: dict[int, int] = {}
         self._operations = self._slots = 0
@@ -143,6 +148,18 @@ class TraceWriter:
         records = packed_source_lines(zip(ids[::2], numbers, ids[1::2], strict=True))
         self._table(SegmentType.SOURCE_LINES, records, self._source_line_count)
         self._source_line_count += len(records)
+
+    def add_launch_shapes(self, shapes: Iterable[LaunchShape]) -> None:
+        """Add what kernels were launched with; the first one ever added has id 1."""
+        shapes = list(shapes)
+        if self._shape_count + len(shapes) > MOST_LAUNCH_SHAPES + 1:
+            raise ValueError(f"a trace has at most {MOST_LAUNCH_SHAPES} launch shapes")
+        ids = self._strings([text for shape in shapes for text in (shape.symbol, " ".join(shape.code))])
+        records = [packed_launch_shape(*each) for each in zip(shapes, ids[::2], ids[1::2], strict=True)]
+        for start in range(0, len(records), SHAPES_OF_SEGMENT):
+            part = records[start : start + SHAPES_OF_SEGMENT]
+            self._segment(SegmentType.LAUNCH_SHAPES, b"".join(part), first=self._shape_count)
+            self._shape_count += len(part)
 
     def add_sites(self, sites: Iterable[Site]) -> None:
         """Add call sites; the first one ever added has id 1. Callers and modules must have been added before."""
@@ -305,6 +322,7 @@ def write(trace: Trace, path: str | os.PathLike[str]) -> None:
             writer.add_sites(trace.sites[1:])
             writer.add_symbols(trace.symbols)
             writer.add_source_lines(trace.source_lines)
+            writer.add_launch_shapes(trace.launch_shapes[1:])
             for chunk in trace.chunks():
                 writer.append_slots(chunk)
             if not trace.complete:

@@ -99,13 +99,13 @@ class OperationKind(IntEnum):
     GRAPH_INSTANTIATE = 82
     """executable graph `object` exists, made from graph `address`; its body, `size` GRAPH_NODE and GRAPH_EDGE, follows; detail: GraphExecFlag"""
     GRAPH_NODE = 83
-    """node `object` (from 1) of the body of executable graph `stream`; `address`: the event of an event node, the sync key of a host node; references are what it uses, allocates or frees; detail: NodeKind"""
+    """node `object` (from 1) of the body of executable graph `stream`; `address`: the event of an event node, the sync key of a host node; `size`: a kernel's launch shape; references are what it uses, allocates or frees; detail: NodeKind"""
     GRAPH_EDGE = 84
     """in the body of executable graph `stream`, node `object` is before node `address`"""
     GRAPH_UPDATE = 85
     """executable graph `object` takes the body of graph `address`: `size` GRAPH_NODE and GRAPH_EDGE that follow"""
     GRAPH_NODE_UPDATE = 86
-    """node `address` of executable graph `object` uses these references instead from its next launch on; detail: NodeKind"""
+    """node `address` of executable graph `object` uses these references instead from its next launch on; `size`: a kernel's launch shape; detail: NodeKind"""
     GRAPH_LAUNCH = 87
     """executable graph `object` runs on `stream`; launches of one executable graph are ordered among themselves"""
     GRAPH_CLONE = 88

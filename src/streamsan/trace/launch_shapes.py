@@ -1,0 +1,190 @@
+"""What kernels were launched with: each different launch once, in a table that slots refer to."""
+
+from __future__ import annotations
+
+import struct
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.trace.errors import TraceError
+from streamsan.trace.file_layout import LAUNCH_SHAPE, MOST_LAUNCH_SHAPES, PLACE
+from streamsan.trace.store import Slots, as_words
+from streamsan.vocabulary import NodeKind, OperationKind
+
+LENGTH = struct.Struct("<I")
+HEAD = struct.Struct("<9I2H")
+"""`file_layout.LAUNCH_SHAPE` for one at a time."""
+assert HEAD.size == LAUNCH_SHAPE.itemsize
+SHAPE_SHIFT = 32
+"""The shape of a LAUNCH is in the bits of `object` from here on; below is the first reference's generation."""
+GENERATION_BITS = (1 << SHAPE_SHIFT) - 1
+_OBJECT, _SIZE = 3, 5
+"""words of a slot"""
+
+
+@dataclass(frozen=True, slots=True)
+class PointerPlace:
+    """Where a memory reference of a launch stands: its index (0 is the first), and its byte in the argument buffer."""
+
+    reference: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """What a kernel was launched with, but for the addresses it was given."""
+
+    symbol: str
+    """the kernel's mangled name"""
+    code: tuple[str, ...] = ()
+    """names of the images of machine code that it may be in; none: not kept"""
+    grid: tuple[int, int, int] = (0, 0, 0)
+    """blocks in x, y and z; zeros: not known"""
+    block: tuple[int, int, int] = (0, 0, 0)
+    """threads of a block in x, y and z; zeros: not known"""
+    shared: int = 0
+    """bytes of dynamic shared memory"""
+    places: tuple[PointerPlace, ...] = ()
+    """where its references stand among the arguments; a reference may have several, or none that is known"""
+    arguments: bytes = b""
+    """the argument buffer, in which the words that are references are zero; empty: not kept"""
+
+
+UNKNOWN_SHAPE = LaunchShape("")
+
+
+class Texts(Protocol):
+    """String id -> string."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int) -> str: ...
+
+
+class ShapeTable(Sequence[LaunchShape]):
+    """Shape id -> LaunchShape, made when asked for. Id 0 is the unknown shape."""
+
+    @abstractmethod
+    def made(self, number: int) -> LaunchShape:
+        """Return the shape of an id above 0 that the table has."""
+
+    @overload
+    def __getitem__(self, index: int) -> LaunchShape: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LaunchShape]: ...
+    def __getitem__(self, index: int | slice) -> LaunchShape | Sequence[LaunchShape]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.made(index) if index else UNKNOWN_SHAPE
+
+
+class LaunchShapes(ShapeTable):
+    """The launch shapes of one file."""
+
+    def __init__(self, path: str, strings: Texts) -> None:
+        self._path = path
+        self._strings = strings
+        self._records: list[bytes] = [b""]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def add(self, payload: bytes, cut: bool) -> None:
+        """Add the records of one segment; in one that is cut off, the last may be missing. Raises TraceError."""
+        at = 0
+        while at < len(payload):
+            size = LENGTH.unpack_from(payload, at)[0] if at + LENGTH.size <= len(payload) else 0
+            begin = at + LENGTH.size
+            end = begin + size
+            if end > len(payload):
+                if cut:
+                    return
+                raise TraceError(self._path, "damaged: a launch shape runs over the end of its segment")
+            if size < HEAD.size or size != _size(*HEAD.unpack_from(payload, begin)[-2:]):
+                raise TraceError(self._path, f"damaged: a launch shape of {size} bytes")
+            if len(self._records) > MOST_LAUNCH_SHAPES:
+                raise TraceError(self._path, f"damaged: more than {MOST_LAUNCH_SHAPES} launch shapes")
+            self._records.append(payload[begin:end])
+            at = -(-end // 4) * 4
+
+    def check_names(self) -> None:
+        """Check the string ids of all records, once all strings are known. Raises TraceError."""
+        most = max((max(HEAD.unpack_from(record)[:2]) for record in self._records[1:]), default=0)
+        if most >= len(self._strings):
+            raise TraceError(self._path, f"damaged: string id {most} out of range ({len(self._strings)} strings)")
+
+    def made(self, number: int) -> LaunchShape:
+        record = self._records[number]
+        symbol, code, gx, gy, gz, bx, by, bz, shared, places, _ = HEAD.unpack_from(record)
+        pairs = np.frombuffer(record, PLACE, places, HEAD.size)
+        return LaunchShape(
+            self._strings[symbol],
+            tuple(self._strings[code].split()),
+            (gx, gy, gz),
+            (bx, by, bz),
+            shared,
+            tuple(PointerPlace(reference, offset) for reference, offset in pairs.tolist()),
+            record[HEAD.size + pairs.nbytes :],
+        )
+
+
+class JoinedShapes(ShapeTable):
+    """The launch shapes of several files in a row."""
+
+    def __init__(self, parts: Sequence[Sequence[LaunchShape]]) -> None:
+        self._parts = parts
+        self._ends = list(accumulate(len(part) - 1 for part in parts))
+
+    def __len__(self) -> int:
+        return self._ends[-1] + 1
+
+    def made(self, number: int) -> LaunchShape:
+        part = bisect_left(self._ends, number)
+        return self._parts[part][number - (self._ends[part - 1] if part else 0)]
+
+
+def packed_launch_shape(shape: LaunchShape, symbol: int, code: int) -> bytes:
+    """Return one record of a LAUNCH_SHAPES segment, by the string ids of its two names. Raises ValueError."""
+    try:
+        head = HEAD.pack(symbol, code, *shape.grid, *shape.block, shape.shared, len(shape.places), len(shape.arguments))
+        places = b"".join(struct.pack("<2H", place.reference, place.offset) for place in shape.places)
+    except struct.error as error:
+        raise ValueError(f"not a launch shape: {error}") from None
+    record = head + places + shape.arguments
+    return (LENGTH.pack(len(record)) + record).ljust(-(-(LENGTH.size + len(record)) // 4) * 4, b"\0")
+
+
+def named_shapes(slots: Slots) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which of these slots name a launch shape, and its id. The id is untrusted: the table may not have it."""
+    words = as_words(slots)
+    kinds, details = slots["kind"], slots["detail"]
+    launches = np.flatnonzero(kinds == OperationKind.LAUNCH)
+    of_node = (kinds == OperationKind.GRAPH_NODE) | (kinds == OperationKind.GRAPH_NODE_UPDATE)
+    nodes = np.flatnonzero(of_node & (details == NodeKind.KERNEL))
+    at = np.concatenate((launches, nodes))
+    numbers = np.concatenate((words[launches, _OBJECT] >> np.uint64(SHAPE_SHIFT), words[nodes, _SIZE]))
+    named = numbers != 0
+    return at[named], np.minimum(numbers[named], np.uint64(GENERATION_BITS)).astype(np.intp)
+
+
+def name_shapes(slots: Slots, at: NDArray[np.intp], numbers: NDArray[np.intp]) -> None:
+    """Let kernels' slots name other launch shapes, in place; 0: none that is known."""
+    words = as_words(slots)
+    launched = slots["kind"][at] == OperationKind.LAUNCH
+    launches, nodes = at[launched], at[~launched]
+    ids = numbers.astype(np.uint64)
+    generations = words[launches, _OBJECT] & np.uint64(GENERATION_BITS)
+    words[launches, _OBJECT] = generations | ids[launched] << np.uint64(SHAPE_SHIFT)
+    words[nodes, _SIZE] = ids[~launched]
+
+
+def _size(places: int, arguments: int) -> int:
+    return HEAD.size + PLACE.itemsize * places + arguments
