@@ -8,10 +8,7 @@
 namespace streamsan::order {
 namespace {
 
-bool is_continuation(std::uint8_t kind) {
-    return kind == static_cast<std::uint8_t>(OperationKind::REFERENCES) ||
-           kind == static_cast<std::uint8_t>(OperationKind::TEXT);
-}
+bool is_continuation(std::uint8_t kind) { return kind >= first_continuation_kind; }
 
 /// Of a further reference: the access may not happen. A recorder says CONDITIONAL of words that may be leftovers of the
 /// stack.

@@ -51,6 +51,21 @@ struct TextSlot {
 };
 static_assert(sizeof(TextSlot) == 64 && offsetof(TextSlot, kind) == 58);
 
+/// A continuation slot that says which bytes of a reference are touched.
+struct RowsSlot {
+    std::uint64_t width;
+    std::uint64_t pitch;
+    std::uint64_t rows;
+    std::uint64_t slice_pitch;
+    std::uint64_t slices;
+    std::uint8_t spare[16];
+    std::uint8_t reference;  ///< which memory reference of the operation, from 0
+    std::uint8_t spare_before_kind;
+    std::uint8_t kind;
+    std::uint8_t spare_end[5];
+};
+static_assert(sizeof(RowsSlot) == 64 && offsetof(RowsSlot, kind) == 58);
+
 constexpr std::int16_t status_unknown = -32768;
 
 /// Kinds from here on are continuation slots, in every version of the format.

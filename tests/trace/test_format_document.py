@@ -17,7 +17,7 @@ from streamsan.vocabulary import AccessMode, OperationKind
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "trace-format.md").read_text(encoding="utf-8")
 STRUCTURES = {
-    **{name: getattr(layout, name) for name in ("SLOT", "REFERENCES", "TEXT")},
+    **{name: getattr(layout, name) for name in ("SLOT", "REFERENCES", "TEXT", "ROWS")},
     **{name: getattr(file_layout, name) for name in ("FILE_HEADER", "SEGMENT_HEADER", "SITE", "SYMBOL", "SOURCE_LINE")},
     **{name: getattr(file_layout, name) for name in ("THREAD", "API", "END", "LAUNCH_SHAPE", "PLACE")},
 }
@@ -68,6 +68,7 @@ def test_constants() -> None:
     assert f"kind from {layout.FIRST_CONTINUATION_KIND} to 255" in DOCUMENT
     assert f"kind {OperationKind.REFERENCES.value}, one or two" in DOCUMENT
     assert f"kind {OperationKind.TEXT.value}, text" in DOCUMENT
+    assert f"kind {OperationKind.ROWS.value}, which bytes" in DOCUMENT
 
 
 def test_kinds_with_a_reference_in_the_slot() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from streamsan.trace.launch_shapes import SHAPE_SHIFT, UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.layout import REFERENCE_KINDS, SLOT, encode_duration
-from streamsan.trace.references import MOST_FURTHER_REFERENCES, Reference, packed
+from streamsan.trace.references import MOST_CONTINUATIONS, Reference, continuations
 from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.store import MemorySlots, Slots
 from streamsan.trace.trace import Thread, Trace
@@ -132,8 +132,8 @@ class TraceBuilder:
         The first reference takes `address`, `size`, `object` (its generation) and the access bits of `flags` where the
         kind means memory by these (REFERENCE_KINDS); with other kinds every reference goes into continuation slots.
         `shape` is the launch shape of a LAUNCH or of a kernel's node. `time` and `duration` are in nanoseconds.
-        More references than one operation can hold (511) become further operations of the same kind; the first one's
-        sequence is returned. Raises ValueError when a number does not fit.
+        More references than one operation can hold (511, less two for each that has rows) become further operations of
+        the same kind; the first one's sequence is returned. Raises ValueError when a number does not fit.
         """
         if isinstance(api, str):
             api = self.api(api)
@@ -145,8 +145,10 @@ class TraceBuilder:
         encoded = encode_duration(duration) if duration else 0
         own_flags = flags
         try:
-            for first, further in _shares(references, kind in REFERENCE_KINDS):
-                if first is not None:
+            in_slot = int(kind in REFERENCE_KINDS)
+            for share in _shares(references, in_slot):
+                if in_slot and share:
+                    first = share[0]
                     address, size, object = first.address, first.size, first.generation
                     own_flags = flags & ~3 | first.mode | first.flags
                 if kind is OperationKind.LAUNCH:
@@ -155,9 +157,9 @@ class TraceBuilder:
                     size = shape
                 shape = 0  # of what comes further, the places are not known
                 what = (stream, object, address, size, site, api, thread, status, kind, detail, own_flags)
-                more = (len(further) + 1) // 2
-                self._buffer += SLOT_STRUCT.pack(self._sequence + 1, time, *what, more, encoded)
-                for slot in packed(further):
+                more = list(continuations(share, in_slot))
+                self._buffer += SLOT_STRUCT.pack(self._sequence + 1, time, *what, len(more), encoded)
+                for slot in more:
                     self._buffer += slot
                 self._sequence += 1
         except struct.error as error:
@@ -206,11 +208,27 @@ class TraceBuilder:
         )
 
 
-def _shares(references: Sequence[Reference], takes_one: bool) -> Iterator[tuple[Reference | None, Sequence[Reference]]]:
-    """Yield for each operation that references need: the one in its own slot, and those in continuation slots."""
+def _shares(references: Sequence[Reference], in_slot: int) -> Iterator[Sequence[Reference]]:
+    """Yield for each operation that references need those that it holds, at least one operation.
+
+    `in_slot` is 1 where the first of them takes no continuation slot, else 0.
+    """
     while True:
-        first, rest = (references[0], references[1:]) if references and takes_one else (None, references)
-        yield first, rest[:MOST_FURTHER_REFERENCES]
-        references = rest[MOST_FURTHER_REFERENCES:]
+        taken = _fitting(references, in_slot)
+        yield references[:taken]
+        references = references[taken:]
         if not references:
             return
+
+
+def _fitting(references: Sequence[Reference], in_slot: int) -> int:
+    """Return how many references one operation can hold: a slot for two of them, and one for the rows of each."""
+    most = in_slot + 2 * MOST_CONTINUATIONS
+    if not any(each.rows for each in references[:most]):
+        return min(len(references), most)
+    with_rows = 0
+    for taken, reference in enumerate(references[:most]):
+        with_rows += reference.rows is not None
+        if (taken + 1 - in_slot + 1) // 2 + with_rows > MOST_CONTINUATIONS:
+            return taken
+    return min(len(references), most)

@@ -64,6 +64,25 @@ assert TEXT.itemsize == 64
 assert TEXT.fields is not None
 assert TEXT.fields["kind"][1] == SLOT.fields["kind"][1]
 
+ROWS = np.dtype(
+    [
+        ("width", "<u8"),  # bytes of a row
+        ("pitch", "<u8"),  # bytes from row to row
+        ("rows", "<u8"),
+        ("slice_pitch", "<u8"),  # bytes from slice to slice
+        ("slices", "<u8"),
+        ("spare", "V16"),
+        ("reference", "u1"),  # which memory reference of the operation, from 0
+        ("spare_before_kind", "V1"),
+        ("kind", "u1"),  # OperationKind.ROWS, at the same offset as in SLOT
+        ("spare_end", "V5"),
+    ]
+)
+"""A continuation slot: which bytes of a reference of the slot before it are touched."""
+assert ROWS.itemsize == 64
+assert ROWS.fields is not None
+assert ROWS.fields["kind"][1] == SLOT.fields["kind"][1]
+
 STATUS_UNKNOWN = -32768
 """`status` of a call whose result nobody saw."""
 FIRST_CONTINUATION_KIND = 240

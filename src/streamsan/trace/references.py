@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, OperationKind
 
 REFERENCES_STRUCT = struct.Struct("<QQQQII18xBBBBxx")
@@ -13,8 +14,12 @@ REFERENCES_STRUCT = struct.Struct("<QQQQII18xBBBBxx")
 assert REFERENCES_STRUCT.size == 64
 
 MODE_BITS = 3
-MOST_FURTHER_REFERENCES = 2 * 255
-"""`more` is a byte, and each continuation slot holds two."""
+MOST_CONTINUATIONS = 255
+"""`more` is a byte."""
+MOST_FURTHER_REFERENCES = 2 * MOST_CONTINUATIONS
+"""Each continuation slot holds two."""
+MOST_NUMBERED = 256
+"""A ROWS slot names its reference by a byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class Reference:
     mode: AccessMode = AccessMode.OPAQUE
     flags: int = 0
     """SlotFlag bits of this reference alone (ASSUMED: the access may not happen)"""
+    rows: Rows | None = None
+    """which bytes of it are touched; None: all of them, or (STRIDED) not known"""
 
 
 def packed(references: Sequence[Reference]) -> Iterator[bytes]:
@@ -50,6 +57,17 @@ def packed(references: Sequence[Reference]) -> Iterator[bytes]:
             second.mode | second.flags,
             count,
         )
+
+
+def continuations(references: Sequence[Reference], first: int) -> Iterator[bytes]:
+    """Yield the slots of further references, then those of the rows of all references that have some.
+
+    `first` is 1 where the first of `references` lies in the operation's own slot, else 0.
+    """
+    yield from packed(references[first:])
+    for number, reference in enumerate(references[:MOST_NUMBERED]):
+        if reference.rows is not None:
+            yield reference.rows.packed(number)
 
 
 def unpacked(slot: bytes) -> Iterator[Reference]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from streamsan.trace.launch_shapes import GENERATION_BITS, SHAPE_SHIFT
 from streamsan.trace.layout import REFERENCE_KINDS, decode_duration
 from streamsan.trace.references import MODE_BITS, Reference, unpacked
+from streamsan.trace.rows import unpacked_rows
 from streamsan.trace.store import Slots, owners
 from streamsan.trace.trace import Trace
 from streamsan.vocabulary import AccessMode, NodeKind, OperationKind, SlotFlag
@@ -64,15 +65,20 @@ def _view(slots: Slots) -> OperationView:
         size, shape = 0, size
     else:
         shape = 0
-    if kind in REFERENCE_KINDS and address:
+    in_slot = kind in REFERENCE_KINDS
+    if in_slot:
         references.append(Reference(address, size, object_, AccessMode(flags & MODE_BITS), flags & SlotFlag.ASSUMED))
     text = b""
     for slot in slots[1:]:
         if slot["kind"] == OperationKind.REFERENCES:
             references.extend(unpacked(slot.tobytes()))
+        elif slot["kind"] == OperationKind.ROWS:
+            _give_rows(references, slot.tobytes())
         elif slot["kind"] == OperationKind.TEXT:
             raw = slot.tobytes()
             text += raw[: min(56, int.from_bytes(raw[56:58], "little"))]
+    if in_slot and not address:
+        del references[0]
     return OperationView(
         sequence=sequence,
         kind=_kind(kind),
@@ -92,6 +98,14 @@ def _view(slots: Slots) -> OperationView:
         text=text.decode("utf-8", "replace"),
         shape=shape,
     )
+
+
+def _give_rows(references: list[Reference], slot: bytes) -> None:
+    """Give a reference its rows. What does not fit it is passed over."""
+    number, rows = unpacked_rows(slot)
+    told = number < len(references) and references[number].rows is not None
+    if number < len(references) and not told and rows.sensible and rows.extent == references[number].size:
+        references[number] = replace(references[number], rows=rows)
 
 
 def iterate(trace: Trace) -> Iterator[OperationView]:

@@ -116,6 +116,8 @@ class OperationKind(IntEnum):
     """continuation slot: two further references of the slot before it"""
     TEXT = 241
     """continuation slot: 56 bytes of text that belong to the slot before it"""
+    ROWS = 242
+    """continuation slot: which bytes of a reference of the slot before it are touched: rows, and slices of rows"""
 
 
 class MemoryKind(IntEnum):
@@ -384,7 +386,7 @@ class SlotFlag(IntEnum):
     ATOMIC = 128
     """of a kernel's reference: all of its accesses are atomic"""
     STRIDED = 128
-    """of a copy's or a fill's reference: its rows leave gaps, not every byte of the range is touched; the first is"""
+    """of a copy's or a fill's reference: its rows leave gaps, not every byte of the range is touched; the first is. Which are says a ROWS slot, where that is known"""
 
 
 class FactVariant(IntEnum):
