@@ -28,7 +28,7 @@ std::uint32_t Allocations::make(std::uint64_t base, std::uint64_t size, std::uin
     next.generation = generation;
     std::uint32_t index = by_base_.find(base);
     Previous previous;
-    if (index != none && generation != 0 && !records_[index].live())
+    if (index != none && (generation != 0 || keeps_previous_) && !records_[index].live())
         previous = {records_[index].generation, records_[index].made, records_[index].uses[0].operation};
     // The usual recycling: the same base, and nothing else can overlap. The index of bases stays as it is.
     const bool recycled = index != none && next.end() <= records_[index].end();
@@ -45,7 +45,7 @@ std::uint32_t Allocations::make(std::uint64_t base, std::uint64_t size, std::uin
         index = fresh();
     }
     records_[index] = next;
-    if (previous.generation != 0 && previous_.size() <= index) previous_.resize(records_.size());
+    if (previous.made.sequence != 0 && previous_.size() <= index) previous_.resize(records_.size());
     if (index < previous_.size()) previous_[index] = previous;
     if (recycled) return index;
     by_base_.set(base, index);
@@ -71,7 +71,7 @@ void Allocations::retire(std::uint32_t index, std::uint8_t freed_by, const Place
 }
 
 const Previous* Allocations::previous(std::uint32_t index) const {
-    return index < previous_.size() && previous_[index].generation != 0 ? &previous_[index] : nullptr;
+    return index < previous_.size() && previous_[index].made.sequence != 0 ? &previous_[index] : nullptr;
 }
 
 std::vector<RangedUse>& Allocations::more_uses(Allocation& allocation) {

@@ -96,6 +96,8 @@ public:
 
     /// From now on every timeline's latest use is kept: whatever comes later is asked for its order against each.
     void keep_all() { keeps_all_ = true; }
+    /// Remembers the one before at an address also where nothing has a generation: a graph may have its address.
+    void keep_previous() { keeps_previous_ = true; }
     /// Keeps a use, at `epoch`; `clock` is what it is after.
     void keep_use(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
         if (host_side(allocation.kind)) keep_ranged_use(allocation, access, epoch, clock);
@@ -186,6 +188,7 @@ private:
     void set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end);
 
     bool keeps_all_ = false;
+    bool keeps_previous_ = false;
     FlatMap by_base_;
     SortedBases bases_;
     std::vector<Allocation, HugePages<Allocation>> records_;

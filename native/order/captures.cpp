@@ -19,6 +19,7 @@ FactVariant variant_of(const Operation& operation) {
 }  // namespace
 
 void Engine::capture_begin(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    process.allocations.keep_previous();
     if (place(slot, thread, process, operation) == nullptr) return;
     constexpr std::size_t most_captures = 256;
     capture_end(slot, process);  // whose end was not seen

@@ -328,6 +328,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case HANDLE_USE: handle_use(slot, thread, process, operation); return;
         case HANDLE_CREATE:
             handles_.create(process, static_cast<HandleKind>(slot.detail), slot.object, operation);
+            if (slot.detail == static_cast<std::uint8_t>(HandleKind::GRAPH)) process.allocations.keep_previous();
             return;
         case HANDLE_DESTROY: handle_destroy(slot, process, operation); return;
         case ALLOC: allocate(slot, thread, process, operation); return;

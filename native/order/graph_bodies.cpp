@@ -103,6 +103,11 @@ Access access_of(const BodyNode& node, const Reference& reference) {
     return access;
 }
 
+std::uint64_t described_at(const Slot& slot, const Operation& operation) {
+    const bool said = operation.kind == OperationKind::GRAPH_NODE && slot.time != 0;
+    return said ? std::min(slot.time, operation.sequence) : operation.sequence;
+}
+
 void Graphs::begin_body(std::uint32_t index, std::uint64_t parts, Thread& thread) {
     execs_[index]->body = {};
     thread.building = index;
@@ -129,7 +134,8 @@ bool Graphs::add_part(const Slot& slot, const Operation& operation, const std::v
         ++problems_;
     } else {
         thread.building_references += references.size();
-        body.nodes.push_back({operation, static_cast<NodeKind>(slot.detail), slot.address, false, references});
+        body.nodes.push_back({operation, static_cast<NodeKind>(slot.detail), slot.address, false,
+                              described_at(slot, operation), references});
     }
     return --thread.building_left == 0;
 }

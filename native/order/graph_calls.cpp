@@ -29,7 +29,7 @@ void Engine::graph_update(const Slot& slot, Thread& thread, Process& process, co
 void Engine::graph_node_update(const Slot& slot, Process& process, const Operation& operation) {
     if (!handles_.admit(process, HandleKind::GRAPH_EXEC, slot.object, operation)) return;
     const std::uint32_t index = process.execs.find(slot.object);
-    if (index == none || !graphs_.update_node(index, slot.address, operation, references_)) return;
+    if (index == none || !graphs_.update_node(index, slot, operation, references_)) return;
     if (watch_.active()) note_watched_nodes(graphs_[index].body);
 }
 

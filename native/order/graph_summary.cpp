@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graphs.hpp"
+#include "uses.hpp"
 
 namespace streamsan::order {
 namespace {
@@ -18,6 +19,12 @@ bool comes_last(const GraphBody& body, std::uint32_t number) {
         if (before[edge->second]) before[edge->first] = true;
     }
     return std::find(before.begin(), before.end(), false) == before.end();
+}
+
+/// Whether an address stands for the memory that was there when a node got it: it has no generation in a recording.
+bool is_kept_by_address(MemoryKind kind) {
+    return kind == MemoryKind::PLAIN || kind == MemoryKind::STREAM_ORDERED || kind == MemoryKind::MANAGED ||
+           kind == MemoryKind::PINNED;
 }
 
 }  // namespace
@@ -115,23 +122,30 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         return;
     }
     if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;
-    const Access access = access_of(node, reference);
-    const bool older = allocation.is_not_of(reference.generation);
+    Access access = access_of(node, reference);
+    if (node.kind == NodeKind::HOST) access.end = end_of(reference, allocation);
+    // The address came back after the node had got it, for memory that it was not given.
+    const bool recycled =
+        reference.generation == 0 && allocation.made.sequence > node.described && is_kept_by_address(allocation.kind);
+    const bool older = recycled || allocation.is_not_of(reference.generation);
     if (older || !allocation.live()) {
         if (allocation.kind == MemoryKind::REGISTERED) return;
         const std::uint32_t said = seen_stale.find(at);
         if (said != none && (access.operation.assumed() || !exec.stale[said].node.assumed())) return;
         const Previous* previous = process.allocations.previous(at);
-        if (older && (previous == nullptr || previous->generation != reference.generation)) return;
+        if (older && previous == nullptr) return;
+        if (recycled && (previous->made.sequence > node.described || previous->freed.sequence < node.described)) return;
+        if (older && !recycled && previous->generation != reference.generation) return;
         if (said == none) seen_stale.set(at, static_cast<std::uint32_t>(exec.stale.size()));
         Stale stale{described(allocation),
                     older ? previous->made : allocation.made,
                     older ? previous->freed : allocation.uses[0].operation,
                     access.operation,
                     !older && allocation.freed_by == ended_by_reset,
-                    allocation.marks.assumed || allocation.marks.escaped};
+                    allocation.marks.assumed || allocation.marks.escaped,
+                    reference.assumed};
         if (older) {
-            stale.allocation.generation = reference.generation;
+            stale.allocation.generation = previous->generation;
             stale.allocation.site = previous->made.site;
         }
         if (said == none) exec.stale.push_back(stale);
@@ -145,11 +159,11 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
     for (const BakedAccess& each : accesses) {
         if (same_access(each.access, access)) return;
     }
-    if (accesses.size() < most_accesses) {
-        accesses.push_back({access, bulk(node.kind), node.kind == NodeKind::HOST});
-    } else if (!access.operation.reads_only() && exec.baked[known].reads_only()) {
-        accesses.back() = {access, bulk(node.kind), node.kind == NodeKind::HOST};  // that it writes at all matters most
-    }
+    const bool host = node.kind == NodeKind::HOST;
+    const BakedAccess baked{access, host || bulk(node.kind), host, reference.assumed};
+    if (accesses.size() < most_accesses) accesses.push_back(baked);
+    else if (!access.operation.reads_only() && exec.baked[known].reads_only())
+        accesses.back() = baked;  // that it writes at all matters most
 }
 
 void Graphs::unlink(const Process& process, std::uint32_t index, std::uint32_t allocation) {
@@ -188,7 +202,9 @@ void Graphs::add_neighbours(const Allocation& allocation, std::uint32_t index, s
     for (const BakedAccess& one : exec.baked[baked].accesses) {
         for (const BakedAccess& two : neighbour.baked[other.baked].accesses) {
             if (one.host || two.host) continue;
-            const Conflict found = conflict_on(allocation, one.access, two.access);
+            Conflict found = conflict_on(allocation, one.access, two.access);
+            if (recording_ && found == Conflict::absent && may_conflict_unseen(allocation, one.access, two.access))
+                found = Conflict::possible;
             if (found <= worst) continue;
             worst = found;
             mine = &one.access;

@@ -28,12 +28,14 @@ std::uint32_t Graphs::make(Process& process, std::uint64_t handle, const Operati
     exec.process = process.number;
     exec.made = made;
     process.execs.set(handle, index);
+    process.allocations.keep_previous();
     return index;
 }
 
-bool Graphs::update_node(std::uint32_t index, std::uint64_t number, const Operation& operation,
+bool Graphs::update_node(std::uint32_t index, const Slot& slot, const Operation& operation,
                          const std::vector<Reference>& references) {
     GraphExec& exec = *execs_[index];
+    const std::uint64_t number = slot.address;
     if (number == 0 || number > exec.body.nodes.size()) {
         ++problems_;
         return false;
@@ -48,6 +50,7 @@ bool Graphs::update_node(std::uint32_t index, std::uint64_t number, const Operat
         !std::equal(node.references.begin(), node.references.end(), references.begin(), references.end(), same);
     node.references = references;
     node.operation = operation;
+    node.described = described_at(slot, operation);
     exec.changed = true;  // many nodes are often updated at once: they are looked at when the graph is launched
     return true;
 }
@@ -121,8 +124,9 @@ void Graphs::end_baked(Process& process, std::uint32_t index, const Operation& f
         Baked& baked = exec.baked[each.baked];
         baked.made = 0;
         if (exec.stale.size() >= most_stale || baked.accesses.empty()) continue;
-        exec.stale.push_back({described(allocation), allocation.made, freed, baked.surest().access.operation, reset,
-                              allocation.marks.assumed || allocation.marks.escaped});
+        const BakedAccess& use = baked.surest();
+        exec.stale.push_back({described(allocation), allocation.made, freed, use.access.operation, reset,
+                              allocation.marks.assumed || allocation.marks.escaped, use.doubtful});
     }
     bakers_.drop(process.number, index);
 }
@@ -136,7 +140,8 @@ void Graphs::report_stale(Process& process, GraphExec& exec, const Operation& op
         fact.with(RelatedRole::ALLOC, each.made).with(each.reset ? RelatedRole::RESET : RelatedRole::FREE, each.freed);
         fact.with(RelatedRole::USE, each.node).with(RelatedRole::CREATE, exec.made);
         fact.allocation = each.allocation;
-        fact.assumed = each.assumed || operation.assumed() || each.node.assumed() || each.freed.assumed();
+        // That a node may not run, its own operation says.
+        fact.assumed = each.assumed || operation.assumed() || each.doubtful || each.freed.assumed();
         const std::uint32_t at = process.allocations.containing(each.allocation.address);
         if (at != none && !each.reset) {
             const Allocation& now = process.allocations[at];

@@ -20,8 +20,9 @@ namespace streamsan::order {
 struct BodyNode {
     Operation operation;
     NodeKind kind{};
-    std::uint64_t object = 0;  ///< event, or sync key
-    bool changed = false;      ///< it has new references since the body was checked
+    std::uint64_t object = 0;     ///< event, or sync key
+    bool changed = false;         ///< it has new references since the body was checked
+    std::uint64_t described = 0;  ///< sequence of what gave it its references
     std::vector<Reference> references;
 
     [[nodiscard]] bool conditional() const { return operation.has(SlotFlag::CONDITIONAL); }
@@ -37,6 +38,9 @@ inline bool bulk(NodeKind kind) { return kind == NodeKind::COPY || kind == NodeK
 
 Access access_of(const BodyNode& node, const Reference& reference);
 
+/// When a node got its references. A recorder says it: the graph may be instantiated much later.
+std::uint64_t described_at(const Slot& slot, const Operation& operation);
+
 inline bool same_access(const Access& one, const Access& other) {
     return one.begin == other.begin && one.end == other.end && one.operation.flags == other.operation.flags;
 }
@@ -44,8 +48,9 @@ inline bool same_access(const Access& one, const Access& other) {
 /// One distinct access of a graph's nodes to an allocation.
 struct BakedAccess {
     Access access;
-    bool bulk = false;  ///< a copy or fill: one that a host access must not overlap
-    bool host = false;  ///< a host function's: what it does is not judged against other uses
+    bool bulk = false;      ///< a copy, fill or host function: one that a host access must not overlap
+    bool host = false;      ///< a host function's: what it does is not judged against other uses
+    bool doubtful = false;  ///< perhaps no access at all, though its node runs
 };
 
 /// An allocation that a graph uses and does not make itself.
@@ -63,12 +68,15 @@ struct Baked {
         }
         return true;
     }
-    /// The first access that happens for sure, else the first; there must be one.
+    /// The first access that happens for sure, else the first that does if its node runs, else the first; there must
+    /// be one.
     [[nodiscard]] const BakedAccess& surest() const {
+        const BakedAccess* found = &accesses.front();
         for (const BakedAccess& each : accesses) {
             if (!each.access.operation.assumed()) return each;
+            if (found->doubtful && !each.doubtful) found = &each;
         }
-        return accesses.front();
+        return *found;
     }
 };
 
@@ -79,7 +87,8 @@ struct Stale {
     Operation freed;
     Operation node;
     bool reset = false;
-    bool assumed = false;
+    bool assumed = false;   ///< what is known of the allocation is
+    bool doubtful = false;  ///< the access is, other than by whether its node runs
 };
 
 /// Another graph whose launches conflict with this one's, if nothing orders them.
@@ -174,7 +183,7 @@ public:
     std::uint32_t make(Process& process, std::uint64_t handle, const Operation& made);
     void end(Process& process, std::uint32_t index, const Operation& operation);
     /// Whether there is a node of that number.
-    bool update_node(std::uint32_t index, std::uint64_t number, const Operation& operation,
+    bool update_node(std::uint32_t index, const Slot& slot, const Operation& operation,
                      const std::vector<Reference>& references);
     /// Takes up what single nodes' updates changed.
     void apply_changes(Process& process, std::uint32_t index);

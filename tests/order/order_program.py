@@ -35,6 +35,8 @@ class Node:
     references: tuple[Reference, ...] = ()
     object: int = 0
     flags: int = 0
+    since: int = 0
+    """sequence of the latest operation when it was made; 0: it is made with its executable graph"""
 
 
 def kernel(address: int, mode: AccessMode = OPAQUE, *, touches: bool = False, generation: int = 0) -> Node:
@@ -150,6 +152,7 @@ class Program:
                 stream=exec_handle,
                 object=number,
                 address=node.object,
+                time=node.since,
                 detail=node.kind,
                 flags=node.flags,
                 references=node.references,

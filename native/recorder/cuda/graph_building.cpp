@@ -60,7 +60,8 @@ void exit_add(ThreadState& state, Call& call) {
 
 void exit_node_set(ThreadState& state, Call& call) {
     const abi::Word node = call.value(Handle::NODE);
-    if (call.status == abi::success) node_sites().described(node, {call.site, api_of(state, call)});
+    if (call.status == abi::success)
+        node_sites().described(node, {call.site, api_of(state, call), recorder()->writer->latest_sequence()});
     else write_refused(state, call, node_sites().graph_of(node));
 }
 
@@ -93,9 +94,10 @@ bool is_internal(const ThreadState& state) {
 /// The place of the call under way: looked up once for each call.
 NodeOrigin origin_here(ThreadState& state) {
     const Recorder& all = *recorder();
-    if (state.call.callback == nullptr) return {all.settings.sites ? all.sites->here(0) : 0, 0};
+    const std::uint64_t now = all.writer->latest_sequence();
+    if (state.call.callback == nullptr) return {all.settings.sites ? all.sites->here(0) : 0, 0, now};
     if (state.call.site == 0) site_with(state.call, 0);
-    return {state.call.site, api_of(state, state.call)};
+    return {state.call.site, api_of(state, state.call), now};
 }
 
 }  // namespace

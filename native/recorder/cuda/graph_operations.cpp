@@ -22,7 +22,7 @@ void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare)
         const std::size_t count = node.enabled ? std::min<std::size_t>(node.references, most_further_references) : 0;
         Slot* const slot = lane.reserve(static_cast<unsigned>((count + 1) / 2));
         if (slot == nullptr) return;
-        slot->time = header.time;
+        slot->time = node.origin.since;
         slot->stream = exec;
         slot->object = index + 1;
         slot->address = node.object;

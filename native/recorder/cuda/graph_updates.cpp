@@ -45,10 +45,10 @@ std::optional<BodyNode> changed_node(ThreadState& state, Call& call, const Place
 }
 
 /// Kept before it is written: a new file that is begun in between then has it, and the operation says it once more.
-void write_node(ThreadState& state, Call& call, const Place& place, const BodyNode& before,
-                const NodeContent& content) {
+void write_node(ThreadState& state, Call& call, const Place& place, const BodyNode& before, const NodeContent& content,
+                std::uint64_t since) {
     graph_execs().set_node(place.exec, place.number, content.kind, content.object, content.references,
-                           {call.site, api_of(state, call)});
+                           {call.site, api_of(state, call), since});
     const NodeKind shown = before.enabled ? content.kind : NodeKind::EMPTY;
     write_node_update(state, call, place.exec, place.number, shown, before.conditional, content.references.data(),
                       before.enabled ? content.references.size() : 0);
@@ -78,7 +78,7 @@ void set_child(ThreadState& state, Call& call, const Place& place, const BodyNod
         content.object = node.object;
         content.references.assign(body.references_of(node), body.references_of(node) + node.references);
         call.site = node.origin.site != 0 ? node.origin.site : site;
-        write_node(state, call, inner, *known, content);
+        write_node(state, call, inner, *known, content, node.origin.since);
     }
     call.site = site;
 }
@@ -104,7 +104,7 @@ void exit_update_set(ThreadState& state, Call& call) {
         const RelaxedCaptures relaxed;
         describe(given, content);
     }
-    write_node(state, call, place, *before, content);
+    write_node(state, call, place, *before, content, recorder()->writer->latest_sequence());
 }
 
 void exit_enable(ThreadState& state, Call& call) {

@@ -14,6 +14,7 @@ namespace streamsan::recorder::cuda {
 struct NodeOrigin {
     std::uint32_t site = 0;
     std::uint16_t api = 0;
+    std::uint64_t since = 0;  ///< the latest operation's number when it got its parameters; 0: not known
 };
 
 /// Nodes of the program's own graphs, by handle. Handles come back for other nodes: the latest creation counts. Any

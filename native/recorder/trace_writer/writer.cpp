@@ -80,6 +80,8 @@ Writer::~Writer() { close(); }
 
 Lane* Writer::find_lane() { return recording_->stopped() ? nullptr : find_or_make(recording_); }
 
+std::uint64_t Writer::latest_sequence() const { return recording_->counter().load(std::memory_order_acquire); }
+
 std::uint64_t Writer::next_sequence() { return recording_->counter().fetch_add(1, std::memory_order_acq_rel) + 1; }
 
 std::uint16_t Writer::duration(std::uint64_t nanoseconds) {

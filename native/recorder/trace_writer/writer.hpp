@@ -171,6 +171,8 @@ public:
         return find_lane();
     }
     std::uint64_t next_sequence();  ///< from the shared counter, from 1
+    /// The latest number that was given out, to whomever: a point between operations, at no cost of one.
+    [[nodiscard]] std::uint64_t latest_sequence() const;
     /// Nanoseconds since clock_origin (clock.hpp). A clock that was set back between the processes of a run gives 0.
     [[nodiscard]] std::uint64_t now() const {
         const std::uint64_t since = Clock::now() - origin_;

@@ -14,6 +14,7 @@ from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag, StreamKind
 
+_NODES = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
 FIRST_HANDLE = 0x1000
 FIRST_SYMBOL = 1 << 32
 """Symbols that the model makes count from here, so that they differ from those of its caller."""
@@ -78,7 +79,8 @@ class Emission:
     ) -> int:
         """Append one operation of a thread."""
         flags = fields.get("flags", 0)
-        if thread.conditional:
+        # Of a node of a graph the flag says that a launch may leave it out, wherever the graph was made.
+        if thread.conditional and kind not in _NODES:
             flags |= SlotFlag.CONDITIONAL
         if thread.process.phase in (Phase.BEFORE_MAIN, Phase.AFTER_MAIN):
             flags |= SlotFlag.OUTSIDE

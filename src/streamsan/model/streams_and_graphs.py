@@ -69,6 +69,8 @@ class Node:
     """its own copy of a child graph; the node's kind is EMPTY then"""
     bodies: tuple[Graph, ...] = ()
     """of a conditional node; the node's kind is EMPTY then"""
+    condition: Condition | None = None
+    """of a conditional node; None: nobody knows its handle"""
     parameters: dict[str, Value] = field(default_factory=dict)
     """what a GetParams call gives back"""
     enabled: bool = True
@@ -83,6 +85,15 @@ class Node:
     """what the caller gave with the call: how to compute a kernel or host function"""
     attributes: dict[Value, dict[str, Value]] = field(default_factory=dict)
     """of a kernel node: attribute -> fields"""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The value by which a conditional node decides what runs."""
+
+    handle: int
+    default: int | None
+    """its value when a launch begins; None: nobody knows"""
 
 
 @dataclass(slots=True, eq=False)
@@ -212,5 +223,7 @@ class GraphTable:
     """a capture has ended without a graph"""
     allocations: dict[int, MemoryNode] = field(default_factory=dict)
     """generation -> its node"""
+    conditions: dict[int, Condition] = field(default_factory=dict)
+    """of conditional nodes, by handle"""
     memory: dict[int, GraphMemory] = field(default_factory=dict)
     """number of a device in the trace -> its graphs' memory"""

@@ -99,7 +99,7 @@ class OperationKind(IntEnum):
     GRAPH_INSTANTIATE = 82
     """executable graph `object` exists, made from graph `address`; its body, `size` GRAPH_NODE and GRAPH_EDGE, follows; detail: GraphExecFlag"""
     GRAPH_NODE = 83
-    """node `object` (from 1) of the body of executable graph `stream`; `address`: the event of an event node, the sync key of a host node; `size`: a kernel's launch shape; references are what it uses, allocates or frees; detail: NodeKind"""
+    """node `object` (from 1) of the body of executable graph `stream`; `address`: the event of an event node, the sync key of a host node; `size`: a kernel's launch shape; `time`: no time, but the latest operation's sequence when the node was given its references, 0: with the body; references are what it uses, allocates or frees; detail: NodeKind"""
     GRAPH_EDGE = 84
     """in the body of executable graph `stream`, node `object` is before node `address`"""
     GRAPH_UPDATE = 85
@@ -329,7 +329,7 @@ class GraphExecFlag(IntEnum):
 
 
 class NodeKind(IntEnum):
-    """What a node of a graph does. The byte `detail` of GRAPH_NODE. Child graphs are flattened; nodes of a conditional body carry CONDITIONAL."""
+    """What a node of a graph does. The byte `detail` of GRAPH_NODE. Child graphs are flattened; nodes of a conditional body that a launch may leave out carry CONDITIONAL."""
 
     EMPTY = 1
     """orders only"""

@@ -29,7 +29,7 @@ from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.kernels.uses import Start, Use
 from streamsan.model import values as model_values
 from streamsan.model.values import Handle, KernelArgument, Pointer, Symbol
-from streamsan.vocabulary import MemoryKind, SlotFlag
+from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag
 
 KernelArguments = list[KernelArgument]
 DEEPEST_STRUCTURE = 6
@@ -191,10 +191,17 @@ def _arguments(
         if isinstance(value, StructObject | ArrayObject | LibraryObject):
             _flatten_parts(machine, value, uses, name, of, arguments, span, 0)
             continue
+        _add_condition(value, arguments)
         known = uses.of(name, of)
         if known is not None:
             _flatten(machine, value, known, parameter, arguments, span)
     return arguments
+
+
+def _add_condition(value: Value, arguments: KernelArguments) -> None:
+    """Add the handle of a graph's condition: it leads to no memory, but says that the kernel may set the condition."""
+    if isinstance(value, Handle) and value.type == "other":
+        arguments.append((value, AccessMode.OPAQUE))
 
 
 def _passed(machine: Machine, operand: Operand, parameter: Parameter) -> Value:
@@ -253,6 +260,7 @@ def _flatten_parts(
         if isinstance(part, StructObject | ArrayObject | LibraryObject):
             _flatten_parts(machine, part, uses, place, type, arguments, span, depth + 1)
             continue
+        _add_condition(part, arguments)
         known = uses.of(place, type)
         if known is not None:
             _flatten(machine, part, known, None, arguments, span)

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Sequence
 
 from streamsan.model.core import ModelCore
+from streamsan.model.graphs.conditional_bodies import Choice, mark_conditional
 from streamsan.model.graphs.memory_nodes import inner_graphs
 from streamsan.model.process_state import HostThread
 from streamsan.model.streams_and_graphs import BodyNode, Graph, GraphExec, Node
@@ -37,10 +38,14 @@ def in_order(graph: Graph) -> list[Node] | None:
 def flatten(graph: Graph) -> list[BodyNode] | None:
     """Return the body that a graph has now; None: it has a cycle."""
     body: list[BodyNode] = []
-    return body if _add(graph, (), False, body) is not None else None
+    choices: list[Choice] = []
+    if _add(graph, (), body, choices) is None:
+        return None
+    mark_conditional(body, choices)
+    return body
 
 
-def _add(graph: Graph, roots: tuple[int, ...], conditional: bool, body: list[BodyNode]) -> tuple[int, ...] | None:
+def _add(graph: Graph, roots: tuple[int, ...], body: list[BodyNode], choices: list[Choice]) -> tuple[int, ...] | None:
     """Add a graph's nodes after `roots`; return the numbers of those that nothing in it comes after."""
     ordered = in_order(graph)
     if ordered is None:
@@ -54,19 +59,24 @@ def _add(graph: Graph, roots: tuple[int, ...], conditional: bool, body: list[Bod
             before.update(previous)
         inner_nodes.update(each.handle for each in node.dependencies)
         number = len(body) + 1
-        body.append(_body_node(node, number, tuple(sorted(before or roots)), conditional))
+        body.append(_body_node(node, number, tuple(sorted(before or roots))))
         last: tuple[int, ...] = (number,)
+        parts: list[range] = []
         for inner in inner_graphs(node):
-            inner_ends = _add(inner, (number,), conditional or bool(node.bodies), body)
+            begin = len(body)
+            inner_ends = _add(inner, (number,), body, choices)
             if inner_ends is None:
                 return None
+            parts.append(range(begin, len(body)))
             last = tuple(sorted({*last, *inner_ends} - ({number} if node.child is not None and inner_ends else set())))
+        if node.bodies:
+            choices.append(Choice(node, tuple(parts)))
         ends[node.handle] = previous = last
     sinks = {number for node in graph.nodes if node.handle not in inner_nodes for number in ends[node.handle]}
     return tuple(sorted(sinks))
 
 
-def _body_node(node: Node, number: int, dependencies: tuple[int, ...], conditional: bool) -> BodyNode:
+def _body_node(node: Node, number: int, dependencies: tuple[int, ...]) -> BodyNode:
     return BodyNode(
         number,
         node,
@@ -76,7 +86,6 @@ def _body_node(node: Node, number: int, dependencies: tuple[int, ...], condition
         dependencies,
         event=node.event,
         allocation=node.allocation,
-        conditional=conditional,
         enabled=node.enabled,
         further=node.further,
     )

@@ -151,6 +151,7 @@ def _take_body(executable: GraphExec, body: list[BodyNode]) -> None:
         # Which node of the first graph it stands for, and whether it is enabled, stays.
         old.kind, old.references, old.work, old.further = new.kind, new.references, new.work, new.further
         old.event, old.allocation, old.dependencies = new.event, new.allocation, new.dependencies
+        old.conditional = new.conditional
     executable.take_body(executable.body)
 
 

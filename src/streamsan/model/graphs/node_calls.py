@@ -72,7 +72,7 @@ def copy_graph(core: ModelCore, process: Process, graph: Graph, owner: Node | No
 def _copy_content(node: Node, copied: Node) -> None:
     copied.kind, copied.type, copied.parameters = node.kind, node.type, dict(node.parameters)
     copied.references, copied.work, copied.further = node.references, node.work, node.further
-    copied.event, copied.allocation = node.event, node.allocation
+    copied.event, copied.allocation, copied.condition = node.event, node.allocation, node.condition
     copied.kernel_arguments, copied.payload = node.kernel_arguments, node.payload
     copied.attributes = {key: dict(fields) for key, fields in node.attributes.items()}
 
@@ -181,6 +181,9 @@ def _add_conditional(core: ModelCore, call: Call, graph: Graph, dependencies: li
         return refuse(core, call, graph)
     node = new_node(core, process, graph, dependencies, call.site, call.api.name)
     node.type, node.parameters = descriptions.CONDITIONAL, fields
+    handle = fields.get("handle")
+    number = handle.value if isinstance(handle, Handle) else handle
+    node.condition = process.graphs.conditions.get(number) if isinstance(number, int) else None
     bodies = [Graph(core.fresh_handle(), graph.context, owner=node) for _ in range(count)]
     for body in bodies:
         process.handles[body.handle] = body

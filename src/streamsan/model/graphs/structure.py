@@ -23,9 +23,12 @@ from streamsan.model.graphs.lookup import (
 from streamsan.model.graphs.node_calls import copy_graph
 from streamsan.model.handlers import handles
 from streamsan.model.statuses import INVALID_VALUE, NOT_SUPPORTED, SUCCESS
-from streamsan.model.streams_and_graphs import Graph, Node
+from streamsan.model.streams_and_graphs import Condition, Graph, Node
 from streamsan.model.values import Handle, Outcome, RefusalError, Value
 from streamsan.vocabulary import HandleKind, OperationKind
+
+_ASSIGN_DEFAULT = 1
+"""cudaGraphCondAssignDefault"""
 
 
 @handles(Effect.GRAPH_CREATE)
@@ -112,10 +115,14 @@ def use(core: ModelCore, call: Call) -> Outcome:
 
 @handles(Effect.GRAPH_CONDITION)
 def condition(core: ModelCore, call: Call) -> Outcome:
-    """Make the handle by which kernels set a condition."""
+    """Make the handle by which kernels set a condition. Only with the flag it has its default at each launch."""
     live_graph(core, call)
     core.say(call)
-    return call.gives(Handle("other", core.fresh_handle()))
+    flags, default = call.number(Role.FLAGS), call.number(Role.VALUE)
+    assigned = flags is not None and bool(flags & _ASSIGN_DEFAULT)
+    made = Condition(core.fresh_handle(), default if assigned else None)
+    call.thread.process.graphs.conditions[made.handle] = made
+    return call.gives(Handle("other", made.handle))
 
 
 @handles(Effect.USER_OBJECT)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from streamsan.findings.finding import Contract, Observed, Related, Severity
+from streamsan.order.facts import Fact
 from streamsan.rules.case import ANONYMOUS, Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
-from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode
+from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode, SlotFlag
 
 RELAUNCH = Contract(
     "a graph must not be launched again while an allocation of its last launch is not freed, unless it was "
@@ -85,6 +86,12 @@ class GraphStalePointer(Rule):
         RuleCode.GRAPH_MEMORY_UNORDERED,
     )
 
+    varies = "error; possible for a node that a launch may leave out"
+
+    def weak(self, fact: Fact) -> bool:
+        """A node of a conditional body may not run."""
+        return super().weak(fact) or _may_not_run(fact)
+
     def wrong_execution(self, case: Case) -> WrongExecution | str:
         """The program itself frees what the graph uses."""
         end = case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
@@ -124,8 +131,9 @@ class GraphStalePointer(Rule):
         related.append(case.related(RelatedRole.USE, launch, "launched here, with the old address"))
         line = case.line(free)
         verb = {"reading": "reads", "writing": "writes"}.get(case.verb(use), "uses")
+        if_it_runs = ", if the conditional node runs that body" if _may_not_run(case.fact) else ""
         return Wording(
-            message=f"the graph launch {verb} {memory}, which {gone}",
+            message=f"the graph launch {verb} {memory}, which {gone}{if_it_runs}",
             related=tuple(related),
             contract=BAKED,
             observed=Observed("the launch succeeds, and writes into the memory of the address's next owner", "G-13")
@@ -133,6 +141,11 @@ class GraphStalePointer(Rule):
             else None,
             fix=_fix(line, variant, memory),
         )
+
+
+def _may_not_run(fact: Fact) -> bool:
+    """Tell whether the node that uses the memory is in a conditional body that a launch may leave out."""
+    return any(role is RelatedRole.USE and node.flags & SlotFlag.CONDITIONAL for role, node in fact.related)
 
 
 def _fix(line: int, variant: FactVariant, memory: str) -> str:
