@@ -71,6 +71,8 @@ class Cubin:
     variables: dict[str, Variable]
     addresses: dict[int, str]
     """offset in constant bank 4 -> the symbol whose address the loader puts there"""
+    numbers: dict[str, int]
+    """function -> its number in the symbol table"""
 
 
 def read_cubin(content: bytes) -> Cubin:
@@ -101,22 +103,24 @@ def _read(file: ELFFile) -> Cubin:
             kernels[symbol] = _layout(symbol, section.data())
     labels: dict[str, dict[str, int]] = {}
     variables = {}
+    numbers: dict[str, int] = {}
     for table in sections:
         if not isinstance(table, SymbolTableSection):
             continue
-        for entry in table.iter_symbols():
+        for number, entry in enumerate(table.iter_symbols()):
             index = entry["st_shndx"]
             if not isinstance(index, int) or index >= len(sections):
                 continue
             kind, place, holder = entry["st_info"]["type"], entry["st_value"], sections[index]
             if kind == "STT_FUNC":
+                numbers.setdefault(entry.name, number)
                 labels.setdefault(holder.name.removeprefix(".text."), {})[entry.name] = place
             elif kind == "STT_OBJECT" and holder.name.startswith(_OF_VARIABLES) and entry["st_size"] <= _LARGEST:
                 content = b"" if holder["sh_type"] == "SHT_NOBITS" else holder.data()
                 variables[entry.name] = Variable(
                     entry.name, entry["st_size"], content[place : place + entry["st_size"]].rstrip(b"\0")
                 )
-    return Cubin(kernels, labels, variables, dict(_addresses(file, sections)))
+    return Cubin(kernels, labels, variables, dict(_addresses(file, sections)), numbers)
 
 
 def _layout(symbol: str, info: bytes) -> KernelLayout:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_LONGEST = 120
+LONGEST = 120
 """seconds: a cubin of 2.4 MB takes 3"""
+MOST_OUTPUT = 256 << 20
+"""bytes: a cubin of 2.4 MB gives 8 MB"""
+_AT_ONCE = 1 << 20
+_MOST_REASON = 1 << 12
+_FIXED = ("/usr/local/cuda/bin/nvdisasm",)
+_TRITONS = ("triton", "pytorch_triton")
 
 
 class DisassemblyError(Exception):
     """There is no `nvdisasm` on this machine, or it refuses the file."""
+
+
+class NoDisassemblerError(DisassemblyError):
+    """There is none on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +65,74 @@ def split_operands(text: str) -> tuple[str, ...]:
     return (*parts, last) if last else tuple(parts)
 
 
-def disassembled(content: bytes) -> dict[str, tuple[Instruction, ...]]:
-    """The functions of a cubin by the name of their section, instructions in order. Raises `DisassemblyError`."""
-    program = disassembler()
-    if program is None:
-        raise DisassemblyError("no nvdisasm: it comes with the CUDA toolkit, or as `pip install nvidia-cuda-nvdisasm`")
+def disassembled(content: bytes, functions: Collection[int] = ()) -> dict[str, tuple[Instruction, ...]]:
+    """The functions of a cubin by the name of their section, instructions in order. Raises `DisassemblyError`.
+
+    `functions`: the numbers in the symbol table of those that are wanted; none: all. A disassembler that cannot do it
+    (an old one knows neither JSON nor a new device) is passed over for the next.
+    """
+    programs = disassemblers()
+    if not programs:
+        raise NoDisassemblerError(
+            "no nvdisasm: it comes with the CUDA toolkit, or as `pip install nvidia-cuda-nvdisasm`"
+        )
+    options = ["--emit-json"]
+    if functions:
+        options += ["--cuda-function-index", ",".join(map(str, sorted(functions)))]
+    first: DisassemblyError | None = None
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(content)
         file.flush()
-        try:
-            done = subprocess.run(
-                [program, "--emit-json", file.name], capture_output=True, timeout=_LONGEST, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise DisassemblyError(f"{program}: {error}") from None
-    if done.returncode != 0:
-        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise DisassemblyError(f"{program}: {reason[-1] if reason else f'exit status {done.returncode}'}")
+        for program in programs:
+            try:
+                return _functions(program, printed([program, *options, file.name]))
+            except DisassemblyError as error:
+                first = first or error
+    raise first or DisassemblyError("no nvdisasm")
+
+
+def _functions(program: str, output: bytes) -> dict[str, tuple[Instruction, ...]]:
     try:
-        return {function["function-name"]: tuple(_instructions(function)) for function in json.loads(done.stdout)[1]}
-    except (ValueError, KeyError, IndexError, TypeError) as error:
+        return {function["function-name"]: tuple(_instructions(function)) for function in json.loads(output)[1]}
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
         raise DisassemblyError(f"{program}: prints something unknown: {error}") from None
+
+
+def printed(command: Sequence[str]) -> bytes:
+    """Run a disassembler and return what it prints. Raises `DisassemblyError`: it fails, or does not come to an end."""
+    program = command[0]
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise DisassemblyError(f"{program}: {error.strerror}") from None
+        clock = threading.Timer(LONGEST, process.kill)
+        clock.start()
+        with process:
+            output = _read(process)
+            if len(output) > MOST_OUTPUT:
+                process.kill()
+        late = clock.finished.is_set()
+        clock.cancel()
+        if len(output) > MOST_OUTPUT:
+            raise DisassemblyError(f"{program}: prints more than {MOST_OUTPUT >> 20} MiB")
+        if late:
+            raise DisassemblyError(f"{program}: does not come to an end in {LONGEST} seconds")
+        if process.returncode != 0:
+            errors.seek(0)
+            said = errors.read(_MOST_REASON).decode("utf-8", "replace").strip().splitlines()
+            raise DisassemblyError(f"{program}: {said[-1] if said else f'exit status {process.returncode}'}")
+    return output
+
+
+def _read(process: subprocess.Popen[bytes]) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    assert process.stdout is not None
+    while size <= MOST_OUTPUT and (part := process.stdout.read(_AT_ONCE)):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
 
 
 def _instructions(function: dict[str, list[dict[str, object]]]) -> Iterator[Instruction]:
@@ -86,24 +146,43 @@ def _instructions(function: dict[str, list[dict[str, object]]]) -> Iterator[Inst
         )
 
 
-@cache
 def disassembler() -> str | None:
-    """Where `nvdisasm` is: on PATH, in the toolkit, in this environment's wheel or in Triton's; None if nowhere."""
-    found = shutil.which("nvdisasm")
-    if found is not None:
-        return found
+    """The `nvdisasm` that is asked first; None: there is none on this machine."""
+    return next(iter(disassemblers()), None)
+
+
+@cache
+def disassemblers() -> tuple[str, ...]:
+    """Every `nvdisasm` on this machine: of the toolkit, on PATH, of Python's wheels, and those frameworks bring along.
+
+    Nothing is imported to find them. Of one that has several names, the first.
+    """
+    found: dict[str, str] = {}
     for place in _places():
-        if os.access(place, os.X_OK) and place.is_file():
-            return str(place)
-    return None
+        with suppress(OSError, ValueError):
+            if place.is_file() and os.access(place, os.X_OK):
+                found.setdefault(os.path.realpath(place), str(place))
+    return tuple(found.values())
 
 
 def _places() -> Iterator[Path]:
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(variable):
             yield Path(os.environ[variable], "bin", "nvdisasm")
-    yield Path("/usr/local/cuda/bin/nvdisasm")
+    on_path = shutil.which("nvdisasm")
+    if on_path is not None:
+        yield Path(on_path)
+    yield from (Path(place) for place in _FIXED)
+    for folder in _package_folders():
+        yield from sorted(Path(folder, "nvidia").glob("*/bin/nvdisasm"), reverse=True)
+        yield from (Path(folder, name, "backends", "nvidia", "bin", "nvdisasm") for name in _TRITONS)
+
+
+def _package_folders() -> Iterator[str]:
+    """Where Python's packages lie: of this environment, and of the one that is active where it is another."""
     for folder in sys.path:
         if folder.endswith(("site-packages", "dist-packages")):
-            yield from sorted(Path(folder, "nvidia").glob("*/bin/nvdisasm"), reverse=True)
-            yield Path(folder, "triton", "backends", "nvidia", "bin", "nvdisasm")
+            yield folder
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if os.environ.get(variable):
+            yield from sorted(glob.glob(os.path.join(os.environ[variable], "lib", "python3*", "site-packages")))
