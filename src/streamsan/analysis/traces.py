@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from streamsan.order.recordings import recording_limits, recording_remarks
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace, TraceError, family
 from streamsan.trace.store import Slots, SlotStore, owners
+
+if TYPE_CHECKING:
+    from streamsan.launched_code.resolution import ResolvedKernels
 
 TRACE_SUFFIX = ".sst"
 
@@ -44,14 +48,26 @@ def analyse_trace(
         trace = family.read(path)
         if roots:
             trace.relocate(roots.local)
+        kernels = _resolved_kernels(trace, path, progress)
         if progress is not None:
             trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
         trace.path = name or path
-        return check_trace(trace, name or path, proofs=proofs)
+        checked = check_trace(trace, name or path, proofs=proofs)
+        return checked if kernels is None else replace(checked, remarks=(*checked.remarks, *kernels.remarks()))
     except TraceError as error:
         raise UnreadableError(path, error.reason) from error
     except OSError as error:
         raise UnreadableError(path, reason_of(error)) from error
+
+
+def _resolved_kernels(trace: Trace, path: str, progress: Progress | None) -> ResolvedKernels | None:
+    """Let the trace say what machine code says of its kernels; None where it does not name what was launched."""
+    if len(trace.launch_shapes) < 2:
+        return None
+    # Loaded late, for the time that it takes: most inputs have no machine code.
+    from streamsan.launched_code.resolution import resolve_kernels
+
+    return resolve_kernels(trace, path, progress)
 
 
 def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None, proofs: Proofs = ALL) -> Checked:

@@ -77,8 +77,6 @@ def _view(slots: Slots) -> OperationView:
         elif slot["kind"] == OperationKind.TEXT:
             raw = slot.tobytes()
             text += raw[: min(56, int.from_bytes(raw[56:58], "little"))]
-    if in_slot and not address:
-        del references[0]
     return OperationView(
         sequence=sequence,
         kind=_kind(kind),
@@ -94,7 +92,7 @@ def _view(slots: Slots) -> OperationView:
         status=status,
         time=time,
         duration=decode_duration(duration),
-        references=tuple(references),
+        references=tuple(reference for reference in references if reference.address),
         text=text.decode("utf-8", "replace"),
         shape=shape,
     )

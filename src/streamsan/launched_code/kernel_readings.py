@@ -1,0 +1,157 @@
+"""Reads the launched kernels of a trace: each image of code once, several at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from streamsan.kernels.uses import Use
+from streamsan.launched_code.image_folder import ImageFolder
+from streamsan.launched_code.remembered_kernels import Accesses, RememberedKernels
+from streamsan.machine_code.cubin import CubinError, read_cubin
+from streamsan.machine_code.disassembler import DisassemblyError, NoDisassemblerError
+from streamsan.machine_code.kernel_accesses import KernelAccesses, accesses_of
+from streamsan.vocabulary import AccessMode, SlotFlag
+
+AT_ONCE = 2
+LONGEST = 300.0
+"""seconds after which no further image is begun"""
+
+Kernel = tuple[str, tuple[str, ...]]
+"""the symbol, and the names of the images that it may be in"""
+Progress = Callable[[int, int], None]
+"""called with how many images were read, and how many there are"""
+
+NOT_KEPT = "their code was not kept"
+NO_DISASSEMBLER = "no nvdisasm (it comes with the CUDA toolkit, or as `pip install nvidia-cuda-nvdisasm`)"
+MISSING = "their code is not beside the trace"
+DAMAGED = "their code cannot be read"
+REFUSED = "nvdisasm refuses their code"
+NOT_THERE = "the code kept has no such kernel"
+TOO_LONG = "to read them takes too long"
+NOT_UNDERSTOOD = "their code does something that is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReadings:
+    """What was read of kernels."""
+
+    read: Mapping[Kernel, KernelAccesses] = field(default_factory=dict)
+    """those of which all is known"""
+    unread: Mapping[Kernel, str] = field(default_factory=dict)
+    """the others, with the reason"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    """What was read of one image."""
+
+    kernels: Accesses = field(default_factory=dict)
+    reason: str = ""
+    """why those that are not there were not read"""
+
+
+def read_kernels(
+    kernels: Iterable[Kernel], folder: ImageFolder | None, remembered: RememberedKernels, progress: Progress | None
+) -> KernelReadings:
+    """Read kernels from the images in a folder. One that may be in several images does what it does in any of them."""
+    kernels = list(dict.fromkeys(kernels))
+    wanted: dict[str, set[str]] = {}
+    for symbol, names in kernels if folder is not None else ():
+        for name in names:
+            wanted.setdefault(name, set()).add(symbol)
+    images = {} if folder is None else _images(wanted, folder, remembered, progress)
+    read: dict[Kernel, KernelAccesses] = {}
+    unread: dict[Kernel, str] = {}
+    for kernel in kernels:
+        found = _of_kernel(kernel, images)
+        if isinstance(found, str):
+            unread[kernel] = found
+        else:
+            read[kernel] = found
+    return KernelReadings(read, unread)
+
+
+def _images(
+    wanted: Mapping[str, set[str]], folder: ImageFolder, remembered: RememberedKernels, progress: Progress | None
+) -> dict[str, _Image]:
+    end = time.monotonic() + LONGEST
+
+    def read(name: str) -> _Image:
+        return _Image(reason=TOO_LONG) if time.monotonic() > end else _read(name, wanted[name], folder, remembered)
+
+    images: dict[str, _Image] = {}
+    pool = ThreadPoolExecutor(AT_ONCE)  # most of the time goes into nvdisasm, a process of its own
+    try:
+        for name, image in zip(wanted, pool.map(read, wanted), strict=True):
+            images[name] = image
+            if progress is not None:
+                progress(len(images), len(wanted))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return images
+
+
+def _read(name: str, symbols: set[str], folder: ImageFolder, remembered: RememberedKernels) -> _Image:
+    content = folder.read(name)
+    if content is None:
+        return _Image(reason=MISSING)
+    known = remembered.of_image(content)
+    new = symbols - known.keys()
+    if not new:
+        return _Image(known)
+    try:
+        found = accesses_of(content, read_cubin(content), sorted(new))
+    except NoDisassemblerError:
+        return _Image(known, NO_DISASSEMBLER)
+    except DisassemblyError:
+        return _Image(known, REFUSED)
+    except (CubinError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return _Image(known, DAMAGED)  # whatever the bytes are, the others are read
+    remembered.add(content, found)
+    return _Image({**known, **found}, NOT_THERE)
+
+
+def _of_kernel(kernel: Kernel, images: Mapping[str, _Image]) -> KernelAccesses | str:
+    symbol, names = kernel
+    if not names:
+        return NOT_KEPT
+    found: list[KernelAccesses] = []
+    for name in names:
+        image = images.get(name, _Image(reason=MISSING))
+        if symbol in image.kernels:
+            found.append(image.kernels[symbol])
+        elif image.reason != NOT_THERE:
+            return image.reason
+    if not found:
+        return NOT_THERE
+    if not all(each.whole for each in found):
+        return NOT_UNDERSTOOD
+    return found[0] if len(found) == 1 else _any_of(found)
+
+
+def _any_of(found: Sequence[KernelAccesses]) -> KernelAccesses:
+    """Return what one of several kernels does, when it is not known which."""
+    words = {offset: either(each.words.get(offset) for each in found) for each in found for offset in each.words}
+    names = {name: either(each.variables.get(name) for each in found) for each in found for name in each.variables}
+    return KernelAccesses(
+        {offset: use for offset, use in words.items() if use is not None},
+        {name: use for name, use in names.items() if use is not None},
+        any(each.follows_found for each in found),
+    )
+
+
+def either(uses: Iterable[Use | None]) -> Use | None:
+    """Return what is done where one or several of these are done: atomic only if all are. None: nothing is."""
+    known = [use for use in uses if use is not None]
+    if not known:
+        return None
+    atomic = {bool(use.flags & SlotFlag.ATOMIC) for use in known}
+    if len(atomic) > 1 or any(use.mode is AccessMode.OPAQUE for use in known):
+        return Use(AccessMode.OPAQUE)
+    mode = AccessMode(0)
+    for use in known:
+        mode = AccessMode(mode | use.mode)
+    return Use(mode, int(SlotFlag.ATOMIC) if atomic == {True} else 0)

@@ -1,0 +1,141 @@
+"""What was read of kernels before, on disk: to read a library's machine code takes seconds.
+
+One file for each image, named by a hash of its content. What it has is used only if the code that reads machine code is
+the same. The files are taken as untrusted; where the folder cannot be used, nothing is remembered, and nothing is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from streamsan import machine_code
+from streamsan.kernels.uses import Use
+from streamsan.machine_code.kernel_accesses import KernelAccesses
+from streamsan.trace.private_file import make_private_file
+from streamsan.vocabulary import AccessMode, SlotFlag
+from streamsan.vocabulary.version import VERSION
+
+LARGEST_FILE = 64 << 20
+MOST_FILES = 4096
+_FLAGS = (0, int(SlotFlag.ATOMIC))
+
+Accesses = dict[str, KernelAccesses]
+
+
+class RememberedKernels:
+    """What is known of the kernels of images."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """`folder`: where the files lie; None: nothing is remembered."""
+        self._folder = folder
+
+    def of_image(self, content: bytes) -> Accesses:
+        """Return what is known of the kernels of an image, by symbol."""
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            path = self._path(content)
+            if path is not None and path.stat().st_size <= LARGEST_FILE:
+                return _unpacked(json.loads(path.read_bytes()))
+        return {}
+
+    def add(self, content: bytes, found: Accesses) -> None:
+        """Remember kernels of an image beside those known of it. Others may do the same at the same time."""
+        with suppress(OSError, ValueError):
+            path = self._path(content)
+            if path is None or not found:
+                return
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make_room(path.parent)
+            text = json.dumps(_packed({**self.of_image(content), **found}), separators=(",", ":"))
+            temporary = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
+            try:
+                with open(make_private_file(temporary), "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.replace(temporary, path)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+    def _path(self, content: bytes) -> Path | None:
+        return self._folder and self._folder / f"{hashlib.sha256(content).hexdigest()}.json"
+
+
+def users_folder() -> Path | None:
+    """Return where this user's programs keep what they can make again; None where that is not known."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    with suppress(RuntimeError):
+        base = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
+        return base / "streamsan" / "kernels"
+    return None
+
+
+def _make_room(folder: Path) -> None:
+    """Remove the older half of the files when there are many."""
+    files = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+    if len(files) >= MOST_FILES:
+        for entry in sorted(files, key=lambda entry: entry.stat(follow_symlinks=False).st_mtime)[: len(files) // 2]:
+            with suppress(OSError):
+                os.unlink(entry.path)
+
+
+@cache
+def _readers_version() -> str:
+    """Return what changes with the code that reads machine code."""
+    version = hashlib.sha256(VERSION.encode())
+    with suppress(OSError):
+        for path in sorted(Path(machine_code.__path__[0]).glob("*.py")):
+            version.update(path.read_bytes())
+    return version.hexdigest()
+
+
+def _packed(found: Accesses) -> dict[str, Any]:
+    return {
+        "reader": _readers_version(),
+        "kernels": {
+            symbol: {
+                "words": {str(offset): [int(use.mode), int(use.flags)] for offset, use in kernel.words.items()},
+                "variables": {name: [int(use.mode), int(use.flags)] for name, use in kernel.variables.items()},
+                "follows_found": kernel.follows_found,
+                "whole": kernel.whole,
+            }
+            for symbol, kernel in found.items()
+        },
+    }
+
+
+def _unpacked(value: Any) -> Accesses:
+    """Return what a file says. Raises ValueError, TypeError, KeyError or AttributeError where nobody wrote it so."""
+    if value["reader"] != _readers_version():
+        return {}
+    return {symbol: _kernel(kernel) for symbol, kernel in value["kernels"].items()}
+
+
+def _kernel(value: Any) -> KernelAccesses:
+    if not isinstance(value["follows_found"], bool) or not isinstance(value["whole"], bool):
+        raise TypeError("not a truth value")
+    return KernelAccesses(
+        {_offset(offset): use for offset, use in _uses(value["words"]).items()},
+        _uses(value["variables"]),
+        value["follows_found"],
+        value["whole"],
+    )
+
+
+def _uses(value: Mapping[str, Any]) -> dict[str, Use]:
+    uses = {}
+    for name, (mode, flags) in value.items():
+        if flags not in _FLAGS or isinstance(mode, bool):
+            raise ValueError("not a use")
+        uses[name] = Use(AccessMode(mode), int(flags))
+    return uses
+
+
+def _offset(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1 << 16:
+        raise ValueError("not an offset")
+    return int(text)
