@@ -95,7 +95,7 @@ struct alignas(64) ThreadState {
         nullptr;                ///< where on the stack `call` began: one that never ended (an exception) is told by it
     std::uint64_t written = 0;  ///< operations that this thread has written, CONTEXT_CURRENT aside
     std::string explanation;    ///< the driver's own words, logged during this call
-    std::shared_ptr<void> kernel_references;  ///< the KernelReferences of the launch under way
+    std::shared_ptr<void> launches;  ///< what launches.cpp keeps for the thread
 
     // For dispatch alone.
     Slot context_slot{};  ///< of `context`: live things are restated together with it (rotation)

@@ -157,6 +157,7 @@ std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type, bool conditio
     made.handle = node;
     made.kind = content_.kind;
     made.object = content_.object;
+    made.shape = content_.shape;
     made.conditional = conditional;
     made.origin = node_sites().origin(node);
     made.first_reference = static_cast<std::uint32_t>(body_.references.size());

@@ -29,10 +29,12 @@ const GraphExecs::Exec* GraphExecs::find(abi::Word exec) const {
 BodyNode GraphExecs::now(const Exec& exec, std::uint32_t number) {
     BodyNode node = exec.body->nodes[number - 1];
     if (const auto changed = exec.changed.find(number); changed != exec.changed.end()) {
-        node.kind = changed->second.kind;
-        node.object = changed->second.object;
+        const NodeContent& content = changed->second.content;
+        node.kind = content.kind;
+        node.object = content.object;
+        node.shape = content.shape;
         node.origin = changed->second.origin;
-        node.references = static_cast<std::uint32_t>(changed->second.references.size());
+        node.references = static_cast<std::uint32_t>(content.references.size());
     }
     if (const auto enabled = exec.enabled.find(number); enabled != exec.enabled.end()) node.enabled = enabled->second;
     return node;
@@ -96,18 +98,17 @@ std::vector<Reference> GraphExecs::references_of(abi::Word exec, std::uint32_t n
     const Exec* const known = find(exec);
     if (known == nullptr || number == 0 || number > known->body->nodes.size()) return {};
     if (const auto changed = known->changed.find(number); changed != known->changed.end())
-        return changed->second.references;
+        return changed->second.content.references;
     const BodyNode& node = known->body->nodes[number - 1];
     const Reference* const first = known->body->references_of(node);
     return {first, first + node.references};
 }
 
-void GraphExecs::set_node(abi::Word exec, std::uint32_t number, NodeKind kind, std::uint64_t object,
-                          std::vector<Reference> references, NodeOrigin origin) {
+void GraphExecs::set_node(abi::Word exec, std::uint32_t number, const NodeContent& content, NodeOrigin origin) {
     const std::lock_guard lock(mutex_);
     const auto found = execs_.find(exec);
     if (found == execs_.end() || number == 0 || number > found->second.body->nodes.size()) return;
-    found->second.changed.insert_or_assign(number, Changed{kind, object, std::move(references), origin});
+    found->second.changed.insert_or_assign(number, Changed{content, origin});
 }
 
 void GraphExecs::set_enabled(abi::Word exec, std::uint32_t number, bool enabled) {
@@ -128,8 +129,8 @@ std::vector<std::pair<Slot, Body>> GraphExecs::all() const {
             BodyNode node = now(exec, number);
             if (const auto changed = exec.changed.find(number); changed != exec.changed.end()) {
                 node.first_reference = static_cast<std::uint32_t>(body.references.size());
-                body.references.insert(body.references.end(), changed->second.references.begin(),
-                                       changed->second.references.end());
+                const std::vector<Reference>& references = changed->second.content.references;
+                body.references.insert(body.references.end(), references.begin(), references.end());
             }
             body.nodes[number - 1] = node;
         }

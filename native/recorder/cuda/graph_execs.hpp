@@ -31,8 +31,7 @@ public:
     [[nodiscard]] std::optional<BodyNode> node(abi::Word exec, std::uint32_t number) const;
     /// What the node uses now, enabled or not.
     [[nodiscard]] std::vector<Reference> references_of(abi::Word exec, std::uint32_t number) const;
-    void set_node(abi::Word exec, std::uint32_t number, NodeKind kind, std::uint64_t object,
-                  std::vector<Reference> references, NodeOrigin origin);
+    void set_node(abi::Word exec, std::uint32_t number, const NodeContent& content, NodeOrigin origin);
     void set_enabled(abi::Word exec, std::uint32_t number, bool enabled);
 
     /// Slot and body of each, in the order in which they were made.
@@ -41,9 +40,7 @@ public:
 private:
     /// What was set of a node since the body was read.
     struct Changed {
-        NodeKind kind;
-        std::uint64_t object;
-        std::vector<Reference> references;
+        NodeContent content;
         NodeOrigin origin;
     };
     struct Exec {

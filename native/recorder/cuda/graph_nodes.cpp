@@ -5,6 +5,8 @@
 
 #include "recorder/cuda/extents.hpp"
 #include "recorder/cuda/kernels.hpp"
+#include "recorder/cuda/launch_arguments.hpp"
+#include "recorder/cuda/launch_shapes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/transfers.hpp"
 
@@ -62,9 +64,11 @@ void describe_kernel(const abi::KernelNode& node, NodeContent& content) {
     content.kind = NodeKind::KERNEL;
     const abi::Word function = function_of(node);
     if (function == 0) return;
-    const auto found = std::make_unique_for_overwrite<KernelReferences>();
-    found->collect(kernel_of(function, nullptr), node.arguments, node.extra);
-    content.references.assign(found->data(), found->data() + found->size());
+    const auto found = std::make_unique<LaunchArguments>();
+    const Kernel& kernel = kernel_of(function, nullptr);
+    found->collect(kernel, node.arguments, node.extra);
+    content.references.assign(found->references(), found->references() + found->count());
+    content.shape = launch_shape(kernel, {node.grid, node.block, node.shared_bytes}, *found);
     // What may be a leftover of the stack is no use for sure, however often the graph is launched.
     constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
     for (Reference& each : content.references) {

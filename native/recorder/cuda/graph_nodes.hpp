@@ -14,11 +14,13 @@ namespace streamsan::recorder::cuda {
 struct NodeContent {
     NodeKind kind = NodeKind::OPAQUE;
     std::uint64_t object = 0;  ///< the event of an event node
+    std::uint32_t shape = 0;   ///< id of a kernel node's launch shape, 0 when not known
     std::vector<Reference> references;
 
     void clear() {
         kind = NodeKind::OPAQUE;
         object = 0;
+        shape = 0;
         references.clear();
     }
 };

@@ -26,6 +26,7 @@ void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare)
         slot->stream = exec;
         slot->object = index + 1;
         slot->address = node.object;
+        slot->size = node.enabled ? node.shape : 0;
         slot->site = node.origin.site != 0 ? node.origin.site : header.site;
         slot->api = node.origin.api != 0 ? node.origin.api : header.api;
         slot->kind = static_cast<std::uint8_t>(OperationKind::GRAPH_NODE);
@@ -68,9 +69,9 @@ void write_graph_free(ThreadState& state, Call& call, std::uint64_t address) {
 }
 
 void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind,
-                       bool conditional, const Reference* references, std::size_t count) {
+                       std::uint32_t shape, bool conditional, const Reference* references, std::size_t count) {
     count = std::min(count, most_further_references);
-    std::vector<Reference> fields{{number, 0, flags_of(conditional)}};
+    std::vector<Reference> fields{{number, shape, flags_of(conditional)}};
     fields.insert(fields.end(), references, references + count);
     write_returned(state, call, OperationKind::GRAPH_NODE_UPDATE, kind, 0, exec, fields.data(), fields.size());
 }

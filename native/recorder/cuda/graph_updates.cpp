@@ -47,11 +47,10 @@ std::optional<BodyNode> changed_node(ThreadState& state, Call& call, const Place
 /// Kept before it is written: a new file that is begun in between then has it, and the operation says it once more.
 void write_node(ThreadState& state, Call& call, const Place& place, const BodyNode& before, const NodeContent& content,
                 std::uint64_t since) {
-    graph_execs().set_node(place.exec, place.number, content.kind, content.object, content.references,
-                           {call.site, api_of(state, call), since});
+    graph_execs().set_node(place.exec, place.number, content, {call.site, api_of(state, call), since});
     const NodeKind shown = before.enabled ? content.kind : NodeKind::EMPTY;
-    write_node_update(state, call, place.exec, place.number, shown, before.conditional, content.references.data(),
-                      before.enabled ? content.references.size() : 0);
+    write_node_update(state, call, place.exec, place.number, shown, before.enabled ? content.shape : 0,
+                      before.conditional, content.references.data(), before.enabled ? content.references.size() : 0);
 }
 
 /// A child's nodes are those right after it, in the same order, as the driver demands.
@@ -76,6 +75,7 @@ void set_child(ThreadState& state, Call& call, const Place& place, const BodyNod
         NodeContent content;
         content.kind = node.kind;
         content.object = node.object;
+        content.shape = node.shape;
         content.references.assign(body.references_of(node), body.references_of(node) + node.references);
         call.site = node.origin.site != 0 ? node.origin.site : site;
         write_node(state, call, inner, *known, content, node.origin.since);
@@ -117,8 +117,8 @@ void exit_enable(ThreadState& state, Call& call) {
     // The place stays that of the node: its kernel's name is part of it.
     if (enabled && node->origin.site != 0) call.site = node->origin.site;
     graph_execs().set_enabled(place.exec, place.number, enabled);
-    write_node_update(state, call, place.exec, place.number, enabled ? node->kind : NodeKind::EMPTY, node->conditional,
-                      references.data(), references.size());
+    write_node_update(state, call, place.exec, place.number, enabled ? node->kind : NodeKind::EMPTY,
+                      enabled ? node->shape : 0, node->conditional, references.data(), references.size());
 }
 
 }  // namespace

@@ -16,11 +16,6 @@ constexpr std::size_t first_table = 1024;
 /// Of larger by-value structures parts are often not set: they hold what was on the stack before.
 constexpr std::size_t largest_sure_structure = 128;
 constexpr std::size_t most_parameters = 4096;
-constexpr std::size_t largest_buffer = 1U << 16;  // the largest argument buffer of any device is 32 KiB
-constexpr std::uint8_t mode_bits = 3;
-/// Of user space on all systems of CUDA.
-constexpr std::uint64_t lowest_address = 1U << 16;
-constexpr std::uint64_t highest_address = (std::uint64_t{1} << 57) - 1;
 
 std::size_t hash_of(std::uint64_t value) {
     return static_cast<std::size_t>((value ^ value >> 32) * 0x9E3779B97F4A7C15U >> 32);
@@ -68,13 +63,23 @@ std::string name_of(std::uint64_t function, const char* symbol) {
     return "";
 }
 
-std::uint64_t load_word(const unsigned char* at) {
-    std::uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    return word;
-}
-
 }  // namespace
+
+bool Kernel::set_layout(const std::vector<ParameterPlace>& places) {
+    std::size_t end = 0;
+    for (const ParameterPlace& place : places) {
+        if (place.offset > largest_buffer || place.size > largest_buffer - place.offset) return false;
+        gaps |= place.offset != end;
+        end = std::max(end, place.offset + place.size);
+        parameters.push_back({static_cast<std::uint16_t>(place.offset), static_cast<std::uint16_t>(place.size)});
+    }
+    argument_bytes = static_cast<std::uint16_t>(end);
+    if (parameters.size() <= few_rooms.size()) {
+        few_parameters = static_cast<std::uint8_t>(parameters.size());
+        std::copy_n(parameters.begin(), few_parameters, few_rooms.begin());
+    }
+    return true;
+}
 
 std::vector<ArgumentWords> argument_words(const std::vector<ParameterPlace>& places, std::string_view symbol) {
     const KernelSignature signature = kernel_signature(std::string(symbol).c_str());
@@ -83,7 +88,7 @@ std::vector<ArgumentWords> argument_words(const std::vector<ParameterPlace>& pla
     for (std::size_t index = 0; index < places.size(); ++index) {
         const ParameterPlace& place = places[index];
         const std::size_t first = (word_size - place.offset % word_size) % word_size;
-        if (place.size < first + word_size || place.size > largest_buffer || place.offset > largest_buffer) continue;
+        if (place.size < first + word_size) continue;
         const bool pointer = typed && place.size == word_size && signature.parameters[index].pointer;
         auto flags = static_cast<std::uint8_t>(pointer ? signature.parameters[index].mode : AccessMode::OPAQUE);
         if (place.size > largest_sure_structure) flags |= conditional_flag;
@@ -160,7 +165,7 @@ const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
     const KernelSignature signature = kernel_signature(made->symbol.c_str());
     made->label = signature.label;
     std::vector<ParameterPlace> places;
-    made->layout_known = layout_of(function, places);
+    made->layout_known = layout_of(function, places) && made->set_layout(places);
     std::vector<ArgumentWords> words;
     if (made->layout_known) {
         words = argument_words(places, made->symbol);
@@ -212,6 +217,16 @@ STREAMSAN_LAUNCH_PATH std::uint32_t label_id(const Kernel& kernel, Writer& write
     return id;
 }
 
+std::uint32_t symbol_id(const Kernel& kernel, Writer& writer) {
+    const std::uint64_t generation = writer.generation() << 32;
+    const std::uint64_t known = kernel.symbol_id.load(std::memory_order_relaxed);
+    if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
+    // Cut short it would name another kernel.
+    const std::uint32_t id = kernel.symbol.size() > most_string_bytes ? 0 : writer.string(kernel.symbol);
+    kernel.symbol_id.store(generation | id, std::memory_order_relaxed);
+    return id;
+}
+
 [[gnu::hot]] std::uint32_t bare_site(const Kernel& kernel, Writer& writer) {
     const std::uint64_t generation = writer.generation() << 32;
     const std::uint64_t known = kernel.bare_site.load(std::memory_order_relaxed);
@@ -221,100 +236,6 @@ STREAMSAN_LAUNCH_PATH std::uint32_t label_id(const Kernel& kernel, Writer& write
     const std::uint32_t id = record.label == 0 ? 0 : writer.site(record);
     kernel.bare_site.store(generation | id, std::memory_order_relaxed);
     return id;
-}
-
-void KernelReferences::meet_again(Reference& known, std::uint8_t mode_flags) {
-    // What is sure to be an argument comes first; a leftover on the stack adds nothing to it.
-    const bool less_sure = (mode_flags & conditional_flag) != 0 && (known.mode_flags & conditional_flag) == 0;
-    if (less_sure || (known.mode_flags & mode_bits) == (mode_flags & mode_bits)) return;
-    known.mode_flags =
-        static_cast<std::uint8_t>((known.mode_flags & ~mode_bits) | static_cast<std::uint8_t>(AccessMode::OPAQUE));
-}
-
-[[gnu::noinline]] void KernelReferences::index_all(std::size_t buckets) {
-    std::memset(index_, 0, buckets * sizeof *index_);
-    mask_ = buckets - 1;
-    for (std::size_t each = 1; each <= count_; ++each) {
-        std::size_t bucket = hash_of(found_[each].address) & mask_;
-        while (index_[bucket] != 0) bucket = (bucket + 1) & mask_;
-        index_[bucket] = static_cast<std::uint16_t>(each);
-    }
-}
-
-inline void KernelReferences::add(std::uint64_t address, std::uint8_t mode_flags) {
-    std::size_t bucket = 0;
-    if (mask_ == 0) {
-        for (std::size_t at = 1; at <= count_; ++at) {
-            if (found_[at].address == address) return meet_again(found_[at], mode_flags);
-        }
-    } else {
-        for (bucket = hash_of(address) & mask_; index_[bucket] != 0; bucket = (bucket + 1) & mask_) {
-            Reference& known = found_[index_[bucket]];
-            if (known.address == address) return meet_again(known, mode_flags);
-        }
-    }
-    if (count_ >= most_further_references) {
-        ++left_out_;
-        return;
-    }
-    found_[++count_] = {address, 0, mode_flags};
-    if (mask_ != 0) index_[bucket] = static_cast<std::uint16_t>(count_);
-    if (count_ > few && (mask_ == 0 || count_ == buckets_at_first / 2)) [[unlikely]]
-        index_all(mask_ == 0 ? buckets_at_first : buckets_at_most);
-}
-
-[[gnu::hot]] inline void KernelReferences::take(const unsigned char* words, std::size_t count,
-                                                std::uint8_t mode_flags) {
-    const AddressMap& memory = recorder()->memory;
-    const AddressMap::Window window = memory.window().within(lowest_address, highest_address);
-    for (std::size_t at = 0; at < count; ++at) {
-        const std::uint64_t word = load_word(words + at * word_size);
-        if (window.holds(word) && memory.marked(word)) add(word, mode_flags);
-    }
-}
-
-void KernelReferences::scan(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags) {
-    if (buffer != nullptr) take(buffer, std::min(size, largest_buffer) / word_size, mode_flags);
-}
-
-STREAMSAN_LAUNCH_PATH void KernelReferences::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
-    if (arguments != nullptr) {
-        for (const ArgumentWords& each : kernel.argument_words()) {
-            const auto* const value = static_cast<const unsigned char*>(arguments[each.parameter]);
-            if (value != nullptr) take(value + each.first, each.count, each.mode_flags);
-        }
-        return;
-    }
-    if (extra == nullptr) return;
-    // CU_LAUNCH_PARAM_END, _BUFFER_POINTER, _BUFFER_SIZE: pairs of what it is and where, until the end.
-    constexpr std::uintptr_t end_mark = 0;
-    constexpr std::uintptr_t pointer_mark = 1;
-    constexpr std::uintptr_t size_mark = 2;
-    constexpr int most_pairs = 8;
-    const unsigned char* buffer = nullptr;
-    std::size_t size = 0;
-    for (int pair = 0; pair < most_pairs; ++pair, extra += 2) {
-        const auto mark = reinterpret_cast<std::uintptr_t>(extra[0]);
-        if (mark == pointer_mark) {
-            buffer = static_cast<const unsigned char*>(extra[1]);
-        } else if (mark == size_mark) {
-            if (extra[1] != nullptr) std::memcpy(&size, extra[1], sizeof size);
-        } else {
-            if (mark != end_mark) return;  // not what any published version knows
-            break;
-        }
-    }
-    if (buffer == nullptr) return;
-    if (!kernel.layout_known) {
-        scan(buffer, size, conditional_flag);
-        return;
-    }
-    // The buffer may end inside a parameter, which is then set in part (NCCL).
-    for (const ArgumentWords& each : kernel.argument_words()) {
-        if (each.buffer < size)
-            take(buffer + each.buffer, std::min<std::size_t>(each.count, (size - each.buffer) / word_size),
-                 each.mode_flags);
-    }
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -1,5 +1,5 @@
-// Kernels: what their arguments may lead to. The parameter layout of a function is asked from the driver once and kept;
-// from then on a launch only reads words.
+// Kernels: how their arguments lie, and which words of them may lead to memory. The parameter layout of a function is
+// asked from the driver once and kept; from then on a launch only reads words.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -24,6 +24,9 @@ struct ParameterPlace {
     std::size_t size;
 };
 
+/// Bytes of the largest argument buffer that is looked at; the largest of any device has 32 KiB.
+constexpr std::size_t largest_buffer = (std::size_t{1} << 16) - 64;
+
 /// Words in a row of one parameter, each of which may be an address.
 struct ArgumentWords {
     static constexpr std::uint32_t no_buffer = UINT32_MAX;
@@ -34,8 +37,14 @@ struct ArgumentWords {
     std::uint8_t mode_flags;  ///< AccessMode, and CONDITIONAL where the words may be leftovers of the stack
 };
 
-/// What is known of one kernel. Lives until the process ends. What a launch of most kernels looks at lies in one cache
-/// line.
+/// As ParameterPlace, for the launch path: places in a buffer that is not larger than `largest_buffer`.
+struct ParameterRoom {
+    std::uint16_t offset;
+    std::uint16_t size;
+};
+
+/// What is known of one kernel. Lives until the process ends. What a launch of most kernels looks at lies in two cache
+/// lines.
 struct alignas(64) Kernel {
     /// Ids in the writer's tables, with the writer's generation in the upper half.
     mutable std::atomic<std::uint64_t> label_id{0};
@@ -43,7 +52,12 @@ struct alignas(64) Kernel {
     std::array<ArgumentWords, 3> few_words{};  ///< as `words`, where these are no more
     std::uint8_t few = 0;                      ///< how many of them; 0: look at `words`
     bool layout_known = false;         ///< else the arguments were not looked at, or only those that the name tells of
-    std::vector<ArgumentWords> words;  ///< those that are sure first; set by `set_words` alone
+    bool gaps = false;                 ///< there is room between parameters
+    std::uint8_t few_parameters = 0;   ///< how many of `few_rooms`; 0: look at `parameters`
+    std::uint16_t argument_bytes = 0;  ///< of the whole argument buffer; 0: not known
+    std::array<ParameterRoom, 16> few_rooms{};  ///< as `parameters`, where these are no more
+    std::vector<ParameterRoom> parameters;      ///< in the order of `kernelParams`; set by `set_layout` alone
+    std::vector<ArgumentWords> words;           ///< those that are sure first; set by `set_words` alone
     std::string symbol;
 
     void set_words(std::vector<ArgumentWords> found) {
@@ -51,10 +65,17 @@ struct alignas(64) Kernel {
         few = words.size() <= few_words.size() ? static_cast<std::uint8_t>(words.size()) : std::uint8_t{0};
         std::copy_n(words.begin(), few, few_words.begin());
     }
+    /// The layout is known. False where the buffer is larger than any that is looked at.
+    bool set_layout(const std::vector<ParameterPlace>& places);
+    [[nodiscard]] std::span<const ParameterRoom> parameter_rooms() const {
+        return few_parameters != 0 ? std::span(few_rooms.data(), few_parameters)
+                                   : std::span(parameters.data(), parameters.size());
+    }
     [[nodiscard]] std::span<const ArgumentWords> argument_words() const {
         return few != 0 ? std::span(few_words.data(), few) : std::span(words.data(), words.size());
     }
     std::string label;
+    mutable std::atomic<std::uint64_t> symbol_id{0};  ///< as `label_id`
 };
 
 /// Which words of the parameters may be addresses, by layout and, where it has them, by the types in the kernel's name.
@@ -113,38 +134,9 @@ inline const Kernel& kernel_of(std::uint64_t function, const char* symbol) {
 
 /// String id of the kernel's label.
 std::uint32_t label_id(const Kernel& kernel, Writer& writer);
+/// String id of its mangled name, 0 where that is not known, or longer than a string of a trace.
+std::uint32_t symbol_id(const Kernel& kernel, Writer& writer);
 /// Site id of a place that is not known, with the kernel's label.
 std::uint32_t bare_site(const Kernel& kernel, Writer& writer);
-
-/// The addresses among the arguments of one launch or kernel node, each once: those that lie in memory that is or was
-/// allocated. `arguments` is `kernelParams`, `extra` the other way to pass them; either may be null.
-class KernelReferences {
-public:
-    void collect(const Kernel& kernel, void* const* arguments, void* const* extra);
-    /// Words of an argument buffer without any layout.
-    void scan(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags);
-
-    [[nodiscard]] const Reference* data() const { return found_ + 1; }
-    /// One more than `size`: the first is empty.
-    [[nodiscard]] const Reference* data_after_empty() const { return found_; }
-    [[nodiscard]] std::size_t size() const { return count_; }
-    [[nodiscard]] std::size_t left_out() const { return left_out_; }  ///< for lack of room
-    void clear() { count_ = left_out_ = mask_ = 0; }
-
-private:
-    void take(const unsigned char* words, std::size_t count, std::uint8_t mode_flags);
-    void add(std::uint64_t address, std::uint8_t mode_flags);
-    void meet_again(Reference& known, std::uint8_t mode_flags);
-    void index_all(std::size_t buckets);
-
-    static constexpr std::size_t few = 8;  // looked through one by one
-    static constexpr std::size_t buckets_at_first = 256;
-    static constexpr std::size_t buckets_at_most = 2048;
-    std::size_t count_ = 0;
-    std::size_t left_out_ = 0;
-    std::size_t mask_ = 0;  // buckets in use, less one; 0: only a few
-    Reference found_[1 + most_further_references]{};
-    std::uint16_t index_[buckets_at_most];  // position in `found_`, 0: none
-};
 
 }  // namespace streamsan::recorder::cuda

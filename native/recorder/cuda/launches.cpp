@@ -6,8 +6,10 @@
 #include "recorder/cuda/abi_memory.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/kernels.hpp"
+#include "recorder/cuda/launch_arguments.hpp"
+#include "recorder/cuda/launch_shapes.hpp"
 #include "recorder/cuda/not_understood.hpp"
-#include "recorder/cuda/parameter_calls.hpp"
+#include "recorder/cuda/launch_settings.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/batches.hpp"
 #include "recorder/cuda/work.hpp"
@@ -24,12 +26,17 @@ std::uint64_t stream_named(const Call& call, abi::Word handle) {
     return call.callback->per_thread ? abi::per_thread_stream : abi::legacy_stream;
 }
 
-/// The references of the launch under way: too many for the stack of a small thread.
-STREAMSAN_LAUNCH_PATH KernelReferences& references_here(ThreadState& state) {
-    if (state.kernel_references == nullptr) [[unlikely]]
-        state.kernel_references = std::make_shared<KernelReferences>();
-    auto& found = *static_cast<KernelReferences*>(state.kernel_references.get());
-    found.clear();
+/// What a thread that launches keeps: too much for the stack of a small one.
+struct LaunchState {
+    LaunchArguments arguments;  ///< of the launch under way
+    LaunchShapesMet shapes;
+};
+
+STREAMSAN_LAUNCH_PATH LaunchState& launch_state(ThreadState& state) {
+    if (state.launches == nullptr) [[unlikely]]
+        state.launches = std::make_shared<LaunchState>();
+    auto& found = *static_cast<LaunchState*>(state.launches.get());
+    found.arguments.clear();
     return found;
 }
 
@@ -39,49 +46,62 @@ STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
 }
 
 [[gnu::noinline]] void say_gaps(ThreadState& state, const Call& call, const Kernel& kernel,
-                                const KernelReferences& found) {
-    if (!kernel.layout_known && found.size() == 0) say_not_understood(state, call, unknown_layout);
-    if (found.left_out() != 0) say_not_understood(state, call, too_many);
+                                const LaunchArguments& arguments) {
+    if (!kernel.layout_known && arguments.count() == 0) say_not_understood(state, call, unknown_layout);
+    if (arguments.left_out() != 0) say_not_understood(state, call, too_many);
 }
 
-STREAMSAN_LAUNCH_PATH const Kernel& prepare_launch(ThreadState& state, Call& call, abi::Word function,
-                                                   const char* symbol, void* const* arguments, void* const* extra,
-                                                   KernelReferences& found) {
-    const Kernel& kernel = kernel_of(function, symbol);
-    found.collect(kernel, arguments, extra);
+/// What the driver is asked for: which kernel, with what.
+struct Launch {
+    abi::Word function;
+    const char* symbol;
+    void* const* arguments;
+    void* const* extra;
+    LaunchDimensions dimensions;
+};
+
+/// Fills the thread's arguments and `call.site`. Returns the LAUNCH's `object`: the launch shape in its upper half.
+STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& call, const Launch& launch,
+                                                   LaunchState& here) {
+    const Kernel& kernel = kernel_of(launch.function, launch.symbol);
+    here.arguments.collect(kernel, launch.arguments, launch.extra);
     call.site = site_of(kernel);
-    if (!kernel.layout_known || found.left_out() != 0) [[unlikely]]
-        say_gaps(state, call, kernel, found);
-    return kernel;
+    if (!kernel.layout_known || here.arguments.left_out() != 0) [[unlikely]]
+        say_gaps(state, call, kernel, here.arguments);
+    return std::uint64_t{launch_shape(here.shapes, kernel, launch.dimensions, here.arguments)} << 32;
 }
 
 /// What is sure comes first; if nothing is, the slot's own reference stays empty: its flags are the launch's, too.
 STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait,
-                                        const KernelReferences& found, bool batched) {
+                                        std::uint64_t object, const LaunchArguments& found, bool batched) {
     const auto write = batched ? write_batch_member : write_entered;
-    const Reference* const first = found.data();
+    const Reference* const first = found.references();
     const bool nothing_sure =
-        found.size() != 0 && (first->mode_flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
+        found.count() != 0 && (first->mode_flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
     if (!nothing_sure) [[likely]] {
-        write(state, call, OperationKind::LAUNCH, wait, stream, 0, first, found.size());
+        write(state, call, OperationKind::LAUNCH, wait, stream, object, first, found.count());
         return;
     }
-    write(state, call, OperationKind::LAUNCH, wait, stream, 0, found.data_after_empty(), found.size() + 1);
+    write(state, call, OperationKind::LAUNCH, wait, stream, object, found.references_after_empty(), found.count() + 1);
 }
 
 STREAMSAN_LAUNCH_PATH void enter_launch(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelCall*>(call.parameters);
-    KernelReferences& found = references_here(state);
-    prepare_launch(state, call, given.function, call.symbol, given.arguments, given.extra, found);
-    write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, found, false);
+    LaunchState& here = launch_state(state);
+    const Launch launch{
+        given.function, call.symbol, given.arguments, given.extra, {given.grid, given.block, given.shared_bytes}};
+    const std::uint64_t object = prepare_launch(state, call, launch, here);
+    write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, object, here.arguments, false);
 }
 
 /// Its parameters end before `extra`.
 void enter_cooperative(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelCall*>(call.parameters);
-    KernelReferences& found = references_here(state);
-    prepare_launch(state, call, given.function, call.symbol, given.arguments, nullptr, found);
-    write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, found, false);
+    LaunchState& here = launch_state(state);
+    const Launch launch{
+        given.function, call.symbol, given.arguments, nullptr, {given.grid, given.block, given.shared_bytes}};
+    const std::uint64_t object = prepare_launch(state, call, launch, here);
+    write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, object, here.arguments, false);
 }
 
 STREAMSAN_LAUNCH_PATH void exit_launch(ThreadState& state, Call& call) { complete(state, call, false); }
@@ -110,15 +130,22 @@ STREAMSAN_LAUNCH_PATH void enter_configured(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelExCall*>(call.parameters);
     begin_batch(state, call);
     if (given.configuration == nullptr) return;
-    const std::uint64_t stream = stream_named(call, given.configuration->stream);
-    const Attributes attributes = attributes_of(*given.configuration);
-    KernelReferences& found = references_here(state);
-    prepare_launch(state, call, given.function, call.symbol, given.arguments, given.extra, found);
+    const abi::LaunchConfig& configuration = *given.configuration;
+    const std::uint64_t stream = stream_named(call, configuration.stream);
+    const Attributes attributes = attributes_of(configuration);
+    LaunchState& here = launch_state(state);
+    const Launch launch{given.function,
+                        call.symbol,
+                        given.arguments,
+                        given.extra,
+                        {configuration.grid, configuration.block, configuration.shared_bytes}};
+    const std::uint64_t object = prepare_launch(state, call, launch, here);
     // Such an event says nothing of the kernel's completion, but all before the kernel is behind it.
     for (const std::uint64_t event : attributes.events) {
         if (event != 0) write_batch_member(state, call, OperationKind::EVENT_RECORD, 0, stream, event, nullptr, 0);
     }
-    write_launch(state, call, stream, attributes.programmatic ? WaitClass::PROGRAMMATIC : WaitClass::NONE, found, true);
+    write_launch(state, call, stream, attributes.programmatic ? WaitClass::PROGRAMMATIC : WaitClass::NONE, object,
+                 here.arguments, true);
 }
 
 void enter_multi_device(ThreadState& state, Call& call) {
@@ -128,21 +155,33 @@ void enter_multi_device(ThreadState& state, Call& call) {
     const std::uint64_t count = std::min(call.word(1), most_devices);
     if (list == nullptr) return;
     for (std::uint64_t index = 0; index < count; ++index) {
-        KernelReferences& found = references_here(state);
-        prepare_launch(state, call, list[index].function, nullptr, list[index].arguments, nullptr, found);
-        write_launch(state, call, stream_named(call, list[index].stream), WaitClass::NONE, found, true);
+        const abi::LaunchParameters& each = list[index];
+        LaunchState& here = launch_state(state);
+        const Launch launch{
+            each.function, nullptr, each.arguments, nullptr, {each.grid, each.block, each.shared_bytes}};
+        const std::uint64_t object = prepare_launch(state, call, launch, here);
+        write_launch(state, call, stream_named(call, each.stream), WaitClass::NONE, object, here.arguments, true);
     }
 }
 
-/// cuLaunch, cuLaunchGrid, cuLaunchGridAsync: the arguments were set before.
+/// cuLaunch, cuLaunchGrid, cuLaunchGridAsync: the arguments and the block were set before.
 void enter_old(ThreadState& state, Call& call) {
     const std::uint64_t function = call.word(0);
-    KernelReferences& found = references_here(state);
+    LaunchState& here = launch_state(state);
     const Kernel& kernel = kernel_of(function, nullptr);
-    const std::vector<unsigned char> buffer = parameter_buffers().of(function);
-    found.scan(buffer.data(), buffer.size(), static_cast<std::uint8_t>(AccessMode::OPAQUE));
+    const LaunchSettings settings = launch_settings().of(function);
+    here.arguments.collect(settings.arguments.data(), settings.arguments.size(),
+                           static_cast<std::uint8_t>(AccessMode::OPAQUE));
     call.site = site_of(kernel);
-    write_launch(state, call, call.stream(), WaitClass::NONE, found, false);
+    LaunchDimensions dimensions;
+    dimensions.block = settings.block;
+    dimensions.shared = settings.shared;
+    // cuLaunch launches one block.
+    dimensions.grid = {1, 1, 1};
+    for (std::size_t axis = 0; axis < 2 && call.callback->count > 2; ++axis)
+        dimensions.grid[axis] = static_cast<std::uint32_t>(call.word(1 + axis));
+    const std::uint64_t object = std::uint64_t{launch_shape(here.shapes, kernel, dimensions, here.arguments)} << 32;
+    write_launch(state, call, call.stream(), WaitClass::NONE, object, here.arguments, false);
 }
 
 }  // namespace
@@ -159,7 +198,7 @@ void register_launches(HandlerTable& table) {
 
 void register_work(HandlerTable& table) {
     register_launches(table);
-    register_parameter_calls(table);
+    register_launch_settings(table);
     register_copies(table);
     register_fills(table);
     register_migrations(table);

@@ -11,6 +11,7 @@
 #include "recorder/cuda/cupti.hpp"
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/launch_shapes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
 #include "recorder/cuda/omissions.hpp"
@@ -88,6 +89,7 @@ void forget_parent(ThreadState& state) {
     handles_after_fork();
     memory_after_fork();
     graphs_after_fork();
+    launch_shapes_after_fork();
     recorder()->captures.store(0, std::memory_order_relaxed);
 }
 

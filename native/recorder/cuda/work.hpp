@@ -5,9 +5,8 @@ namespace streamsan::recorder::cuda {
 
 class HandlerTable;
 
-void register_launches(HandlerTable& table);  // launches.cpp
-void register_parameter_calls(
-    HandlerTable& table);  // parameter_calls.cpp: the calls that launches before CUDA 4 took their arguments from
+void register_launches(HandlerTable& table);           // launches.cpp
+void register_launch_settings(HandlerTable& table);    // launch_settings.cpp: what launches before CUDA 4 were given
 void register_copies(HandlerTable& table);             // copies.cpp
 void register_fills(HandlerTable& table);              // fills.cpp
 void register_migrations(HandlerTable& table);         // migrations.cpp: prefetch, discard, attach, advice

@@ -20,6 +20,12 @@ constexpr std::uint32_t most_strings = 1u << 22;
 constexpr std::uint32_t most_string_bytes = 1u << 16;
 constexpr std::uint32_t most_modules = 1u << 16;
 constexpr std::uint32_t most_module_bytes = 4096;
+constexpr std::uint32_t most_launch_shapes = 1u << 17;
+
+// What a recorder keeps of launch shapes in one process: this many whole, then those without arguments, grid and block.
+constexpr std::uint32_t most_whole_shapes = 1u << 16;
+constexpr std::uint64_t most_shape_bytes = 24u << 20;
+constexpr std::uint64_t most_whole_shape_bytes = 16u << 20;
 
 struct FileHeader {
     char magic[8];
@@ -42,6 +48,7 @@ enum class SegmentType : std::uint16_t {
     metadata = 6,
     end = 7,
     modules = 8,
+    launch_shapes = 12,
 };
 
 constexpr std::uint16_t segment_flag_snapshot = 1;
@@ -84,6 +91,25 @@ struct PackedThread {
     std::uint8_t spare[8];
 };
 static_assert(sizeof(PackedThread) == 16);
+
+/// Places (PackedPlace) and arguments follow it.
+struct PackedLaunchShape {
+    std::uint32_t symbol;
+    std::uint32_t code;
+    std::uint32_t grid[3];
+    std::uint32_t block[3];
+    std::uint32_t shared;
+    std::uint16_t places;
+    std::uint16_t arguments;
+};
+static_assert(sizeof(PackedLaunchShape) == 40 && offsetof(PackedLaunchShape, places) == 36);
+
+/// Where a memory reference stands in a kernel's argument buffer.
+struct PackedPlace {
+    std::uint16_t reference;
+    std::uint16_t offset;
+};
+static_assert(sizeof(PackedPlace) == 4);
 
 struct PackedEnd {
     std::uint64_t operations;

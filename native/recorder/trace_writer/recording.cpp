@@ -90,8 +90,7 @@ std::string Recording::begin(const WriterOptions& options) {
     }
     // An older file of an earlier run does not belong to this one.
     if (half_ != 0) unlink(older_name().c_str());
-    const std::uint64_t most_of_tables = half_ == 0 ? most_table_bytes : std::min(most_table_bytes, half_ / 4);
-    state->tables = std::make_unique<SideTables>(*state->file, most_of_tables);
+    state->tables = std::make_unique<SideTables>(*state->file, most_bytes_of_tables());
     state->generation = ++last_generation_;
     state->parent = state_;
     state_ = state.release();

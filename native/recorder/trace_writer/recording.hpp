@@ -35,6 +35,7 @@
 // lock of a file. The fetcher looks for the current file under `rotation`, and adds to it without; a file that has its
 // end mark takes no more. Interning needs only the last two, so a thread may intern while a rotation waits for it.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -86,6 +87,10 @@ public:
     [[nodiscard]] std::uint64_t ids_generation() const { return ids_generation_; }
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
     [[nodiscard]] std::atomic<std::uint64_t>& counter() const { return counter_.sequence(); }
+    /// Bytes that the side tables of a file may take together.
+    [[nodiscard]] std::uint64_t most_bytes_of_tables() const {
+        return half_ == 0 ? most_table_bytes : std::min(most_table_bytes, half_ / 4);
+    }
     [[nodiscard]] std::uint64_t monotonic_origin() const { return monotonic_origin_; }
 
     void on_stop(std::function<void(std::string_view)> say);

@@ -57,11 +57,13 @@ bool Table::move_to(TraceFile& file, std::string& reason) {
     return true;
 }
 
-SideTables::SideTables(TraceFile& file, std::uint64_t most_bytes) : file_(&file), most_bytes_(most_bytes) {}
+SideTables::SideTables(TraceFile& file, std::uint64_t most_bytes)
+    : file_(&file), most_bytes_(most_bytes), most_shape_bytes_(most_bytes_of_shapes(most_bytes)) {}
 
 bool SideTables::append(Table& table, std::string_view bytes) {
     if (!failure_.empty()) return false;
-    const std::uint64_t total = strings_.bytes() + sites_.bytes() + threads_.bytes() + apis_.bytes() + modules_.bytes();
+    const std::uint64_t total =
+        strings_.bytes() + sites_.bytes() + threads_.bytes() + apis_.bytes() + modules_.bytes() + shapes_.bytes();
     const bool done = total + bytes.size() <= most_bytes_ && table.append(*file_, bytes, 1, failure_);
     if (!failure_.empty()) failed_.store(true);
     return done;
@@ -132,6 +134,21 @@ std::uint16_t SideTables::api(std::string_view name) {
     return static_cast<std::uint16_t>(id);
 }
 
+std::uint32_t SideTables::launch_shape(PackedLaunchShape head, std::string_view content) {
+    const std::lock_guard lock(lock_);
+    // As of sites: ids from another file must not make this one unreadable.
+    head.symbol = head.symbol < strings_.next() ? head.symbol : 0;
+    head.code = head.code < strings_.next() ? head.code : 0;
+    const auto length = static_cast<std::uint32_t>(sizeof head + content.size());
+    std::string bytes;
+    bytes.reserve(sizeof length + length + 3);
+    bytes.append(bytes_of(length)).append(bytes_of(head)).append(content);
+    pad(bytes);
+    const std::uint32_t id = shapes_.next();
+    const bool room = id <= most_launch_shapes && shapes_.bytes() + bytes.size() <= most_shape_bytes_;
+    return room && append(shapes_, bytes) ? id : 0;
+}
+
 std::uint32_t SideTables::thread(std::uint32_t process, std::string_view name) {
     const std::lock_guard lock(lock_);
     const std::uint32_t index = threads_.next();
@@ -143,7 +160,7 @@ std::string SideTables::move_to(TraceFile& file) {
     const std::lock_guard lock(lock_);
     if (!failure_.empty()) return failure_;
     file_ = &file;
-    for (Table* table : {&strings_, &modules_, &sites_, &threads_, &apis_})
+    for (Table* table : {&strings_, &modules_, &sites_, &threads_, &apis_, &shapes_})
         if (!table->move_to(file, failure_)) {
             if (failure_.empty()) failure_ = "what was interned does not fit into the size limit";
             failed_.store(true);

@@ -1,5 +1,6 @@
-// The tables that slots refer to by number: strings, sites, threads, API names, modules.
+// The tables that slots refer to by number: strings, sites, threads, API names, modules, launch shapes.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -57,8 +58,16 @@ public:
     std::uint32_t site(const SiteRecord& record);
     std::uint32_t module(std::string_view path, std::string_view build_id);
     std::uint16_t api(std::string_view name);
+    /// Adds what a kernel was launched with; its places and arguments are `content`. Not interned: who launches knows
+    /// which are the same.
+    std::uint32_t launch_shape(PackedLaunchShape head, std::string_view content);
     /// Adds a thread; its index, or `most_threads` when there is no room for one more.
     std::uint32_t thread(std::uint32_t process, std::string_view name);
+
+    /// What launch shapes may take of tables that may take so much.
+    static std::uint64_t most_bytes_of_shapes(std::uint64_t most_bytes) {
+        return std::min(most_shape_bytes, most_bytes / 4);
+    }
 
     /// Goes on in another file. Returns "" or the reason why not.
     std::string move_to(TraceFile& file);
@@ -79,6 +88,7 @@ private:
     std::mutex lock_;
     TraceFile* file_;
     std::uint64_t most_bytes_;
+    std::uint64_t most_shape_bytes_;  ///< of these, what launch shapes may take
     std::string failure_;
     std::atomic<bool> failed_{false};  ///< `failure_` says something
     Table strings_{SegmentType::strings, 1};
@@ -86,6 +96,7 @@ private:
     Table threads_{SegmentType::threads, 0};
     Table apis_{SegmentType::apis, 1};
     Table modules_{SegmentType::modules, 1};
+    Table shapes_{SegmentType::launch_shapes, 1};
     Ids string_ids_;
     Ids site_ids_;  ///< by the record's bytes
     Ids api_ids_;

@@ -116,6 +116,14 @@ std::uint16_t Writer::api(std::string_view name) {
     return static_cast<std::uint16_t>(id);
 }
 
+std::uint32_t Writer::launch_shape(const PackedLaunchShape& head, std::string_view content) {
+    return recording_->interned([&](SideTables& tables) { return tables.launch_shape(head, content); });
+}
+
+std::uint64_t Writer::most_bytes_of_launch_shapes() const {
+    return SideTables::most_bytes_of_shapes(recording_->most_bytes_of_tables());
+}
+
 STREAMSAN_LAUNCH_PATH std::uint64_t Writer::generation() const { return recording_->ids_generation(); }
 bool Writer::stopped() const { return recording_->stopped(); }
 void Writer::on_stop(std::function<void(std::string_view reason)> say) { recording_->on_stop(std::move(say)); }

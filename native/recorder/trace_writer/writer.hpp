@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "recorder/trace_writer/clock.hpp"
+#include "recorder/trace_writer/file_format.hpp"
 #include "recorder/trace_writer/live_words.hpp"
 #include "generated/vocabulary.hpp"
 #include "trace/slot.hpp"
@@ -185,6 +186,11 @@ public:
     std::uint32_t site(const SiteRecord& record);  ///< interned; 0 when there is no room
     std::uint32_t module(std::string_view path, std::string_view build_id);  ///< interned MODULES record
     std::uint16_t api(std::string_view name);                                ///< interned; 0 is ""
+    /// What a kernel was launched with (PackedPlaces and arguments are `content`), not interned; 0 when there is no
+    /// room. Strings that `head` names are of this writer.
+    std::uint32_t launch_shape(const PackedLaunchShape& head, std::string_view content);
+    /// Bytes that all launch shapes may take.
+    [[nodiscard]] std::uint64_t most_bytes_of_launch_shapes() const;
 
     /// Counts what makes ids stale: changes after `reopen_after_fork`, never else.
     std::uint64_t generation() const;

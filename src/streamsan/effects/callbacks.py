@@ -42,9 +42,10 @@ _NOTHING_TO_RECORD = frozenset(
 """Effects that change neither memory nor order, and say nothing about either."""
 
 _ALSO = frozenset({"cuCtxDetach", "cuModuleGetGlobal", "cuLibraryGetGlobal", "cuLibraryGetManaged", "cuModuleUnload",
-                   "cuLibraryUnload", "cuParamSetv", "cuParamSeti", "cuParamSetf"})  # fmt: skip
+                   "cuLibraryUnload", "cuParamSetv", "cuParamSeti", "cuParamSetf", "cuFuncSetBlockShape",
+                   "cuFuncSetSharedSize"})  # fmt: skip
 """Driver calls whose effect in the model is none, and that a recorder needs: they end a context or handles of kernels,
-name memory, or hand arguments to launches."""
+name memory, or say what launches are given."""
 
 _HOT_EFFECTS = frozenset({Effect.LAUNCH, Effect.STREAM_QUERY, Effect.EVENT_QUERY, Effect.EVENT_RECORD,
                           Effect.STREAM_WAIT_EVENT, Effect.GRAPH_LAUNCH, Effect.GET_DEVICE, Effect.CAPTURE_INFO,

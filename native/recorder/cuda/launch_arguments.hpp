@@ -1,0 +1,63 @@
+// What one launch or kernel node is given: its argument buffer, and the addresses among the arguments.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "recorder/cuda/call.hpp"
+#include "recorder/cuda/kernels.hpp"
+#include "recorder/trace_writer/file_format.hpp"
+
+namespace streamsan::recorder::cuda {
+
+/// The addresses are those that lie in memory that is or was allocated, each once. One of these is used again and again
+/// by a thread: it is too large for the stack of a small one.
+class LaunchArguments {
+public:
+    LaunchArguments() { found_[0] = {}; }  // its arrays stay as they are: most launches need little of them
+
+    /// Of a launch of this kernel: `arguments` is `kernelParams`, `extra` the other way to pass them; either may be
+    /// null.
+    void collect(const Kernel& kernel, void* const* arguments, void* const* extra);
+    /// A whole argument buffer, without any layout: every word may be an address.
+    void collect(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags);
+
+    [[nodiscard]] const Reference* references() const { return found_ + 1; }
+    /// One more than `count`: the first is empty.
+    [[nodiscard]] const Reference* references_after_empty() const { return found_; }
+    [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] std::size_t left_out() const { return left_out_; }  ///< for lack of room
+    /// Where the references stand in the buffer.
+    [[nodiscard]] std::span<const PackedPlace> places() const { return {places_, place_count_}; }
+    /// The argument buffer, in which the words that are references are zero; empty where it is not known. Zeros follow
+    /// it up to a multiple of 32 bytes.
+    [[nodiscard]] std::span<const unsigned char> buffer() const { return {buffer_, size_}; }
+    void clear() { count_ = left_out_ = mask_ = place_count_ = size_ = 0; }
+
+private:
+    void copy(const Kernel& kernel, void* const* arguments);
+    void copy(const unsigned char* buffer, std::size_t size);
+    void take(std::size_t offset, std::size_t words, std::uint8_t mode_flags);
+    void take_outside(const Kernel& kernel, void* const* arguments);
+    std::size_t add(std::uint64_t address, std::uint8_t mode_flags);
+    void meet_again(Reference& known, std::uint8_t mode_flags);
+    void index_all(std::size_t buckets);
+    void pad();
+
+    static constexpr std::size_t few = 8;  // looked through one by one
+    static constexpr std::size_t buckets_at_first = 256;
+    static constexpr std::size_t buckets_at_most = 2048;
+    static constexpr std::size_t padding = 32;
+    std::size_t count_ = 0;
+    std::size_t left_out_ = 0;
+    std::size_t mask_ = 0;  // buckets in use, less one; 0: only a few
+    std::size_t place_count_ = 0;
+    std::size_t size_ = 0;
+    alignas(64) Reference found_[1 + most_further_references];
+    std::uint16_t index_[buckets_at_most];  // position in `found_`, 0: none
+    PackedPlace places_[largest_buffer / 8];
+    alignas(64) unsigned char buffer_[largest_buffer + padding];
+};
+
+}  // namespace streamsan::recorder::cuda
