@@ -90,6 +90,7 @@ struct alignas(64) ThreadState {
     std::uint32_t correlation = 0;      ///< CUPTI's number of `call`: its exit has the same (for dispatch alone)
     bool runtime_wrote = false;         ///< an operation was written on behalf of that runtime call
     bool inside = false;                ///< we are calling the driver ourselves: callbacks pass
+    bool has_shapes = false;            ///< we have the lock of launch shapes
     int* error = &errno;                ///< the thread's errno: where it lies is a call of the C library
     const void* frame =
         nullptr;                ///< where on the stack `call` began: one that never ended (an exception) is told by it

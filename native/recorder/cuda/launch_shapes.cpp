@@ -5,7 +5,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <sched.h>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -99,15 +98,14 @@ const LaunchShape& no_shape() {
 /// All shapes of this process.
 class ShapeStore {
 public:
-    /// Takes a lock; `no_shape` where it does not get it (the thread was interrupted by a signal while it had it, and
-    /// calls from the handler), or there are too many.
+    /// Takes a lock; `no_shape` where the thread has it already (a signal's handler that calls the API interrupted it),
+    /// or there are too many.
     const LaunchShape& find_or_make(const Wanted& wanted, std::uint64_t hash);
     /// No more whole shapes are taken.
     [[nodiscard]] bool crowded() const { return crowded_.load(std::memory_order_relaxed); }
     void after_fork() { new (&mutex_) std::mutex; }
 
 private:
-    [[nodiscard]] bool lock();
     const LaunchShape* find(const Wanted& wanted, std::uint64_t hash) const;
     const LaunchShape& make(const Wanted& wanted, std::uint64_t hash);
     bool takes(const Wanted& wanted);
@@ -122,15 +120,6 @@ private:
 STREAMSAN_LAUNCH_PATH ShapeStore& shape_store() {
     static auto* const all = new ShapeStore;
     return *all;
-}
-
-bool ShapeStore::lock() {
-    constexpr int most_tries = 10'000;
-    for (int tries = 0; tries < most_tries; ++tries) {
-        if (mutex_.try_lock()) return true;
-        sched_yield();
-    }
-    return false;
 }
 
 const LaunchShape* ShapeStore::find(const Wanted& wanted, std::uint64_t hash) const {
@@ -170,8 +159,14 @@ bool ShapeStore::takes(const Wanted& wanted) {
 }
 
 const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t hash) {
-    if (!lock()) return no_shape();
-    const std::lock_guard guard(mutex_, std::adopt_lock);
+    bool& here = this_thread().has_shapes;
+    if (here) return no_shape();
+    struct Mark {
+        bool& mark;
+        explicit Mark(bool& set) : mark(set) { mark = true; }
+        ~Mark() { mark = false; }
+    } const mark(here);
+    const std::lock_guard lock(mutex_);
     if (const LaunchShape* const known = find(wanted, hash); known != nullptr) return *known;
     if (!wanted.is_reduced() && takes(wanted)) return make(wanted, hash);
     const Wanted less = wanted.reduced();

@@ -1,0 +1,143 @@
+// What kernels are launched with, as calls without a driver below them.
+#include <array>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "recorder/cuda/abi_memory.hpp"
+#include "recorder/cuda/processes.hpp"
+#include "recorder/tests/fake/model.hpp"
+#include "recorder/tests/fired.hpp"
+#include "scenarios.hpp"
+
+namespace recorded {
+namespace shape_calls {
+
+Scenarios scenarios;
+
+namespace abi = streamsan::recorder::cuda::abi;
+using fake::Kernel;
+
+constexpr std::uint64_t device = 0x7f0000000000;
+constexpr std::uint64_t megabyte = 1U << 20;
+constexpr std::uint64_t stream = 0x1001;
+
+const Kernel scale{"_Z5scalePfPKfi", {8, 8, 4}};
+const Kernel mixed{"_Z5mixedciPdc", {1, 4, 8, 1}};  // with room between its parameters
+const Kernel nothing{"_Z7nothingv", {}};
+
+template <class T>
+std::uint64_t at(T& variable) {
+    return reinterpret_cast<std::uint64_t>(&variable);
+}
+
+std::uint64_t allocate(std::uint64_t index) {
+    std::uint64_t out = 0;
+    fired::Call made("cuMemAlloc");
+    made.all({at(out), megabyte}).enter();
+    out = device + index * 4 * megabyte;
+    made.exit();
+    return out;
+}
+
+void launch(const Kernel& kernel, std::vector<const void*> arguments, std::uint64_t blocks = 4) {
+    fired::Call made("cuLaunchKernel");
+    made.all({at(kernel), blocks, 3, 2, 32, 2, 1, 64, stream, reinterpret_cast<std::uint64_t>(arguments.data()), 0});
+    made.symbol(kernel.mangled).done();
+}
+
+void launch_scale(std::uint64_t to, std::uint64_t from, int count, std::uint64_t blocks = 4) {
+    launch(scale, {&to, &from, &count}, blocks);
+}
+
+SCENARIO(launches) {
+    const std::uint64_t a = allocate(0), b = allocate(1), c = allocate(2);
+    launch_scale(a, b, 7);
+    launch_scale(a, b, 7);
+    launch_scale(b + 64, c, 7);  // a ring of buffers has one shape
+    launch_scale(a, b, 8);
+    launch_scale(a, b, 7, 5);
+    launch_scale(a, a, 7);       // one reference with two places
+    launch_scale(a, 0x1234, 7);  // a number
+    launch(nothing, {});
+    const char one = 1, two = 2;
+    const int three = 3;
+    launch(mixed, {&one, &three, &a, &two});
+    // The library's own stack, dirty between the parameters, is no part of it.
+    launch(mixed, {&one, &three, &b, &two});
+}
+
+SCENARIO(kinds_of_calls) {
+    std::uint64_t a = allocate(0), b = allocate(1);
+    int count = 7;
+    void* arguments[]{&a, &b, &count};
+    abi::LaunchConfig configuration{{4, 3, 2}, {32, 2, 1}, 64, stream, nullptr, 0};
+    fired::Call("cuLaunchKernelEx").all({at(configuration), at(scale), at(arguments), 0}).symbol(scale.mangled).done();
+    fired::Call("cuLaunchCooperativeKernel")
+        .all({at(scale), 4, 3, 2, 32, 2, 1, 64, stream, at(arguments)})
+        .symbol(scale.mangled)
+        .done();
+    abi::LaunchParameters parameters{at(scale), {4, 3, 2}, {32, 2, 1}, 64, stream, arguments};
+    fired::Call("cuLaunchCooperativeKernelMultiDevice").all({at(parameters), 1, 0}).done();
+    std::uint64_t buffer[3]{a, b, 7};
+    std::size_t size = 20;
+    void* extra[]{reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
+    fired::Call("cuLaunchKernel")
+        .all({at(scale), 4, 3, 2, 32, 2, 1, 64, stream, 0, at(extra)})
+        .symbol(scale.mangled)
+        .done();
+    size = 12;  // ends inside of a parameter
+    fired::Call("cuLaunchKernel")
+        .all({at(scale), 4, 3, 2, 32, 2, 1, 64, stream, 0, at(extra)})
+        .symbol(scale.mangled)
+        .done();
+    fired::Call("cuFuncSetBlockShape").all({at(scale), 32, 2, 1}).done();
+    fired::Call("cuFuncSetSharedSize").all({at(scale), 64}).done();
+    fired::Call("cuParamSetv").all({at(scale), 0, at(buffer), 16}).done();
+    fired::Call("cuParamSeti").all({at(scale), 16, 7}).done();
+    fired::Call("cuLaunchGridAsync").all({at(scale), 4, 3, stream}).done();
+    fired::Call("cuLaunch").all({at(scale)}).done();
+}
+
+SCENARIO(older_driver) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    launch_scale(a, b, 7);
+    std::uint64_t buffer[3]{a, b, 7};
+    std::size_t size = 20;
+    void* extra[]{reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
+    fired::Call("cuLaunchKernel")
+        .all({at(scale), 1, 1, 1, 32, 1, 1, 0, stream, 0, at(extra)})
+        .symbol(scale.mangled)
+        .done();
+}
+
+/// As many as there are, and some more, from several threads.
+SCENARIO(counters) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    constexpr int each = 20'000;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread)
+        threads.emplace_back([=] {
+            for (int count = 0; count < each; ++count) launch_scale(a, b, thread * each + count);
+        });
+    for (std::thread& thread : threads) thread.join();
+}
+
+SCENARIO(rotation) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    for (int count = 0; count < 20'000; ++count) launch_scale(a, b, count % 500);
+    for (int count = 0; count < 20'000; ++count) launch_scale(a, b, count);
+}
+
+void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scenario) {
+    settings.sites = false;
+    if (scenario == "rotation") settings.max_bytes = 4 * megabyte;
+    begin_with_driver(settings, scenario == "older_driver");
+    fired::context = 0xc0;
+}
+
+}  // namespace shape_calls
+
+const Family shapes{"shapes", shape_calls::scenarios, shape_calls::begin};
+
+}  // namespace recorded

@@ -1,0 +1,125 @@
+"""What kernels are launched with, as the recorder writes it: grid, block, arguments, places of addresses in these."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from recorded_scenarios import Scenarios, scenarios
+from trace_writer_driver import UNDER_SANITIZERS
+
+from streamsan.trace import Trace, family, reader
+from streamsan.trace.file_layout import MOST_LAUNCH_SHAPES
+from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
+from streamsan.trace.view import OperationView, iterate
+from streamsan.vocabulary import NodeKind, OperationKind
+
+SCALE = "_Z5scalePfPKfi"
+GRID, BLOCK, SHARED = (4, 3, 2), (32, 2, 1), 64
+FIRST_TWO = (PointerPlace(0, 0), PointerPlace(1, 8))
+WHOLE_SHAPES = 1 << 16
+
+
+@pytest.fixture(scope="module", params=["plain", *UNDER_SANITIZERS])
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
+    return scenarios(tmp_path_factory, request.param, "shapes")
+
+
+def launches(trace: Trace) -> list[OperationView]:
+    return [view for view in iterate(trace) if view.kind is OperationKind.LAUNCH]
+
+
+def shapes(trace: Trace) -> list[LaunchShape]:
+    return [trace.launch_shapes[view.shape] for view in launches(trace)]
+
+
+def scaled(count: int) -> bytes:
+    """Return the argument buffer of `scale`: two addresses, which are not told, and a number."""
+    return struct.pack("<QQi", 0, 0, count)
+
+
+def test_a_launch_has_its_shape_and_equal_ones_have_the_same(recorded: Scenarios) -> None:
+    trace = recorded.trace("launches")
+    ids = [view.shape for view in launches(trace)]
+    assert ids == [1, 1, 1, 2, 3, 4, 5, 6, 7, 7]
+    first, *_, nothing, mixed, _ = shapes(trace)
+    assert first == LaunchShape(SCALE, (), GRID, BLOCK, SHARED, FIRST_TWO, scaled(7))
+    assert trace.launch_shapes[2].arguments == scaled(8)
+    assert trace.launch_shapes[3].grid == (5, 3, 2)
+    assert trace.launch_shapes[4].places == (PointerPlace(0, 0), PointerPlace(0, 8))
+    assert trace.launch_shapes[5] == LaunchShape(
+        SCALE, (), GRID, BLOCK, SHARED, (PointerPlace(0, 0),), struct.pack("<QQi", 0, 0x1234, 7)
+    )
+    assert nothing == LaunchShape("_Z7nothingv", (), GRID, BLOCK, SHARED)
+    assert mixed.arguments == struct.pack("<bxxxiQb", 1, 3, 0, 2)
+    assert mixed.places == (PointerPlace(0, 8),)
+
+
+def test_the_first_reference_keeps_its_generation(recorded: Scenarios) -> None:
+    for view in launches(recorded.trace("launches")):
+        assert view.object == 0
+        assert all(reference.generation == 0 for reference in view.references)
+
+
+def test_every_launch_call_says_its_shape(recorded: Scenarios) -> None:
+    found = shapes(recorded.trace("kinds_of_calls"))
+    whole = LaunchShape(SCALE, (), GRID, BLOCK, SHARED, FIRST_TWO, scaled(7))
+    assert found[:4] == [whole] * 4
+    assert found[4] == LaunchShape(
+        SCALE, (), GRID, BLOCK, SHARED, FIRST_TWO[:1], bytes(8) + struct.pack("<Q", 0x7F0000400000)[:4]
+    )
+    assert found[5] == LaunchShape(SCALE, (), (4, 3, 1), BLOCK, SHARED, FIRST_TWO, scaled(7))
+    assert found[6] == LaunchShape(SCALE, (), (1, 1, 1), BLOCK, SHARED, FIRST_TWO, scaled(7))
+
+
+def test_a_driver_that_does_not_tell_parameters(recorded: Scenarios) -> None:
+    by_name, buffer = shapes(recorded.trace("older_driver"))
+    assert by_name == LaunchShape(SCALE, (), GRID, BLOCK, SHARED)  # where its addresses stand is not known
+    assert buffer == LaunchShape(SCALE, (), (1, 1, 1), (32, 1, 1), 0, FIRST_TWO, scaled(7))
+
+
+def test_a_redacted_trace_has_no_values_of_arguments(recorded: Scenarios) -> None:
+    path, _ = recorded.record("launches", "redact=1")
+    found = shapes(family.read(str(path)))
+    assert {shape.arguments for shape in found} == {b""}
+    assert found[0] == LaunchShape(SCALE, (), GRID, BLOCK, SHARED, FIRST_TWO)
+
+
+@pytest.mark.deep
+def test_beyond_the_bound_a_shape_keeps_its_symbol_and_places(recorded: Scenarios) -> None:
+    trace = recorded.trace("counters")
+    found = shapes(trace)
+    less = LaunchShape(SCALE, (), places=FIRST_TWO)
+    kept = [shape for shape in found if shape != less]
+    assert len(found) == 80_000
+    assert len(kept) == WHOLE_SHAPES
+    assert len({shape.arguments for shape in kept}) == WHOLE_SHAPES
+    assert WHOLE_SHAPES < len(trace.launch_shapes) <= WHOLE_SHAPES + 8 < MOST_LAUNCH_SHAPES
+
+
+def test_shapes_move_to_the_next_file(recorded: Scenarios) -> None:
+    path, _ = recorded.record("rotation")
+    assert path.with_suffix(".old.sst").exists()
+    for part in (path, path.with_suffix(".old.sst")):
+        trace = reader.read(part)
+        ids = np.array([view.shape for view in launches(trace)])
+        assert len(ids)
+        assert ids.all()
+        assert ids.max() < len(trace.launch_shapes)
+        assert {trace.launch_shapes[int(number)].symbol for number in ids[:100]} == {SCALE}
+
+
+def test_kernel_nodes_of_graphs_have_shapes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    graphs = scenarios(tmp_path_factory, "plain", "graphs")
+    for name in ("all_nodes", "set_to_new_pointer_right", "enabled_again_wrong"):
+        trace = graphs.trace(name)
+        kinds = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
+        nodes = [view for view in iterate(trace) if view.kind in kinds]
+        for view in nodes:
+            shape = trace.launch_shapes[view.shape]
+            assert bool(shape.symbol) == (view.detail == NodeKind.KERNEL)
+            assert {place.reference for place in shape.places} == set(
+                range(len(view.references) if shape.symbol else 0)
+            )
+        assert any(view.shape for view in nodes)
