@@ -87,10 +87,10 @@ std::vector<RangedUse>& Allocations::more_uses(Allocation& allocation) {
     return lists_[allocation.more_uses];
 }
 
-void Allocations::set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end) {
+void Allocations::set_part(Allocation& allocation, std::uint8_t i, const Part& part) {
     const std::uint32_t index = index_of(allocation);
     if (parts_.size() <= index) parts_.resize(records_.size());
-    parts_[index].of[i] = {begin, end};
+    parts_[index].of[i] = part;
     allocation.parts = static_cast<std::uint8_t>(allocation.parts | 1U << i) & 0xFU;
 }
 

@@ -27,11 +27,12 @@ struct Marks {
     bool baked : 1 = false;          ///< executable graphs use it
 };
 
-/// A use of one part of an allocation: [begin, end).
+/// A use of one part of an allocation.
 struct RangedUse {
     Placed use;
-    std::uint64_t begin;
-    std::uint64_t end;
+    Part part;
+
+    [[nodiscard]] Access access() const { return {use.operation, part}; }
 };
 
 /// One generation of an address range: two cache lines.
@@ -116,25 +117,22 @@ public:
         }
     }
 
-    /// Calls visit(const Placed&, begin, end) for every use that is kept; `end` is 0 where not known how far it
-    /// reaches.
+    /// Calls visit(const Placed&, const Part&) for every use that is kept.
     template <class Visit>
     void each_use(const Allocation& allocation, Visit&& visit) const {
         for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) {
-            const auto [begin, end] = extent(allocation, i);
-            visit(allocation.uses[i], begin, end);
+            visit(allocation.uses[i], part(allocation, i));
         }
         if (allocation.more_uses != none) {
-            for (const RangedUse& ranged : lists_[allocation.more_uses]) visit(ranged.use, ranged.begin, ranged.end);
+            for (const RangedUse& ranged : lists_[allocation.more_uses]) visit(ranged.use, ranged.part);
         }
     }
 
-    /// Calls visit(const Placed&, begin, end) for the earlier uses that are remembered.
+    /// Calls visit(const Placed&, const Part&) for the earlier uses that are remembered.
     template <class Visit>
     void each_earlier(const Allocation& allocation, Visit&& visit) const {
         if (!allocation.has_earlier()) return;
-        for (const RangedUse& ranged : parts_[index_of(allocation)].earlier)
-            visit(ranged.use, ranged.begin, ranged.end);
+        for (const RangedUse& ranged : parts_[index_of(allocation)].earlier) visit(ranged.use, ranged.part);
     }
 
     [[gnu::always_inline]] inline void prefetch_base(std::uint64_t address) const { by_base_.prefetch(address); }
@@ -148,10 +146,6 @@ public:
     }
 
 private:
-    struct Part {
-        std::uint64_t begin = 0;
-        std::uint64_t end = 0;
-    };
     struct Parts {
         std::array<Part, 2> of;
         std::vector<RangedUse> earlier;
@@ -169,23 +163,22 @@ private:
     void keep_ranged_use(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock);
     /// Remembers a use that the new one replaces: they may be of other parts. The oldest of too many is forgotten.
     [[gnu::noinline]] void remember(Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old);
-    /// Keeps use `i` in its record: an access from `begin` on, up to `end` (0: not known how far).
-    void set_use(Allocation& allocation, std::uint8_t i, const Placed& use, std::uint64_t begin, std::uint64_t end) {
+    /// Keeps use `i` in its record.
+    void set_use(Allocation& allocation, std::uint8_t i, const Placed& use, const Access& access) {
         allocation.uses[i] = use;
         const auto bit = static_cast<std::uint8_t>(1U << i);
-        if (begin == allocation.base && end == 0) {
+        if (access.begin == allocation.base && !access.exact()) {
             allocation.parts = static_cast<std::uint8_t>(allocation.parts & ~bit) & 0xFU;
             return;
         }
-        set_part(allocation, i, begin, end);
+        set_part(allocation, i, access.part());
     }
-    /// Where inline use `i` begins, and ends where that is known.
-    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> extent(const Allocation& allocation, std::uint8_t i) const {
-        if ((allocation.parts >> i & 1U) == 0) return {allocation.base, 0};
-        const Part& part = parts_[index_of(allocation)].of[i];
-        return {part.begin, part.end};
+    /// Which part inline use `i` is of.
+    [[nodiscard]] Part part(const Allocation& allocation, std::uint8_t i) const {
+        if ((allocation.parts >> i & 1U) == 0) return {allocation.base};
+        return parts_[index_of(allocation)].of[i];
     }
-    void set_part(Allocation& allocation, std::uint8_t i, std::uint64_t begin, std::uint64_t end);
+    void set_part(Allocation& allocation, std::uint8_t i, const Part& part);
 
     bool keeps_all_ = false;
     bool keeps_previous_ = false;

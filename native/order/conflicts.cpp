@@ -10,6 +10,20 @@ namespace {
 bool known(const Operation& operation) { return operation.mode() != AccessMode::OPAQUE; }
 bool contains(const Access& range, std::uint64_t address) { return range.begin <= address && address < range.end; }
 
+/// Of two of which one touches rows: whether they share a byte.
+Meeting meeting(const Access& one, const Access& other) {
+    if (!one.exact() || !other.exact()) return Meeting::unclear;
+    const Meeting found = meeting_of(one.touched(), other.touched());
+    // Of gaps that nobody knows only the bounds count.
+    return found == Meeting::meet && !(one.plain() && other.plain()) ? Meeting::unclear : found;
+}
+
+/// The same of what a later access stands for, see stands_for.
+bool rows_stand_for(const Access& later, const Access& earlier) {
+    if (!earlier.plain()) return later.touches(earlier.begin);
+    return later.plain() && holds(later.touched(), earlier.touched());
+}
+
 /// Whether the bytes may be, or surely are, the same.
 Conflict overlap(const Access& one, const Access& other) {
     const bool meet = one.exact() && other.exact() ? one.begin < other.end && other.begin < one.end
@@ -17,6 +31,11 @@ Conflict overlap(const Access& one, const Access& other) {
                       : other.exact()              ? contains(other, one.begin)
                                                    : one.begin == other.begin;
     if (!meet) return Conflict::absent;
+    if (one.rows != nullptr || other.rows != nullptr) [[unlikely]] {
+        const Meeting found = meeting(one, other);
+        if (found == Meeting::never) return Conflict::absent;
+        if (found == Meeting::meet) return one.touches() && other.touches() ? Conflict::sure : Conflict::possible;
+    }
     const bool sure = (other.touches() && one.touches(other.begin)) || (one.touches() && other.touches(one.begin));
     return sure ? Conflict::sure : Conflict::possible;
 }
@@ -48,6 +67,8 @@ Conflict conflict_of(const Access& one, const Access& other) {
 bool stands_for(const Access& later, const Access& earlier) {
     if (later.operation.mode() != earlier.operation.mode() || later.atomic() != earlier.atomic()) return false;
     if (later.operation.assumed() || !later.touches()) return false;
+    if (later.rows != nullptr || earlier.rows != nullptr) [[unlikely]]
+        return rows_stand_for(later, earlier);
     if (later.exact() && !later.strided()) return contains(later, earlier.begin) && earlier.end <= later.end;
     return later.begin == earlier.begin && (!earlier.exact() || (later.exact() && earlier.strided()));
 }
@@ -99,9 +120,8 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     bool any = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) any |= open(allocation.uses[i]);
     if (!any) return;
-    const auto judge = [&](const Placed& use, std::uint64_t begin, std::uint64_t end) {
-        if (open(use))
-            judge_conflict(process, allocation, stream, clock, later, {use.operation, begin, end}, use.epoch);
+    const auto judge = [&](const Placed& use, const Part& part) {
+        if (open(use)) judge_conflict(process, allocation, stream, clock, later, {use.operation, part}, use.epoch);
     };
     process.allocations.each_use(allocation, judge);
     process.allocations.each_earlier(allocation, judge);

@@ -4,6 +4,7 @@
 
 #include "facts.hpp"
 #include "operation.hpp"
+#include "rows.hpp"
 
 namespace streamsan::order {
 
@@ -12,26 +13,48 @@ struct Allocation;
 constexpr std::uint8_t touches_bit = bit(SlotFlag::TOUCHES);
 constexpr std::uint8_t atomic_or_strided = bit(SlotFlag::ATOMIC);
 
+/// Which part of an allocation an access is to.
+struct Part {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;       ///< 0: how far it reaches is not known (kernels)
+    const Rows* rows = nullptr;  ///< which bytes, where it is not all of them and that is known
+};
+
 /// One access. Its operation's flags have the mode of the reference, TOUCHES, and ATOMIC or STRIDED.
 struct Access {
     Operation operation;
     std::uint64_t begin = 0;
-    std::uint64_t end = 0;  ///< 0: how far it reaches is not known (kernels)
+    std::uint64_t end = 0;
+    const Rows* rows = nullptr;
 
+    Access(const Operation& operation_, const Part& part)
+        : operation(operation_), begin(part.begin), end(part.end), rows(part.rows) {}
+
+    [[nodiscard]] Part part() const { return {begin, end, rows}; }
     [[nodiscard]] bool exact() const { return end != 0; }
     /// Whether it surely touches its first byte.
     [[nodiscard]] bool touches() const { return (operation.flags & touches_bit) != 0; }
-    /// Whether its rows may leave bytes of the range untouched.
-    [[nodiscard]] bool strided() const { return exact() && (operation.flags & atomic_or_strided) != 0; }
-    [[nodiscard]] bool atomic() const { return !exact() && (operation.flags & atomic_or_strided) != 0; }
+    /// Whether its rows may leave bytes of the range untouched, and nobody knows which.
+    [[nodiscard]] bool strided() const {
+        return exact() && rows == nullptr && (operation.flags & atomic_or_strided) != 0;
+    }
+    [[nodiscard]] bool atomic() const {
+        return (!exact() || rows != nullptr) && (operation.flags & atomic_or_strided) != 0;
+    }
+    /// Whether it is known which bytes it touches.
+    [[nodiscard]] bool plain() const { return exact() && !strided(); }
+    [[nodiscard]] Touched touched() const { return {begin, end, rows}; }
     /// Whether it surely touches the byte.
     [[nodiscard]] bool touches(std::uint64_t address) const {
-        return touches() && (address == begin || (exact() && !strided() && begin <= address && address < end));
+        if (!touches()) return false;
+        return address == begin ||
+               (plain() && begin <= address && address < end && (rows == nullptr || rows->has(address - begin)));
     }
-    /// Sets how far it reaches; `size` bytes are all that it touches, where that is known.
-    void reach(std::uint64_t size) {
+    /// Sets how far it reaches; `size` bytes, or the rows in them, are all that it touches, where that is known.
+    void reach(std::uint64_t size, const Rows* in_rows) {
         if (size != 0 && begin <= UINT64_MAX - size) {
             end = begin + size;
+            rows = in_rows;
             operation.flags |= touches_bit;
         } else {
             operation.flags = static_cast<std::uint8_t>(operation.flags & ~atomic_or_strided);

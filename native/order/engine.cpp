@@ -2,6 +2,7 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <initializer_list>
 
@@ -148,10 +149,14 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
                                static_cast<AccessMode>(slot.flags & mode_bits), false,
                                static_cast<std::uint8_t>(slot.flags & reference_bits)});
     }
+    bool any_rows = false;
     for (std::size_t i = 0; i < count; ++i) {
         ReferencesSlot more;
         std::memcpy(&more, continuations + i * sizeof(Slot), sizeof more);
-        if (more.kind != static_cast<std::uint8_t>(OperationKind::REFERENCES)) continue;
+        if (more.kind != static_cast<std::uint8_t>(OperationKind::REFERENCES)) {
+            any_rows |= more.kind == static_cast<std::uint8_t>(OperationKind::ROWS);
+            continue;
+        }
         if (more.count == 0 || more.count > 2) ++problems_;
         const auto add = [this](std::uint64_t address, std::uint64_t size, std::uint32_t generation,
                                 std::uint8_t bits) {
@@ -162,6 +167,51 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
         };
         if (more.count >= 1) add(more.first_address, more.first_size, more.first_generation, more.first_mode);
         if (more.count >= 2) add(more.second_address, more.second_size, more.second_generation, more.second_mode);
+    }
+    if (any_rows) gather_rows(slot, continuations, count);
+}
+
+void Engine::gather_rows(const Slot& slot, const unsigned char* continuations, std::size_t count) {
+    constexpr std::uint8_t nowhere = 255;
+    // Rows name references as the slots have them, those without an address included.
+    std::array<std::uint8_t, 256> places;
+    places.fill(nowhere);
+    std::size_t number = 0;
+    std::size_t place = 0;
+    const auto note = [&](std::uint64_t address) {
+        if (number < places.size() && place < nowhere && address != 0)
+            places[number] = static_cast<std::uint8_t>(place);
+        ++number;
+        place += address != 0 ? 1 : 0;
+    };
+    if (names_memory(static_cast<OperationKind>(slot.kind))) note(slot.address);
+    // Of a kernel's references the bit of STRIDED is ATOMIC.
+    const auto operation = static_cast<OperationKind>(slot.kind);
+    const bool node = operation == OperationKind::GRAPH_NODE || operation == OperationKind::GRAPH_NODE_UPDATE;
+    const bool kernel =
+        operation == OperationKind::LAUNCH || (node && slot.detail == static_cast<std::uint8_t>(NodeKind::KERNEL));
+    for (std::size_t i = 0; i < count; ++i) {
+        const unsigned char* const at = continuations + i * sizeof(Slot);
+        const auto kind = static_cast<OperationKind>(at[offsetof(Slot, kind)]);
+        if (kind == OperationKind::REFERENCES) {
+            ReferencesSlot more;
+            std::memcpy(&more, at, sizeof more);
+            if (more.count >= 1) note(more.first_address);
+            if (more.count >= 2) note(more.second_address);
+        } else if (kind == OperationKind::ROWS) {
+            RowsSlot told;
+            std::memcpy(&told, at, sizeof told);
+            const std::uint8_t to = places[told.reference];
+            if (to == nowhere || to >= references_.size() || references_[to].rows != nullptr) {
+                ++problems_;
+                continue;
+            }
+            Reference& reference = references_[to];
+            bool fits = false;
+            reference.rows = row_table_.rows_of(told, reference.size, fits);
+            if (!fits) ++problems_;
+            else if (!kernel) reference.flags = static_cast<std::uint8_t>(reference.flags & ~bit(SlotFlag::STRIDED));
+        }
     }
 }
 

@@ -17,8 +17,9 @@
 #include "graphs.hpp"
 #include "handles.hpp"
 #include "implicit_copies.hpp"
-#include "state.hpp"
+#include "rows.hpp"
 #include "run_order.hpp"
+#include "state.hpp"
 #include "stream_names.hpp"
 #include "sync_keys.hpp"
 #include "timelines.hpp"
@@ -87,6 +88,9 @@ public:
 private:
     // engine.cpp: reading slots
     void gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count);
+    /// What ROWS slots say of the references: of which bytes they are.
+    [[gnu::noinline, gnu::cold]] void gather_rows(const Slot& slot, const unsigned char* continuations,
+                                                  std::size_t count);
     void step(const Slot& slot);
     void perform(const Slot& slot, Thread& thread);
     void dispatch(const Slot& slot, Thread& thread, Process& process, Operation& operation);
@@ -380,6 +384,7 @@ private:
     SyncKeys keys_;
     ImplicitCopies implicit_copies_;
     std::vector<Reference> references_;
+    RowTable row_table_;
     Churn churn_;
     Waits waits_;
     Watch watch_;

@@ -84,9 +84,8 @@ bool Engine::name_copy(Fact& fact, Epoch earlier, const Clock& later) const {
 bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at,
                          const Stream* stream, const Operation& operation) {
     bool promised = true;
-    graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
-        promised = promised && at.knows(use.epoch, contract);
-    });
+    graphs_.each_pending(process, allocation,
+                         [&](const Placed& use, const Part&) { promised = promised && at.knows(use.epoch, contract); });
     if (promised) return true;
     const bool caller_decides =
         allocation.marks.assumed || operation.assumed() || (stream != nullptr && stream->assumed);
@@ -104,7 +103,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     Found observed{blank};
     Found stray_observed{blank};
     Found unseen{blank};
-    graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+    graphs_.each_pending(process, allocation, [&](const Placed& use, const Part&) {
         const Verdict order = verdict(at, use.epoch);
         if (order == Verdict::contract) return;
         require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);

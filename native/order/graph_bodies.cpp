@@ -97,9 +97,9 @@ bool worth_a_note(const Access& one, const Access& other) {
 }  // namespace
 
 Access access_of(const BodyNode& node, const Reference& reference) {
-    Access access{node.operation.as_use(reference.mode, reference.flags), reference.address, 0};
+    Access access{node.operation.as_use(reference.mode, reference.flags), {reference.address}};
     if (reference.assumed || node.conditional()) access.operation.flags |= bit(SlotFlag::ASSUMED);
-    if (bulk(node.kind)) access.reach(reference.size);
+    if (bulk(node.kind) || reference.rows != nullptr) access.reach(reference.size, reference.rows);
     return access;
 }
 

@@ -115,9 +115,9 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
         for (const BakedAccess& each : baked.accesses) {
             if (each.host) continue;
             const Access use = launched(each.access, operation);
-            const auto judge = [&](const Placed& earlier, std::uint64_t begin, std::uint64_t end) {
-                judge_conflict(process, allocation, stream, timeline(stream).clock, use,
-                               {earlier.operation, begin, end}, earlier.epoch);
+            const auto judge = [&](const Placed& earlier, const Part& part) {
+                judge_conflict(process, allocation, stream, timeline(stream).clock, use, {earlier.operation, part},
+                               earlier.epoch);
             };
             process.allocations.each_use(allocation, judge);
             process.allocations.each_earlier(allocation, judge);
@@ -156,7 +156,7 @@ void Engine::require_launch(Process& process, GraphExec& exec, const Stream& str
             !clock.knows(allocation.made_at, contract)) {
             require(Unmet::Sort::alloc_use, allocation.made.sequence, operation.sequence);
         }
-        graphs_.each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
+        graphs_.each_pending(process, allocation, [&](const Placed& earlier, const Part&) {
             if (!(baked.reads_only() && earlier.operation.reads_only()) && !clock.knows(earlier.epoch, contract)) {
                 require(Unmet::Sort::use_use, earlier.operation.sequence, operation.sequence);
             }
@@ -209,7 +209,7 @@ void Engine::take_back_memory(Process& process, GraphExec& exec, const Stream& s
         if (memory.made != process.allocations[memory.allocation].made.sequence) continue;
         Allocation& allocation = process.allocations[memory.allocation];
         if (!allocation.live() || allocation.marks.use_reported || memory.seen != exec.launches) continue;
-        process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+        process.allocations.each_use(allocation, [&](const Placed& use, const Part&) {
             const Verdict order = verdict(clock, use.epoch);
             if (order == Verdict::contract) return;
             require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
@@ -246,7 +246,7 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
             use_freed(process, thread, &stream, index, placed);
             continue;
         }
-        process.allocations.keep_use(allocation, {use, allocation.base, 0}, placed.epoch, clock);
+        process.allocations.keep_use(allocation, {use, {allocation.base}}, placed.epoch, clock);
         graphs_.note_outside_use(process, index);
     }
 }

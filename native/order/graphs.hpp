@@ -42,7 +42,8 @@ Access access_of(const BodyNode& node, const Reference& reference);
 std::uint64_t described_at(const Slot& slot, const Operation& operation);
 
 inline bool same_access(const Access& one, const Access& other) {
-    return one.begin == other.begin && one.end == other.end && one.operation.flags == other.operation.flags;
+    return one.begin == other.begin && one.end == other.end && one.rows == other.rows &&
+           one.operation.flags == other.operation.flags;
 }
 
 /// One distinct access of a graph's nodes to an allocation.
@@ -216,7 +217,7 @@ public:
     void announce_free(Process& process, const Operation& operation, std::uint32_t index, bool failed);
     void report_leaks(const Process& process, const Handles& handles, const Operation& operation, bool at_exit);
 
-    /// Calls visit(const Placed&, begin, end) for every use that may still be pending, launches of graphs included:
+    /// Calls visit(const Placed&, const Part&) for every use that may still be pending, launches of graphs included:
     /// those stand for all that the graph does to the memory.
     template <class Visit>
     void each_pending(const Process& process, const Allocation& allocation, Visit&& visit) {
@@ -230,7 +231,7 @@ public:
                                     : writes           ? AccessMode::READ_WRITE
                                                        : AccessMode::OPAQUE;
             launch.operation = launch.operation.as_use(mode);
-            visit(static_cast<const Placed&>(launch), allocation.base, std::uint64_t{0});
+            visit(static_cast<const Placed&>(launch), Part{allocation.base});
         });
     }
 

@@ -15,7 +15,7 @@ void Allocations::keep_latest_uses(Allocation& allocation, const Access& access,
     const auto forget = [&](const RangedUse& old) {
         // Of other parts of the memory, or surer of them: that still conflicts with what is ordered after neither.
         if (!may_conflict_surely(old.use.operation)) return;
-        if (!stands_for(access, {old.use.operation, old.begin, old.end})) remember(allocation, access, epoch, old);
+        if (!stands_for(access, old.access())) remember(allocation, access, epoch, old);
     };
     std::uint8_t kept = 0;
     std::uint8_t place = allocation.inline_uses;
@@ -27,8 +27,7 @@ void Allocations::keep_latest_uses(Allocation& allocation, const Access& access,
         }
         place = i;
         if (may_conflict_surely(old.operation)) {
-            const auto [begin, end] = extent(allocation, i);
-            forget({old, begin, end});
+            forget({old, part(allocation, i)});
         }
     }
     if (allocation.more_uses != none) {
@@ -41,12 +40,12 @@ void Allocations::keep_latest_uses(Allocation& allocation, const Access& access,
         if (more.empty()) drop_more(allocation);
     }
     if (place == allocation.uses.size()) {
-        more_uses(allocation).push_back({use, access.begin, access.end});
+        more_uses(allocation).push_back({use, access.part()});
         return;
     }
     // Of two that are gone the second is one that the new one is not put in the place of.
     allocation.inline_uses = (kept + 1U) & 0xFU;
-    set_use(allocation, place, use, access.begin, access.end);
+    set_use(allocation, place, use, access);
 }
 
 void Allocations::remember(Allocation& allocation, const Access& access, Epoch epoch, const RangedUse& old) {
@@ -56,7 +55,7 @@ void Allocations::remember(Allocation& allocation, const Access& access, Epoch e
     std::vector<RangedUse>& earlier = parts_[index].earlier;
     // What is covered now, on the same timeline, says nothing that the new one does not.
     std::erase_if(earlier, [&](const RangedUse& each) {
-        return each.use.epoch.slot == epoch.slot && stands_for(access, {each.use.operation, each.begin, each.end});
+        return each.use.epoch.slot == epoch.slot && stands_for(access, each.access());
     });
     if (earlier.size() >= most_earlier) earlier.erase(earlier.begin());
     earlier.push_back(old);
@@ -71,13 +70,13 @@ void Allocations::keep_each_use(Allocation& allocation, const Access& access, Ep
     for (std::uint8_t i = 0; i < allocation.uses.size(); ++i) {
         if (i < allocation.inline_uses && !same(allocation.uses[i])) continue;
         if (i == allocation.inline_uses) allocation.inline_uses = (i + 1U) & 0xFU;
-        set_use(allocation, i, use, access.begin, access.end);
+        set_use(allocation, i, use, access);
         return;
     }
     std::vector<RangedUse>& more = more_uses(allocation);
     const auto found = std::find_if(more.begin(), more.end(), [&](const RangedUse& each) { return same(each.use); });
-    if (found == more.end()) more.push_back({use, access.begin, access.end});
-    else *found = {use, access.begin, access.end};
+    if (found == more.end()) more.push_back({use, access.part()});
+    else *found = {use, access.part()};
 }
 
 void Allocations::keep_ranged_use(Allocation& allocation, const Access& access, Epoch epoch, const Clock& clock) {
@@ -91,20 +90,20 @@ void Allocations::keep_ranged_use(Allocation& allocation, const Access& access, 
             // Of a host function nobody knows what it touches, and whether it writes: it stands for nothing that is
             // known better.
             if (use.mode() == AccessMode::OPAQUE && old.mode() != AccessMode::OPAQUE) return false;
-            const bool covered = each.begin >= access.begin && reach(each.end) <= reach(access.end) &&
+            const bool covered = each.part.begin >= access.begin && reach(each.part.end) <= reach(access.end) &&
                                  covers(use, old) &&
-                                 (forbids_host_access(use, access.end) || !forbids_host_access(old, each.end)) &&
+                                 (forbids_host_access(use, access.end) || !forbids_host_access(old, each.part.end)) &&
                                  clock.knows(each.use.epoch, contract);
             if (!covered) return false;
-            const bool stands = stands_for(access, {old, each.begin, each.end});
-            if (access.strided() && !stands) return false;
+            const bool stands = stands_for(access, each.access());
+            if ((access.strided() || access.rows != nullptr) && !stands) return false;
             if (!stands && may_conflict_surely(old)) remember(allocation, access, epoch, each);
             return true;
         });
     }
     constexpr std::size_t most_ranges = 64;
     if (uses.size() >= most_ranges) uses.erase(uses.begin());
-    uses.push_back({{use, epoch}, access.begin, access.end});
+    uses.push_back({{use, epoch}, access.part()});
 }
 
 }  // namespace streamsan::order

@@ -157,9 +157,8 @@ bool Engine::judge_teardown(Thread& thread, std::uint32_t context_index, const O
         Process& process = *processes_[thread.process];
         process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
             if (!goes_with_context(allocation, context_index)) return;
-            graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
-                look(use, RelatedRole::USE, work);
-            });
+            graphs_.each_pending(process, allocation,
+                                 [&](const Placed& use, const Part&) { look(use, RelatedRole::USE, work); });
         });
     }
     if (work.related_count > 0) {
@@ -216,7 +215,7 @@ void Engine::require_escape(Process& process, const Thread& thread, std::uint64_
     const Clock& known = timeline(thread).clock;
     process.allocations.each([&](std::uint32_t, const Allocation& allocation) {
         if (!allocation.live() || !(allocation.marks.assumed || allocation.marks.escaped)) return;
-        graphs_.each_pending(process, allocation, [&](const Placed& use, std::uint64_t, std::uint64_t) {
+        graphs_.each_pending(process, allocation, [&](const Placed& use, const Part&) {
             if (!use.operation.reads_only() && !known.knows(use.epoch, contract)) {
                 require(Unmet::Sort::escape, use.operation.sequence, sequence);
             }

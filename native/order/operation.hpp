@@ -11,6 +11,8 @@
 
 namespace streamsan::order {
 
+struct Rows;
+
 constexpr std::uint8_t bit(SlotFlag flag) { return static_cast<std::uint8_t>(flag); }
 
 /// Whether a call is known to have failed.
@@ -43,9 +45,10 @@ struct Reference {
     std::uint64_t size;
     std::uint32_t generation;
     AccessMode mode;
-    bool assumed;         ///< the access may not happen
-    std::uint8_t flags;   ///< TOUCHES, and ATOMIC or STRIDED
-    bool behind = false;  ///< of a kernel that begins at once: used after it has waited
+    bool assumed;                ///< the access may not happen
+    std::uint8_t flags;          ///< TOUCHES, and ATOMIC or STRIDED (with `rows` always ATOMIC)
+    bool behind = false;         ///< of a kernel that begins at once: used after it has waited
+    const Rows* rows = nullptr;  ///< which bytes are touched, where not all are and that is known
 };
 
 constexpr std::uint8_t mode_bits = 3;

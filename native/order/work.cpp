@@ -136,8 +136,8 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
     const bool ordered = allocation.kind != MemoryKind::STREAM_ORDERED || allocation.marks.assumed ||
                          own.clock.knows(allocation.made_at, contract) ||
                          check_after_alloc(process, allocation, *stream, own.clock, placed);
-    Access access{placed.operation, reference.address, 0};
-    if (exact_extent(placed.operation.kind)) access.reach(reference.size);
+    Access access{placed.operation, {reference.address}};
+    if (exact_extent(placed.operation.kind) || reference.rows != nullptr) access.reach(reference.size, reference.rows);
     // Nearly always all that is kept is of this stream. But kernels that begin at once share a timeline, and know
     // nothing of each other.
     bool others = own.slot != stream->timeline || allocation.more_uses != none || allocation.marks.baked ||
@@ -146,7 +146,7 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
     if (ordered && others) judge_conflicts(process, allocation, *stream, own.clock, access);
     if (allocation.marks.baked) graphs_.note_baked_use(process, index);
     if (requirements_) {
-        graphs_.each_pending(process, allocation, [&](const Placed& earlier, std::uint64_t, std::uint64_t) {
+        graphs_.each_pending(process, allocation, [&](const Placed& earlier, const Part&) {
             const bool conflict = !(placed.operation.reads_only() && earlier.operation.reads_only());
             if (conflict && earlier.operation.sequence != placed.operation.sequence &&
                 !own.clock.knows(earlier.epoch, contract)) {
@@ -159,6 +159,7 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
         if (bounded_extent(placed.operation.kind)) access.end = end_of(reference, allocation);
     } else if (settled) {  // no later use conflicts with it for sure
         access.end = 0;
+        access.rows = nullptr;
         access.operation.flags = static_cast<std::uint8_t>(access.operation.flags & ~(touches_bit | atomic_or_strided));
     }
     process.allocations.keep_use(allocation, access, placed.epoch, own.clock);
@@ -289,15 +290,19 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
                                const Clock& clock, const Operation& operation) {
     const bool reads = reference.mode == AccessMode::READ;
     const std::uint64_t end = end_of(reference, allocation);
-    Access own{operation, reference.address, 0};
+    Access own{operation, {reference.address}};
     own.operation.flags = reference.flags;
-    own.reach(reference.size);
+    own.reach(reference.size, reference.rows);
     own.operation.flags = static_cast<std::uint8_t>(
         (own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit);
     const Epoch body = threads_[operation.thread].body;
-    const auto judge = [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end, bool bulk) {
+    const auto judge = [&](const Placed& use, const Part& part, bool bulk) {
         if (reads && use.operation.reads_only()) return;
-        if (use_end != 0 && (use_end <= reference.address || end <= use_begin)) return;
+        if (part.end != 0 && (part.end <= reference.address || end <= part.begin)) return;
+        const Access used{use.operation, part};
+        const bool in_rows = own.exact() && used.exact() && (own.rows != nullptr || used.rows != nullptr);
+        const Meeting rows_meet = in_rows ? meeting_of(own.touched(), used.touched()) : Meeting::unclear;
+        if (rows_meet == Meeting::never) return;
         if (clock.knows(use.epoch, contract)) return;
         // The body of a host function: that function itself, and what waits behind it on its stream.
         if (body.tick != 0 && use.epoch.slot == body.slot && use.epoch.tick >= body.tick) return;
@@ -312,26 +317,26 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         fact.with(RelatedRole::USE, use.operation);
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
         // An access of unknown extent surely touches its first byte, and perhaps what lies behind it.
-        const bool may_not_reach = reference.size == 0 && use_end != 0 && reference.address < use_begin;
-        const Access used{use.operation, use_begin, use_end};
-        const bool between_rows =
-            (used.strided() || own.strided()) && !own.touches(use_begin) && !used.touches(own.begin);
+        const bool may_not_reach = reference.size == 0 && part.end != 0 && reference.address < part.begin;
+        const bool gaps = used.strided() || own.strided() || in_rows || used.rows != nullptr;
+        const bool known_rows = rows_meet == Meeting::meet && used.plain() && own.plain();
+        const bool between_rows = gaps && !known_rows && !own.touches(part.begin) && !used.touches(own.begin);
         add_doubts(fact, process, order, nullptr, use.operation);
         if (order == Verdict::observed) name_copy(fact, use.epoch, clock);
         fact.assumed |= callers || may_not_reach || between_rows || use.operation.assumed() ||
                         allocation.marks.assumed || unknown_mode;
         report(fact);
     };
-    process.allocations.each_use(allocation, [&](const Placed& use, std::uint64_t use_begin, std::uint64_t use_end) {
-        const bool bulk = forbids_host_access(use.operation, use_end);
-        if (use_end == 0 && host_side(allocation.kind)) use_end = allocation.end();
-        judge(use, use_begin, use_end, bulk);
+    process.allocations.each_use(allocation, [&](const Placed& use, Part part) {
+        const bool bulk = forbids_host_access(use.operation, part.end);
+        if (part.end == 0 && host_side(allocation.kind)) part.end = allocation.end();
+        judge(use, part, bulk);
     });
     if (!allocation.marks.baked) return;
     graphs_.each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         for (const BakedAccess& each : baked.accesses) {
             const Access use = launched(each.access, exec.last.operation);
-            judge({use.operation, exec.last.epoch}, use.begin, use.end, each.bulk);
+            judge({use.operation, exec.last.epoch}, use.part(), each.bulk);
         }
     });
 }

@@ -9,6 +9,7 @@ from streamsan.model.process_state import HostThread
 from streamsan.model.values import Outcome, Value
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference, unpacked
+from streamsan.trace.rows import Rows, unpacked_rows
 from streamsan.trace.site import Site
 from streamsan.vocabulary import AccessMode, OperationKind
 
@@ -29,6 +30,8 @@ class Seen:
     status: int
     label: str
     further: tuple[Reference, ...] = ()
+    rows: tuple[tuple[int, Rows], ...] = ()
+    """number of a reference, and its rows"""
 
     @property
     def mode(self) -> AccessMode:
@@ -70,6 +73,10 @@ class Program:
                     last = found.pop()
                     fields = {**last.__dict__, "further": last.further + tuple(unpacked(slot.tobytes()))}
                     found.append(Seen(**fields))
+                    continue
+                if kind is OperationKind.ROWS:
+                    last = found.pop()
+                    found.append(Seen(**{**last.__dict__, "rows": (*last.rows, unpacked_rows(slot.tobytes()))}))
                     continue
                 found.append(
                     Seen(

@@ -6,6 +6,7 @@ import pytest
 from simulated import HOST, Simulated
 
 from streamsan.model.values import Pointer
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import OperationKind, SlotFlag
 
 
@@ -14,6 +15,11 @@ def strided(program: Simulated, kind: OperationKind) -> tuple[bool, bool]:
     seen = next(each for each in reversed(program.operations()) if each.kind is kind)
     further = seen.further[0].flags if seen.further else 0
     return bool(seen.flags & SlotFlag.STRIDED), bool(further & SlotFlag.STRIDED)
+
+
+def rows(program: Simulated, kind: OperationKind) -> dict[int, Rows]:
+    """The rows of the last operation of a kind, by the number of its reference."""
+    return dict(next(each for each in reversed(program.operations()) if each.kind is kind).rows)
 
 
 def volume(memory: Pointer, width: int, height: int, depth: int) -> dict[str, object]:
@@ -69,3 +75,18 @@ def test_slices_leave_gaps_too(extent: tuple[int, int, int], expected: tuple[boo
     fields = volume(memory, *extent)
     assert program.status("cudaMemcpy3DAsync", 1, 0, structures={"p": fields}) == 0
     assert strided(program, OperationKind.COPY) == expected
+
+
+def test_the_trace_has_the_rows_of_each_side() -> None:
+    program = Simulated()
+    memory = program.memory(4096)
+    assert program.status("cudaMemcpy2DAsync", memory, 64, HOST, 48, 32, 4, 1, 0) == 0
+    assert rows(program, OperationKind.COPY) == {0: Rows(32, 64, 4), 1: Rows(32, 48, 4)}
+    assert program.status("cudaMemcpy2DAsync", memory, 32, HOST, 64, 32, 4, 1, 0) == 0
+    assert rows(program, OperationKind.COPY) == {1: Rows(32, 64, 4, 0)}
+    assert program.status("cuMemsetD2D32", memory, 64, 0, 8, 4) == 0
+    assert rows(program, OperationKind.MEMSET) == {0: Rows(32, 64, 4)}
+    assert program.status("cudaMemcpyAsync", memory, HOST, 128, 1, 0) == 0
+    assert rows(program, OperationKind.COPY) == {}
+    program.status("cudaMemcpy3DAsync", 1, 0, structures={"p": volume(memory, 8, 4, 2)})
+    assert rows(program, OperationKind.COPY) == {0: Rows(8, 16, 4, 128, 2), 1: Rows(8, 16, 4, 64, 2)}

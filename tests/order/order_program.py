@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from streamsan.order.engine import Analysis, analyse
 from streamsan.order.facts import Fact
 from streamsan.trace import Reference, Site, Trace, TraceBuilder
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import (
     AccessMode,
     ContextKind,
@@ -75,19 +76,22 @@ class Program:
         at: int = 0,
         mode: AccessMode = OPAQUE,
         reference_flags: int = 0,
+        rows: Rows | None = None,
         **fields: object,
     ) -> int:
         self.line += 1
         line = at or self.line
         memory = fields.pop("memory", ())
         addresses = memory if isinstance(memory, tuple) else (memory,)
+        if rows is not None:
+            fields["bytes"], reference_flags = rows.extent, reference_flags | SlotFlag.STRIDED
         size, generation = int(fields.pop("bytes", 0)), int(fields.pop("generation", 0))  # type: ignore[call-overload]
         self.builder.append(
             kind,
             thread=thread,
             api=api,
             site=self.builder.site(Site("program", line)),
-            references=[Reference(address, size, generation, mode, reference_flags) for address in addresses],
+            references=[Reference(address, size, generation, mode, reference_flags, rows) for address in addresses],
             **fields,  # type: ignore[arg-type]
         )
         return line

@@ -17,6 +17,7 @@ from streamsan.findings.finding import Severity
 from streamsan.trace import Trace
 from streamsan.trace.reader import read
 from streamsan.trace.references import Reference
+from streamsan.trace.rows import Rows
 from streamsan.trace.view import OperationView, iterate
 from streamsan.vocabulary import OperationKind, SlotFlag
 
@@ -45,6 +46,11 @@ class Recorded:
         if found and self.view.address == found[0][0]:
             found[0] = (*found[0][:3], self.view.flags & SlotFlag.STRIDED)
         return found
+
+    @property
+    def rows(self) -> list[Rows | None]:
+        """Which bytes of each reference are touched, where not all are."""
+        return [each.rows for each in self.view.references]
 
 
 def of(reference: Reference) -> tuple[int, int, str, int]:

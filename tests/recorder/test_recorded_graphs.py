@@ -12,6 +12,8 @@ from recorded_scenarios import scenarios as compiled
 from trace_writer_driver import operations_of
 
 from streamsan.trace import Trace, reader
+from streamsan.trace.rows import Rows
+from streamsan.trace.view import iterate
 from streamsan.vocabulary import (
     AccessMode,
     CaptureMode,
@@ -138,6 +140,8 @@ def test_a_body_has_every_node_with_what_it_uses(scenarios: Scenarios) -> None:
         [(made["address"], made["size"], write)],
         [(made["address"], 0, write)],
     ]
+    kept = [each.rows for view in iterate(trace) if view.kind == KIND.GRAPH_NODE for each in view.references]
+    assert [rows for rows in kept if rows] == [Rows(100, 128, 3)]
     assert [int(flags) for flags in nodes["flags"]] == [
         SlotFlag.CONDITIONAL if index == 8 else 0 for index in range(17)
     ]

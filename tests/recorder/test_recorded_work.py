@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from recorded_scenarios import Scenarios, scenarios
 
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag, ValueOperation, WaitClass
 
 DEVICE, HOST = 0x7F0000000000, 0x7E0000000000
@@ -174,6 +175,8 @@ def test_copies_in_rows_and_slices(recorded: Scenarios) -> None:
     assert found[0].references == found[1].references == rows
     slices = [(A + 512 * 1024, 768, "WRITE", 0), (A + 128 * 8, 2 * 128 * 8 + 3 * 128 + 64, "READ", STRIDED)]
     assert found[2].references == slices
+    assert found[0].rows == found[1].rows == [None, Rows(64, 256, 10)]
+    assert found[2].rows == [None, Rows(64, 128, 4, 128 * 8, 3)]
     assert found[3].references == found[4].references == []
     assert all(size <= 1 << 62 for _, size, *_ in found[5].references)
 
@@ -188,6 +191,7 @@ def test_arrays_have_places_of_their_own(recorded: Scenarios) -> None:
     assert copies[0].references[0] == (base + 256, 512, "WRITE", 0)
     assert copies[1].references == [(base, 128, "WRITE", 0), (base + 512, 128, "READ", 0)]
     assert copies[3].references[0] == (base + 3 * 256 + 8, 256 + 16, "WRITE", STRIDED)
+    assert copies[3].rows[0] == Rows(16, 256, 2)
     assert [mode for _, _, mode, _ in copies[4].references] == ["READ"]  # to an array that nobody made
     assert copies[5].references[1] == (other, 0, "READ", 0)
     frees = recorded.operations("array_copies", OperationKind.FREE)
@@ -199,6 +203,7 @@ def test_batches(recorded: Scenarios) -> None:
     assert copies[0].references == [(A, 100, "WRITE", 0)]  # its source was read during the call
     assert copies[1].references == [(A + 1024, 200, "WRITE", 0), (A, 200, "READ", 0)]
     assert copies[3].references == [(A + 65536, 64, "WRITE", 0), (A, 16 * 32 + 3 * 32 + 8, "READ", STRIDED)]
+    assert copies[3].rows == [None, Rows(8, 32, 4, 16 * 32, 2)]
     moved = recorded.operations("batches", PREFETCH)
     assert [each.references[0][2] for each in moved] == ["READ", "READ", "WRITE", "WRITE"]
     assert [each.view.status for each in moved] == [0, 0, 1, 1]
@@ -212,6 +217,7 @@ def test_fills_and_migrations(recorded: Scenarios) -> None:
         [(A, 2 * 256 + 20, "WRITE", STRIDED)],
         [],
     ]
+    assert [each.rows for each in fills] == [[None], [None], [Rows(20, 256, 3)], []]
     assert [each.view.detail for each in fills] == [WaitClass.NONE] * 3 + [WaitClass.COMPLETE]
     (access,) = recorded.operations("fills", OperationKind.HOST_ACCESS)
     assert access.references == [(HOST, 100, "WRITE", 0)]

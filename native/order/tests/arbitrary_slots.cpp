@@ -81,6 +81,16 @@ public:
         return slot;
     }
 
+    RowsSlot rows() {
+        RowsSlot slot = patterns[below(std::size(patterns))];
+        for (std::uint64_t* const each : {&slot.width, &slot.pitch, &slot.rows, &slot.slice_pitch, &slot.slices}) {
+            if (rarely()) *each = random_();
+        }
+        slot.reference = static_cast<std::uint8_t>(below(20) == 0 ? random_() : below(3));
+        slot.kind = 242;
+        return slot;
+    }
+
     std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
 
 private:
@@ -93,8 +103,20 @@ private:
             default: return 0x1000 * (1 + below(24)) + (below(4) == 0 ? below(0x2000) : 0);
         }
     }
-    std::uint64_t size() { return below(10) == 0 ? random_() : below(10) == 0 ? 0 : below(0x1800); }
+    std::uint64_t size() {
+        if (below(4) == 0) {
+            const RowsSlot& each = patterns[below(std::size(patterns))];
+            return (each.slices - 1) * each.slice_pitch + (each.rows - 1) * each.pitch + each.width;
+        }
+        return below(10) == 0 ? random_() : below(10) == 0 ? 0 : below(0x1800);
+    }
 
+    static constexpr RowsSlot patterns[] = {
+        {16, 64, 8, 0, 1, {}, 0, 0, 242, {}},        {48, 64, 8, 0, 1, {}, 0, 0, 242, {}},
+        {1, 2, 1000, 0, 1, {}, 0, 0, 242, {}},       {16, 96, 4, 512, 3, {}, 0, 0, 242, {}},
+        {8, 64, 4, 512, 3, {}, 0, 0, 242, {}},       {16, 16, 4, 64, 2, {}, 0, 0, 242, {}},
+        {1, 7, 20000, 200000, 9, {}, 0, 0, 242, {}}, {1, 3, 1u << 30, 1ull << 33, 1u << 20, {}, 0, 0, 242, {}},
+    };
     std::mt19937_64 random_;
     std::uint64_t body_of_ = 0;  ///< executable graph whose body is being written ...
     std::uint64_t parts_ = 0;    ///< ... with so many parts to come
@@ -121,6 +143,9 @@ int main(int argc, char** argv) {
                 text.length = static_cast<std::uint16_t>(generator.below(4) == 0 ? 65535 : generator.below(60));
                 text.kind = 241;
                 std::memcpy(place, &text, sizeof text);
+            } else if (generator.below(12) == 0) {
+                const RowsSlot slot = generator.rows();
+                std::memcpy(place, &slot, sizeof slot);
             } else if (generator.below(4) == 0) {
                 const ReferencesSlot slot = generator.references();
                 std::memcpy(place, &slot, sizeof slot);

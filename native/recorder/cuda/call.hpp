@@ -146,6 +146,7 @@ struct Reference {
     std::uint64_t address;
     std::uint64_t size;       ///< 0: not known
     std::uint8_t mode_flags;  ///< AccessMode and SlotFlag bits of this reference
+    std::uint32_t rows = 0;   ///< number of the rows that it touches, see RowTable; 0: all bytes, or not known
 };
 
 /// Of a reference that may be a leftover, or may not be made.

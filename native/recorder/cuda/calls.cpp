@@ -10,6 +10,7 @@
 #include "recorder/cuda/api_names.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/row_table.hpp"
 #include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -52,7 +53,9 @@ STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKin
     if (call.site == 0 && all.settings.sites) call.site = all.sites->here(0);
     const std::uint16_t api = api_of(state, call);
     count = std::min(count, 1 + most_further_references);
-    Slot* const slot = lane->reserve(static_cast<unsigned>(count / 2));
+    // Only copies and fills touch rows, two references at most, or a node that is one.
+    const unsigned rows = kind == OperationKind::LAUNCH ? 0 : count_rows(references, count);
+    Slot* const slot = lane->reserve(static_cast<unsigned>(count / 2) + rows);
     if (slot == nullptr) [[unlikely]]
         return nullptr;
     call.sequence = slot->sequence;
@@ -69,6 +72,11 @@ STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKin
         slot->size = references->size;
         slot->flags = static_cast<std::uint8_t>(slot->flags | references->mode_flags);
         put_further_references(slot, references + 1, count - 1);
+        if (rows != 0) [[unlikely]] {
+            // A node's update has its number in the place of the first reference.
+            const bool numbered = kind == OperationKind::GRAPH_NODE_UPDATE;
+            put_rows(slot + count / 2, references + numbered, count - numbered);
+        }
     }
     ++state.written;
     state.runtime_wrote = true;

@@ -7,6 +7,7 @@
 #include "recorder/cuda/captures.hpp"
 #include "recorder/cuda/live_memory.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/row_table.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -20,7 +21,9 @@ void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare)
     for (std::size_t index = 0; index < body.nodes.size(); ++index) {
         const BodyNode& node = body.nodes[index];
         const std::size_t count = node.enabled ? std::min<std::size_t>(node.references, most_further_references) : 0;
-        Slot* const slot = lane.reserve(static_cast<unsigned>((count + 1) / 2));
+        const auto further = static_cast<unsigned>((count + 1) / 2);
+        const unsigned rows = node.kind == NodeKind::KERNEL ? 0 : count_rows(body.references_of(node), count);
+        Slot* const slot = lane.reserve(further + rows);
         if (slot == nullptr) return;
         slot->time = node.origin.since;
         slot->stream = exec;
@@ -33,6 +36,7 @@ void append(Lane& lane, const Slot& header, const Body& body, Prepare&& prepare)
         slot->detail = static_cast<std::uint8_t>(kind_in_trace(node));
         slot->flags = flags_of(node.conditional);
         put_further_references(slot, body.references_of(node), count);
+        if (rows != 0) put_rows(slot + further, body.references_of(node), count);
         if (!prepare(*slot)) return;
         lane.commit();
     }

@@ -8,6 +8,7 @@
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/row_table.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -108,6 +109,7 @@ void memory_after_fork() {
     made().forget_after_fork();
     recorder()->memory.forget_after_fork();
     arrays().after_fork();
+    row_table().after_fork();
 }
 
 }  // namespace streamsan::recorder::cuda

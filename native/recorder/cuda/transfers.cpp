@@ -5,6 +5,7 @@
 #include "recorder/cuda/arrays.hpp"
 #include "recorder/cuda/extents.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/row_table.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -30,7 +31,7 @@ TransferSide in_array(abi::Word array, std::uint64_t x, std::uint64_t y, std::ui
     return side;
 }
 
-struct Rows {
+struct Layout {
     std::size_t x;
     std::size_t y;
     std::size_t z;
@@ -38,15 +39,15 @@ struct Rows {
     std::size_t height;
 };
 
-TransferSide side_of(abi::MemoryType type, abi::Word host, abi::Word device, abi::Word array, const Rows& rows,
+TransferSide side_of(abi::MemoryType type, abi::Word host, abi::Word device, abi::Word array, const Layout& layout,
                      const TransferShape& shape) {
-    if (type == abi::MemoryType::array) return in_array(array, rows.x, rows.y, rows.z);
+    if (type == abi::MemoryType::array) return in_array(array, layout.x, layout.y, layout.z);
     TransferSide side;
-    side.pitch = rows.pitch == 0 ? shape.width : rows.pitch;  // a pitch of 0 is the copy's own width
-    side.slice = product(side.pitch, rows.height == 0 ? shape.height : rows.height);
+    side.pitch = layout.pitch == 0 ? shape.width : layout.pitch;  // a pitch of 0 is the copy's own width
+    side.slice = product(side.pitch, layout.height == 0 ? shape.height : layout.height);
     const abi::Word base = type == abi::MemoryType::host ? host : device;
     if (base == 0) return side;
-    side.address = moved(base, rows.x, rows.y, side.pitch, rows.z, side.slice);
+    side.address = moved(base, layout.x, layout.y, side.pitch, layout.z, side.slice);
     switch (type) {
         case abi::MemoryType::host: side.end = host_endpoint_at(base); break;
         case abi::MemoryType::device: side.end = Endpoint::DEVICE; break;
@@ -95,7 +96,12 @@ Reference reference_to(const TransferSide& side, const TransferShape& shape, Acc
     if (shape.height > 1) reference.size = sum(reference.size, product(shape.height - 1, side.pitch));
     if (shape.depth > 1) reference.size = sum(reference.size, product(shape.depth - 1, side.slice));
     const std::uint64_t touched = product(product(shape.width, shape.height), shape.depth);
-    if (reference.size > touched) reference.mode_flags |= static_cast<std::uint8_t>(SlotFlag::STRIDED);
+    if (reference.size <= touched) return reference;
+    reference.mode_flags |= static_cast<std::uint8_t>(SlotFlag::STRIDED);
+    const bool known = reference.address != 0 && reference.size < largest_extent;
+    const Rows rows{shape.width, shape.height > 1 ? side.pitch : 0, shape.height, shape.depth > 1 ? side.slice : 0,
+                    shape.depth};
+    if (known) reference.rows = row_table().number_of(rows);
     return reference;
 }
 

@@ -17,6 +17,7 @@ from streamsan.model.operands import (
     fill_operands,
     fill_work,
     gaps,
+    rows_of,
 )
 from streamsan.model.ranges import copy_status, fill_status
 from streamsan.model.statuses import SUCCESS
@@ -39,7 +40,7 @@ _DIRECTIONS = {
 
 @handles(Effect.COPY)
 def copy(core: ModelCore, call: Call) -> Outcome:
-    """Copy; the destination first, then the source. 2D and 3D copies are their bounding ranges (STRIDED: with gaps)."""
+    """Copy; the destination first, then the source. 2D and 3D copies have rows (STRIDED: with gaps)."""
     return copy_of(core, call, copy_operands(core, call))
 
 
@@ -98,6 +99,7 @@ def memset(core: ModelCore, call: Call) -> Outcome:
         AccessMode.WRITE,
         call.site,
         gaps(target, shape, element),
+        rows_of(target, shape, element),
     )
     status = status_of(stream) or fill_status(core, call, target, shape, element, stream)
     if not status:
@@ -141,7 +143,13 @@ def copy_references(core: ModelCore, call: Call, operands: CopyOperands) -> list
     shape = operands.shape
     to, source = (
         core.reference(
-            call.thread, address_of(core, call, side), extent(side, shape), mode, call.site, gaps(side, shape)
+            call.thread,
+            address_of(core, call, side),
+            extent(side, shape),
+            mode,
+            call.site,
+            gaps(side, shape),
+            rows_of(side, shape),
         )
         for side, mode in ((operands.to, AccessMode.WRITE), (operands.source, AccessMode.READ))
     )

@@ -15,6 +15,7 @@ from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE,
 from streamsan.model.values import Handle, Pointer, Symbol, Value
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.references import Reference
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import (
     AccessMode,
     ContextKind,
@@ -270,7 +271,14 @@ class ModelCore(Emission):
         return None if pointer is None else thread.process.allocations.get(pointer.generation)
 
     def reference(
-        self, thread: HostThread, value: Value, size: Value, mode: AccessMode, site: int, flags: int = 0
+        self,
+        thread: HostThread,
+        value: Value,
+        size: Value,
+        mode: AccessMode,
+        site: int,
+        flags: int = 0,
+        rows: Rows | None = None,
     ) -> Reference | None:
         """Return memory that an operation uses; None when nobody knows it, and for no bytes at all."""
         if isinstance(size, int) and size == 0:
@@ -282,7 +290,7 @@ class ModelCore(Emission):
         allocation = thread.process.allocations.get(pointer.generation)
         # Memory mapped into reserved addresses has generations of its own, which the pointer does not know.
         generation = 0 if allocation is not None and allocation.is_reservation else pointer.generation
-        return Reference(pointer.address, extent, generation, mode, flags)
+        return Reference(pointer.address, extent, generation, mode, flags, rows if extent else None)
 
 
 def _run(thread: HostThread, body: Callable[[], None]) -> None:

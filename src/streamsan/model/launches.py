@@ -73,7 +73,7 @@ def kernel_references(core: ModelCore, thread: HostThread, arguments: KernelArgu
                 continue
         if isinstance(value, Pointer | Symbol):
             # A kernel reaches the whole allocation, before and after the pointer it is given.
-            reference = core.reference(thread, value, None, mode, site, *flags)
+            reference = core.reference(thread, value, None, mode, site, sum(flags))
             if reference is not None:
                 found.append(reference)
     return found

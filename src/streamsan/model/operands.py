@@ -11,6 +11,7 @@ from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.resources import ArrayLayout
 from streamsan.model.values import Fields, Pointer, Value
 from streamsan.model.work import CopyForm, CopyWork, FillWork, NoWork, Place, Work
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import SlotFlag
 
 _ELEMENT = re.compile(r"D(8|16|32)(?:Async)?$")
@@ -137,6 +138,16 @@ def extent(operand: Operand, shape: Shape, element: int = 1) -> int | None:
     if min(pitch, slice_pitch) < 0:
         return None
     return min((depth - 1) * slice_pitch + (height - 1) * pitch + width * element, LARGEST_SIZE)
+
+
+def rows_of(operand: Operand, shape: Shape, element: int = 1) -> Rows | None:
+    """Return the rows of an operand, None where they leave no byte of its extent untouched, or are not known."""
+    size = extent(operand, shape, element)
+    if not size or shape.known is None:
+        return None
+    width, height, depth = shape.known
+    rows = Rows(width * element, operand.pitch or 0, height, operand.slice_pitch or 0, depth)
+    return rows if rows.sensible and rows.extent == size and not rows.dense else None
 
 
 def gaps(operand: Operand, shape: Shape, element: int = 1) -> int:

@@ -8,6 +8,7 @@ it depends on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -61,11 +62,7 @@ def combined(
         return references, WaitClass.NONE
     if early is None or len(references) + len(early) > MOST_FURTHER_REFERENCES:
         return references, WaitClass.PROGRAMMATIC
-    behind = [
-        Reference(each.address, each.size, each.generation, each.mode, each.flags | SlotFlag.BEHIND)
-        for each in references
-        if each not in early
-    ]
+    behind = [replace(each, flags=each.flags | SlotFlag.BEHIND) for each in references if each not in early]
     first = [*early, *behind] if early or not behind else [_NO_REFERENCE, *behind]
     return first, WaitClass.AT_ONCE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamsan.replay.replayed_handles import HOST_MEMORY, Handles
 from streamsan.replay.window import shortened, start_of_window
@@ -320,7 +320,7 @@ def _references(view: OperationView) -> Iterator[Reference]:
     for number, reference in enumerate(view.references):
         first = number == 0 and view.address == reference.address and not reference.flags & ~SlotFlag.ASSUMED
         flags = view.flags & (SlotFlag.ATOMIC | SlotFlag.ASSUMED) if first else reference.flags
-        yield Reference(reference.address, reference.size, reference.generation, reference.mode, flags)
+        yield replace(reference, flags=flags)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graph_program import OUT, GraphProgram
 
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import SlotFlag
 
 
@@ -16,6 +17,7 @@ def test_nodes_of_graphs() -> None:
         program.add("cudaGraphAddMemsetNode", graph, (), OUT, structures={"pMemsetParams": fields})
     program.instantiate(graph)
     assert [bool(node.further[0].flags & SlotFlag.STRIDED) for node in program.body().nodes.values()] == [True, False]
+    assert [node.rows for node in program.body().nodes.values()] == [((0, Rows(32, 64, 4)),), ()]
 
 
 def test_captured_work() -> None:
