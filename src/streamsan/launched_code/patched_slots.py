@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,13 @@ from streamsan.trace.references import MODE_BITS
 from streamsan.trace.store import Slots, SlotStore, as_words
 from streamsan.vocabulary import OperationKind, SlotFlag
 
-_IN_SLOT = 0xFF & ~(MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC)
-"""bits of a slot's `flags` that are about the operation"""
-_FURTHER = _IN_SLOT & ~(SlotFlag.ASSUMED | SlotFlag.CONDITIONAL)
-"""bits of a further reference that stay: what the kernel's code follows is no leftover of the stack"""
-_ADDRESS, _SIZE = 4, 5
-"""words of a slot"""
-_HALVES = ((0, 1, "first_mode"), (2, 3, "second_mode"))
-"""words and byte of the two references of a REFERENCES slot"""
+_OWN_BITS = MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC
+"""bits of a launch's `flags` that are about its first reference"""
+_FURTHER_BITS = _OWN_BITS | SlotFlag.ASSUMED | SlotFlag.CONDITIONAL
+"""bits of a further reference that change: what the kernel's code follows is no leftover of the stack"""
+_WORDS, _ADDRESS, _LAST = 8, 4, 7
+"""words of a slot, and two of them"""
+Words = NDArray[np.uint64]
 
 
 class PatchedSlots:
@@ -30,6 +30,10 @@ class PatchedSlots:
     def __init__(self, slots: SlotStore, table: PatchTable) -> None:
         self._slots = slots
         self._table = table
+        self._first = _LastWord(table, SLOT, {"flags": 0}, _OWN_BITS)
+        self._pairs = _LastWord(table, REFERENCES, {"first_mode": 0, "second_mode": 1}, _FURTHER_BITS)
+        self._unused = table.verdict == Verdict.NO_USE
+        self._in_pair = self._unused | _ahead(self._unused, 1)
         self.launches: NDArray[np.int64] | None = None
         """how many launches each shape has, once the slots were read to their end; shape 0: it is not known"""
 
@@ -47,54 +51,84 @@ class PatchedSlots:
 
     def _patched(self, slots: Slots, launches: NDArray[np.int64]) -> Slots:
         at, shapes = named_shapes(slots)
-        shapes = np.where(shapes < len(self._table), shapes, 0)
-        launched = slots["kind"] == OperationKind.LAUNCH
-        launches[0] += np.count_nonzero(launched) - np.count_nonzero(launched[at])
-        np.add.at(launches, shapes[launched[at]], 1)
+        kinds = np.ascontiguousarray(slots["kind"])
+        shapes[shapes >= len(self._table)] = 0
+        launched = kinds[at] == OperationKind.LAUNCH
+        launches[0] += np.count_nonzero(kinds == OperationKind.LAUNCH) - np.count_nonzero(launched)
+        np.add.at(launches, shapes[launched], 1)
         known = self._table.count[shapes] > 0
         if not known.any():
             return slots
-        at, shapes = at[known], shapes[known]
-        slots = as_words(slots).copy().reshape(-1).view(SLOT)
-        in_slot = launched[at]
-        self._patch_first(slots, at[in_slot], shapes[in_slot])
-        self._patch_further(slots, at, shapes)
-        return slots
-
-    def _patch_first(self, slots: Slots, at: NDArray[np.intp], shapes: NDArray[np.intp]) -> None:
-        """Patch the references in the launches' own slots."""
-        patches = self._table.first[shapes]
-        words = as_words(slots)
-        words[at[self._table.verdict[patches] == Verdict.NO_USE], _ADDRESS : _SIZE + 1] = 0
-        known = self._table.verdict[patches] == Verdict.KNOWN
-        at, patches = at[known], patches[known]
-        slots["flags"][at] = slots["flags"][at] & np.uint8(_IN_SLOT) | self._table.bits[patches]
-
-    def _patch_further(self, slots: Slots, at: NDArray[np.intp], shapes: NDArray[np.intp]) -> None:
-        """Patch the references in continuation slots of these kernels."""
-        kinds = slots["kind"]
+        at, shapes, launched = at[known], shapes[known], launched[known]
+        # As words: NumPy is slow with single bytes that lie apart.
+        words = as_words(slots).reshape(-1).copy()
+        self._patch_first(words, at[launched], self._table.first[shapes[launched]])
         holds = kinds == OperationKind.REFERENCES
-        rows = np.flatnonzero(holds)
-        if not len(rows):
-            return
-        shape_at = np.zeros(len(slots), np.intp)
-        shape_at[at] = shapes
+        if holds.any():
+            self._patch_further(words, kinds, holds, at, shapes, launched)
+        return words.view(SLOT)
+
+    def _patch_first(self, words: Words, at: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
+        """Patch the references in the launches' own slots."""
+        self._first.put(words, at, patches)
+        unused = at[self._unused[patches]] * _WORDS + _ADDRESS
+        words[unused] = words[unused + 1] = 0
+
+    def _patch_further(
+        self,
+        words: Words,
+        kinds: NDArray[np.uint8],
+        holds: NDArray[np.bool_],
+        at: NDArray[np.intp],
+        shapes: NDArray[np.intp],
+        launched: NDArray[np.bool_],
+    ) -> None:
+        """Patch the references in continuation slots: in each slot that `holds` some, a pair."""
         starts = np.flatnonzero(kinds < FIRST_CONTINUATION_KIND)
-        owners = starts[np.searchsorted(starts, rows, "right") - 1]
-        named = shape_at[owners] != 0
-        rows, owners = rows[named], owners[named]
-        if not len(rows):
-            return
-        shape = shape_at[owners]
+        lengths = np.diff(starts, append=len(kinds))
+        operation = np.searchsorted(starts, at)
+        # Of each operation: which patch is that of the first reference behind its own slot, and where they end.
+        patch, end = np.zeros(len(starts), np.intp), np.zeros(len(starts), np.intp)
+        patch[operation] = self._table.first[shapes] + launched
+        end[operation] = self._table.first[shapes] + self._table.count[shapes]
         before = np.cumsum(holds)
-        index = 2 * (before[rows] - 1 - before[owners]) + (kinds[owners] == OperationKind.LAUNCH)
-        words, references = as_words(slots), slots.view(REFERENCES)
-        for half, (address, size, mode) in enumerate(_HALVES):
-            there = (index + half < self._table.count[shape]) & (words[rows, address] != 0)
-            place, patches = rows[there], self._table.first[shape[there]] + index[there] + half
-            verdicts = self._table.verdict[patches]
-            unused = place[verdicts == Verdict.NO_USE]
-            words[unused, address] = words[unused, size] = 0
-            known = verdicts == Verdict.KNOWN
-            place = place[known]
-            references[mode][place] = references[mode][place] & np.uint8(_FURTHER) | self._table.bits[patches[known]]
+        patch -= 2 * (before[starts] + 1)
+        patches = np.repeat(patch, lengths) + 2 * before
+        rows = np.flatnonzero(holds & (patches < np.repeat(end, lengths)))
+        patches = patches[rows]
+        self._pairs.put(words, rows, patches)
+        some = self._in_pair[patches]
+        if some.any():
+            self._clear(words, rows[some] * _WORDS, patches[some])
+
+    def _clear(self, words: Words, at: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
+        """Take away what is not used of pairs, which begin at these words: addresses and sizes."""
+        for half in (0, 1):
+            unused = at[self._unused[patches + half]] + 2 * half
+            words[unused] = words[unused + 1] = 0
+
+
+def _ahead(array: NDArray[Any], by: int) -> NDArray[Any]:
+    """Return what stands so far ahead of each place; zeros behind the end."""
+    return np.concatenate((array[by:], np.zeros(by, array.dtype)))
+
+
+class _LastWord:
+    """What the last words of slots become: the modes of references are bytes in them."""
+
+    def __init__(self, table: PatchTable, layout: np.dtype[np.void], bytes_: dict[str, int], changed: int) -> None:
+        """`bytes_`: the fields that are modes, and the patch of which reference each has, counted from the given."""
+        known = table.verdict == Verdict.KNOWN
+        self._kept = np.full(len(known), ~np.uint64(0))
+        self._new = np.zeros(len(known), np.uint64)
+        assert layout.fields is not None
+        for name, further in bytes_.items():
+            shift = np.uint64(8 * (layout.fields[name][1] - 8 * _LAST))
+            own, bits = _ahead(known, further), _ahead(table.bits, further).astype(np.uint64)
+            self._kept[own] &= ~(np.uint64(changed) << shift)
+            self._new[own] |= bits[own] << shift
+
+    def put(self, words: Words, rows: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
+        """Patch the last words of these slots by the patches with these numbers."""
+        at = rows * _WORDS + _LAST
+        words[at] = words.take(at) & self._kept.take(patches) | self._new.take(patches)

@@ -35,12 +35,15 @@ class Patch:
     bits: int = 0
 
 
-_STAYS = Patch(Verdict.STAYS)
+STAYS = Patch(Verdict.STAYS)
 
 
 @dataclass(frozen=True, slots=True)
 class PatchTable:
-    """The patches of all shapes: those of shape `s` are `first[s]` to `first[s] + count[s]`, one for each reference."""
+    """The patches of all shapes, one for each reference: those of shape `s` are `first[s]` to `first[s] + count[s]`.
+
+    Behind the last one of a shape is one that stays, so that a pair may begin with it.
+    """
 
     first: NDArray[np.intp]
     count: NDArray[np.intp]
@@ -60,7 +63,7 @@ def kernel_of(shape: LaunchShape) -> Kernel:
 def patch_table(shapes: Sequence[LaunchShape], readings: KernelReadings) -> PatchTable:
     """Return what becomes of the references of launches of these shapes; of a kernel that was not read, all stay."""
     first, count = np.zeros(len(shapes), np.intp), np.zeros(len(shapes), np.intp)
-    patches: list[Patch] = []
+    patches = [STAYS]
     made: dict[tuple[object, ...], tuple[int, int]] = {}
     for number, shape in enumerate(shapes):
         accesses = readings.read.get(kernel_of(shape))
@@ -71,7 +74,7 @@ def patch_table(shapes: Sequence[LaunchShape], readings: KernelReadings) -> Patc
         if key not in made:
             new = patches_of(shape, accesses)
             made[key] = (len(patches), len(new))
-            patches += new
+            patches += [*new, STAYS]
         first[number], count[number] = made[key]
     return PatchTable(
         first,
@@ -87,7 +90,7 @@ def patches_of(shape: LaunchShape, accesses: KernelAccesses) -> list[Patch]:
     for place in shape.places:
         offsets.setdefault(place.reference, []).append(place.offset)
     return [
-        _patch([accesses.use(offset) for offset in offsets[number]]) if number in offsets else _STAYS
+        _patch([accesses.use(offset) for offset in offsets[number]]) if number in offsets else STAYS
         for number in range(max(offsets) + 1)
     ]
 
@@ -98,5 +101,5 @@ def _patch(uses: Sequence[Use | None]) -> Patch:
     if use is None:
         return Patch(Verdict.NO_USE)
     if use.mode is AccessMode.OPAQUE:
-        return _STAYS  # the signature may know more
+        return STAYS  # the signature may know more
     return Patch(Verdict.KNOWN, use.mode | use.flags)

@@ -7,8 +7,9 @@ from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import accumulate
-from typing import Protocol, overload
+from typing import NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,11 @@ assert HEAD.size == LAUNCH_SHAPE.itemsize
 SHAPE_SHIFT = 32
 """The shape of a LAUNCH is in the bits of `object` from here on; below is the first reference's generation."""
 GENERATION_BITS = (1 << SHAPE_SHIFT) - 1
-_OBJECT, _SIZE = 3, 5
-"""words of a slot"""
+_WORDS, _OBJECT, _SIZE = 8, 3, 5
+"""words of a slot, and two of them"""
 
 
-@dataclass(frozen=True, slots=True)
-class PointerPlace:
+class PointerPlace(NamedTuple):
     """Where a memory reference of a launch stands: its index (0 is the first), and its byte in the argument buffer."""
 
     reference: int
@@ -93,6 +93,9 @@ class LaunchShapes(ShapeTable):
         self._path = path
         self._strings = strings
         self._records: list[bytes] = [b""]
+        # Thousands of shapes are of few kernels.
+        self._symbol = cache(strings.__getitem__)
+        self._code = cache(lambda number: tuple(strings[number].split()))
 
     def __len__(self) -> int:
         return len(self._records)
@@ -124,15 +127,15 @@ class LaunchShapes(ShapeTable):
     def made(self, number: int) -> LaunchShape:
         record = self._records[number]
         symbol, code, gx, gy, gz, bx, by, bz, shared, places, _ = HEAD.unpack_from(record)
-        pairs = np.frombuffer(record, PLACE, places, HEAD.size)
+        arguments = HEAD.size + places * PLACE.itemsize
         return LaunchShape(
-            self._strings[symbol],
-            tuple(self._strings[code].split()),
+            self._symbol(symbol),
+            self._code(code),
             (gx, gy, gz),
             (bx, by, bz),
             shared,
-            tuple(PointerPlace(reference, offset) for reference, offset in pairs.tolist()),
-            record[HEAD.size + pairs.nbytes :],
+            _places(record[HEAD.size : arguments]),
+            record[arguments:],
         )
 
 
@@ -164,13 +167,15 @@ def packed_launch_shape(shape: LaunchShape, symbol: int, code: int) -> bytes:
 
 def named_shapes(slots: Slots) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return which of these slots name a launch shape, and its id. The id is untrusted: the table may not have it."""
-    words = as_words(slots)
-    kinds, details = slots["kind"], slots["detail"]
-    launches = np.flatnonzero(kinds == OperationKind.LAUNCH)
-    of_node = (kinds == OperationKind.GRAPH_NODE) | (kinds == OperationKind.GRAPH_NODE_UPDATE)
-    nodes = np.flatnonzero(of_node & (details == NodeKind.KERNEL))
-    at = np.concatenate((launches, nodes))
-    numbers = np.concatenate((words[launches, _OBJECT] >> np.uint64(SHAPE_SHIFT), words[nodes, _SIZE]))
+    flat = as_words(slots).reshape(-1)
+    kinds = np.ascontiguousarray(slots["kind"])
+    at = np.flatnonzero(kinds == OperationKind.LAUNCH)
+    numbers = flat.take(at * _WORDS + _OBJECT) >> np.uint64(SHAPE_SHIFT)
+    nodes = np.flatnonzero((kinds == OperationKind.GRAPH_NODE) | (kinds == OperationKind.GRAPH_NODE_UPDATE))
+    if len(nodes):
+        nodes = nodes[slots["detail"][nodes] == NodeKind.KERNEL]
+        at = np.concatenate((at, nodes))
+        numbers = np.concatenate((numbers, flat.take(nodes * _WORDS + _SIZE)))
     named = numbers != 0
     return at[named], np.minimum(numbers[named], np.uint64(GENERATION_BITS)).astype(np.intp)
 
@@ -184,6 +189,11 @@ def name_shapes(slots: Slots, at: NDArray[np.intp], numbers: NDArray[np.intp]) -
     generations = words[launches, _OBJECT] & np.uint64(GENERATION_BITS)
     words[launches, _OBJECT] = generations | ids[launched] << np.uint64(SHAPE_SHIFT)
     words[nodes, _SIZE] = ids[~launched]
+
+
+@lru_cache(maxsize=1 << 12)
+def _places(packed: bytes) -> tuple[PointerPlace, ...]:
+    return tuple(map(PointerPlace._make, struct.iter_unpack("<2H", packed)))
 
 
 def _size(places: int, arguments: int) -> int:
