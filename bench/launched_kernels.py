@@ -4,9 +4,8 @@
     python bench/launched_kernels.py --launches 200000 --shapes 60000
 
 A synthetic recording of so many launches, of so many shapes, with four references each; beside it the same without
-shapes. The kernel is one of the tests' (its code is read before, so that the time for nvdisasm is not in it). Prints, for
-both: nanoseconds per operation to read the slots, and to analyse them; and the seconds that it takes to bring the shapes
-into tables.
+shapes. The kernel is one of the tests' (its code is read before, so that the time for nvdisasm is not in it). Prints
+nanoseconds per operation to read the slots, and to analyse them, and the seconds to bring the shapes into tables.
 """
 
 from __future__ import annotations
