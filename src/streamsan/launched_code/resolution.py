@@ -8,6 +8,7 @@ from streamsan.launched_code.kernel_readings import KernelReadings, Progress, re
 from streamsan.launched_code.patched_slots import PatchedSlots
 from streamsan.launched_code.reference_patches import kernel_of, patch_table
 from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
+from streamsan.launched_code.variable_references import SlotsWithVariables, variables_of
 from streamsan.trace import Trace
 
 
@@ -35,5 +36,6 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     folder = image_folder(path, trace.metadata)
     readings = read_kernels(kernels, folder, RememberedKernels(users_folder()), progress)
     slots = PatchedSlots(trace.slots, patch_table(shapes, readings))
-    trace.slots = slots
+    used = variables_of(shapes, readings)
+    trace.slots = SlotsWithVariables(slots, trace, used) if used else slots
     return ResolvedKernels(trace, readings, slots)
