@@ -81,6 +81,12 @@ def test_a_scenario_is_reported_at_its_lines(name: str, scenarios: Scenarios) ->
     assert [problem for problem in checked.problems if not problem.startswith("recorded: ")] == []
 
 
+@pytest.mark.parametrize("name", ["body_without_a_default", "body_whose_default_is_0", "body_that_a_kernel_may_stop"])
+def test_a_body_that_may_not_run_is_a_warning(name: str, scenarios: Scenarios) -> None:
+    findings = [each for each in scenarios.check(name).findings if each.code == "SS303"]
+    assert [(each.severity.value, each.confidence.value) for each in findings] == [("warning", "possible")]
+
+
 def test_a_stale_pointer_is_told_with_its_node_and_its_release(scenarios: Scenarios) -> None:
     (finding,) = scenarios.check("stale_pointer_wrong").findings
     lines = {related.line for related in finding.related}

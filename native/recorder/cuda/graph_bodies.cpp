@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <new>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 
 #include "recorder/cuda/abi_graphs.hpp"
+#include "recorder/cuda/graph_conditions.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -133,12 +135,14 @@ public:
 
     /// Adds a graph's nodes after node `root` (0: none). `end` becomes the one node that is after all of them; 0: no
     /// nodes.
-    bool add(abi::Word graph, std::uint32_t root, bool conditional, unsigned level, std::vector<std::uint32_t>& ends);
+    bool add(abi::Word graph, std::uint32_t root, unsigned level, std::vector<std::uint32_t>& ends);
+    /// Marks what a launch may leave out.
+    void mark_conditional();
 
 private:
-    bool add_inner(abi::Word node, abi::NodeType type, std::uint32_t number, bool conditional, unsigned level,
-                   std::uint32_t& last);
-    std::uint32_t add_node(abi::Word node, abi::NodeType type, bool conditional);
+    bool add_inner(abi::Word node, abi::NodeType type, std::uint32_t number, unsigned level, std::uint32_t& last);
+    std::uint32_t add_node(abi::Word node, abi::NodeType type);
+    [[nodiscard]] std::optional<std::size_t> surely_run(const Choice& choice) const;
     bool add_edge(std::uint32_t before, std::uint32_t after) {
         if (body_.edges.size() >= most_edges) return false;
         body_.edges.emplace_back(before, after);
@@ -148,9 +152,10 @@ private:
     const Driver& driver_;
     Body& body_;
     NodeContent content_;
+    std::vector<Choice> choices_;
 };
 
-std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type, bool conditional) {
+std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type) {
     content_.clear();
     read_node(driver_, node, type, content_);
     BodyNode made;
@@ -158,7 +163,6 @@ std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type, bool conditio
     made.kind = content_.kind;
     made.object = content_.object;
     made.shape = content_.shape;
-    made.conditional = conditional;
     made.origin = node_sites().origin(node);
     made.first_reference = static_cast<std::uint32_t>(body_.references.size());
     made.references = static_cast<std::uint32_t>(content_.references.size());
@@ -167,8 +171,7 @@ std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type, bool conditio
     return static_cast<std::uint32_t>(body_.nodes.size());
 }
 
-bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned level,
-                 std::vector<std::uint32_t>& ends) {
+bool Reader::add(abi::Word graph, std::uint32_t root, unsigned level, std::vector<std::uint32_t>& ends) {
     Listed listed;
     if (level > most_levels || !list(driver_, graph, listed)) return false;
     const Lists before(listed.nodes.size(), listed.edges, true), after(listed.nodes.size(), listed.edges, false);
@@ -181,13 +184,13 @@ bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned
         abi::NodeType type{};
         if (driver_.cuGraphNodeGetType == nullptr || driver_.cuGraphNodeGetType(node, &type) != abi::success)
             return false;
-        const std::uint32_t number = add_node(node, type, conditional);
+        const std::uint32_t number = add_node(node, type);
         const auto [begin, end] = before.of(position);
         for (const std::uint32_t* each = begin; each != end; ++each)
             if (!add_edge(last[*each], number)) return false;
         if (begin == end && root != 0 && !add_edge(root, number)) return false;
         last[position] = number;
-        if (!add_inner(node, type, number, conditional, level, last[position])) return false;
+        if (!add_inner(node, type, number, level, last[position])) return false;
         const auto [first, beyond] = after.of(position);
         if (first == beyond) ends.push_back(last[position]);
     }
@@ -196,31 +199,35 @@ bool Reader::add(abi::Word graph, std::uint32_t root, bool conditional, unsigned
 
 /// Adds what a node holds. `last` becomes the node that is after all of it: where several are last, one that only
 /// orders is added, so that edges do not multiply.
-bool Reader::add_inner(abi::Word node, abi::NodeType type, std::uint32_t number, bool conditional, unsigned level,
-                       std::uint32_t& last) {
+bool Reader::add_inner(abi::Word node, abi::NodeType type, std::uint32_t number, unsigned level, std::uint32_t& last) {
     std::vector<abi::Word> graphs;
+    Choice choice;
     if (type == abi::NodeType::graph) {
         abi::Word child = 0;
         if (driver_.cuGraphChildGraphNodeGetGraph == nullptr) return false;
         if (driver_.cuGraphChildGraphNodeGetGraph(node, &child) != abi::success || child == 0) return false;
         graphs.push_back(child);
     } else if (type == abi::NodeType::conditional) {
-        graphs = node_sites().bodies(node);
+        choice.node = node_sites().conditional(node);
+        graphs = choice.node.bodies;
         if (graphs.empty()) body_.nodes[number - 1].kind = NodeKind::OPAQUE;  // it was made before recording
     } else {
         return true;
     }
     const bool branches = type == abi::NodeType::conditional;
     std::vector<std::uint32_t> ends;
-    for (const abi::Word graph : graphs)
-        if (!add(graph, number, conditional || branches, level + 1, ends)) return false;
+    for (const abi::Word graph : graphs) {
+        const std::size_t first = body_.nodes.size();
+        if (!add(graph, number, level + 1, ends)) return false;
+        if (branches) choice.bodies.emplace_back(first, body_.nodes.size());
+    }
+    if (!choice.bodies.empty()) choices_.push_back(std::move(choice));
     if (branches && !ends.empty()) ends.push_back(number);  // perhaps none of its bodies runs
     if (ends.size() == 1) last = ends.front();
     if (ends.size() > 1) {
         if (body_.nodes.size() >= most_body_nodes) return false;
         BodyNode join;
         join.kind = NodeKind::EMPTY;
-        join.conditional = conditional;
         join.origin = body_.nodes[number - 1].origin;
         join.first_reference = static_cast<std::uint32_t>(body_.references.size());
         body_.nodes.push_back(join);
@@ -230,6 +237,30 @@ bool Reader::add_inner(abi::Word node, abi::NodeType type, std::uint32_t number,
     }
     body_.nodes[number - 1].inner = static_cast<std::uint32_t>(body_.nodes.size()) - number;
     return true;
+}
+
+std::optional<std::size_t> Reader::surely_run(const Choice& choice) const {
+    const std::optional<std::uint32_t> initial = graph_conditions().initial(choice.node.condition);
+    if (!initial) return std::nullopt;
+    for (std::size_t at = 0; at < body_.nodes.size(); ++at) {
+        if (at >= choice.bodies.front().first && at < choice.bodies.back().second) continue;  // too late for the first
+        const BodyNode& node = body_.nodes[at];
+        if (node.kind == NodeKind::OPAQUE) return std::nullopt;
+        if (node.kind == NodeKind::KERNEL && may_set_condition(driver_, node.handle, choice.node.condition))
+            return std::nullopt;
+    }
+    return chosen_body(choice, *initial);
+}
+
+void Reader::mark_conditional() {
+    for (const Choice& choice : choices_) {
+        const std::optional<std::size_t> surely = surely_run(choice);
+        for (std::size_t number = 0; number < choice.bodies.size(); ++number) {
+            if (surely && *surely == number) continue;
+            const auto [first, last] = choice.bodies[number];
+            for (std::size_t at = first; at < last; ++at) body_.nodes[at].conditional = true;
+        }
+    }
 }
 
 }  // namespace
@@ -245,7 +276,11 @@ Body read_body(const Driver& driver, abi::Word graph) {
     try {
         Body body;
         std::vector<std::uint32_t> ends;
-        if (Reader(driver, body).add(graph, 0, false, 0, ends)) return body;
+        Reader reader(driver, body);
+        if (reader.add(graph, 0, 0, ends)) {
+            reader.mark_conditional();
+            return body;
+        }
     } catch (const std::bad_alloc&) {
         // The program's memory is tight: it is told like any other body that cannot be read.
     }

@@ -3,9 +3,12 @@
 // address from now on.
 #include "recorder/cuda/graph_building.hpp"
 
+#include <optional>
+
 #include "recorder/cuda/api_names.hpp"
 #include "recorder/cuda/captures.hpp"
 #include "recorder/cuda/graph_arguments.hpp"
+#include "recorder/cuda/graph_conditions.hpp"
 #include "recorder/cuda/graph_operations.hpp"
 #include "recorder/cuda/kernels.hpp"
 #include "recorder/cuda/live_handles.hpp"
@@ -31,10 +34,10 @@ void enter_node(ThreadState& state, Call& call) {
     site_with(call, label_of(given_node(call)));
 }
 
-void remember_bodies(const Call& call, const abi::ConditionalNode& node) {
+void remember_conditional(const Call& call, const abi::ConditionalNode& node) {
     const abi::Word made = call.output(Role::OUT_HANDLE);
     if (made == 0 || node.bodies == nullptr || node.size == 0 || node.size > most_bodies) return;
-    node_sites().set_bodies(made, {node.bodies, node.bodies + node.size});
+    node_sites().set_conditional(made, {node.condition, node.type, {node.bodies, node.bodies + node.size}});
 }
 
 void exit_add(ThreadState& state, Call& call) {
@@ -54,7 +57,7 @@ void exit_add(ThreadState& state, Call& call) {
         write_graph_memory(state, call, node.address, node.bytes);
     }
     if (given.type == abi::NodeType::conditional && given.structure != nullptr) {
-        remember_bodies(call, *static_cast<const abi::ConditionalNode*>(given.structure));
+        remember_conditional(call, *static_cast<const abi::ConditionalNode*>(given.structure));
     }
 }
 
@@ -70,6 +73,17 @@ void enter_node_destroy(ThreadState&, Call& call) { call.scratch[0] = node_sites
 void exit_node_destroy(ThreadState& state, Call& call) {
     if (call.status == abi::success) node_sites().destroyed(call.value(Handle::NODE));
     else write_refused(state, call, call.scratch[0]);
+}
+
+void exit_condition(ThreadState& state, Call& call) {
+    if (call.status != abi::success) {
+        write_refused(state, call, call.value(Handle::GRAPH));
+        return;
+    }
+    constexpr std::uint64_t assigns_default = 1;  // CU_GRAPH_COND_ASSIGN_DEFAULT
+    std::optional<std::uint32_t> initial;
+    if ((call.value(Role::FLAGS) & assigns_default) != 0) initial = static_cast<std::uint32_t>(call.value(Role::VALUE));
+    if (const abi::Word made = call.output(Role::OUT_HANDLE); made != 0) graph_conditions().made(made, initial);
 }
 
 void exit_use(ThreadState& state, Call& call) {
@@ -136,7 +150,7 @@ void register_graph_building(HandlerTable& table) {
     table.on(Effect::GRAPH_NODE_DESTROY, {enter_node_destroy, exit_node_destroy});
     table.on(Effect::GRAPH_EDGES, {nullptr, exit_use});
     table.on(Effect::GRAPH_USE, {nullptr, exit_use});
-    table.on(Effect::GRAPH_CONDITION, {nullptr, exit_use});
+    table.on(Effect::GRAPH_CONDITION, {nullptr, exit_condition});
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -10,7 +10,7 @@ constexpr std::size_t most_known_nodes = 4'000'000;
 
 void NodeSites::drop(abi::Word node) {
     nodes_.erase(node);
-    bodies_.erase(node);
+    conditionals_.erase(node);
 }
 
 void NodeSites::made(abi::Word graph, abi::Word node, NodeOrigin origin) {
@@ -18,9 +18,9 @@ void NodeSites::made(abi::Word graph, abi::Word node, NodeOrigin origin) {
     if (nodes_.size() >= most_known_nodes) {
         nodes_.clear();
         by_graph_.clear();
-        bodies_.clear();
+        conditionals_.clear();
     }
-    bodies_.erase(node);
+    conditionals_.erase(node);
     nodes_.insert_or_assign(node, Known{graph, origin});
     std::vector<abi::Word>& list = by_graph_[graph];
     constexpr std::size_t worth_a_look = 64;
@@ -58,9 +58,9 @@ void NodeSites::graph_destroyed(abi::Word graph) {
     by_graph_.erase(found);
 }
 
-void NodeSites::set_bodies(abi::Word node, std::vector<abi::Word> bodies) {
+void NodeSites::set_conditional(abi::Word node, Conditional conditional) {
     const std::lock_guard lock(mutex_);
-    bodies_.insert_or_assign(node, std::move(bodies));
+    conditionals_.insert_or_assign(node, std::move(conditional));
 }
 
 NodeOrigin NodeSites::origin(abi::Word node) const {
@@ -69,10 +69,10 @@ NodeOrigin NodeSites::origin(abi::Word node) const {
     return found == nodes_.end() ? NodeOrigin{} : found->second.origin;
 }
 
-std::vector<abi::Word> NodeSites::bodies(abi::Word node) const {
+Conditional NodeSites::conditional(abi::Word node) const {
     const std::lock_guard lock(mutex_);
-    const auto found = bodies_.find(node);
-    return found == bodies_.end() ? std::vector<abi::Word>{} : found->second;
+    const auto found = conditionals_.find(node);
+    return found == conditionals_.end() ? Conditional{} : found->second;
 }
 
 abi::Word NodeSites::graph_of(abi::Word node) const {

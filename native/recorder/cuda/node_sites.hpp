@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recorder/cuda/abi.hpp"
+#include "recorder/cuda/graph_conditions.hpp"
 
 namespace streamsan::recorder::cuda {
 
@@ -28,11 +29,11 @@ public:
     void described(abi::Word node, NodeOrigin origin);
     void destroyed(abi::Word node);
     void graph_destroyed(abi::Word graph);
-    /// A conditional node's bodies: the driver gives them when the node is made, and has no call that asks for them.
-    void set_bodies(abi::Word node, std::vector<abi::Word> bodies);
+    void set_conditional(abi::Word node, Conditional conditional);
 
     [[nodiscard]] NodeOrigin origin(abi::Word node) const;
-    [[nodiscard]] std::vector<abi::Word> bodies(abi::Word node) const;
+    /// Without bodies where the node is not known.
+    [[nodiscard]] Conditional conditional(abi::Word node) const;
     /// The graph that a node was made in, 0 when not known.
     [[nodiscard]] abi::Word graph_of(abi::Word node) const;
 
@@ -46,7 +47,7 @@ private:
     mutable std::mutex mutex_;
     std::unordered_map<abi::Word, Known> nodes_;
     std::unordered_map<abi::Word, std::vector<abi::Word>> by_graph_;
-    std::unordered_map<abi::Word, std::vector<abi::Word>> bodies_;
+    std::unordered_map<abi::Word, Conditional> conditionals_;
 };
 
 /// Of this process. Never destroyed: threads may outlive static objects.

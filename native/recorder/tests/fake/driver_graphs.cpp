@@ -368,6 +368,16 @@ Status cuGraphAddMemFreeNode(ADDED_TO, Word address) {
     return add_node(639, "cuGraphAddMemFreeNode", PLACE, [&] { return free_node(address); }, address);
 }
 
+Status cuGraphConditionalHandleCreate(Word* made, Word graph, Word context, unsigned value, unsigned flags) {
+    return driver_call(
+        722, "cuGraphConditionalHandleCreate",
+        [&] {
+            *made = model().new_handle();
+            return 0;
+        },
+        made, graph, context, value, flags);
+}
+
 /// The generic call; here for conditional nodes only.
 Status cuGraphAddNode_v2(Word* made, Word graph, const Word* before, const void* edges, std::size_t count,
                          abi::NodeParameters* given) {

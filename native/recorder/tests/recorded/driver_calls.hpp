@@ -169,11 +169,18 @@ inline Word add_alloc(Word graph, const Nodes& before, std::size_t bytes, Word& 
 inline Word add_free(Word graph, const Nodes& before, Word address, Where where = Where::current()) {
     return add(where, "cuGraphAddMemFreeNode", graph, before, address);
 }
-/// By the generic call. Returns the graphs of its bodies too.
-inline Word add_conditional(Word graph, const Nodes& before, Nodes& bodies, Where where = Where::current()) {
+/// `flags` 1: it has the value at the beginning of each launch.
+inline Word condition_create(Word graph, unsigned value, unsigned flags, Where where = Where::current()) {
+    return make(where, "cuGraphConditionalHandleCreate", graph, Word{0}, value, flags);
+}
+/// By the generic call. Returns the graphs of its bodies too. `type` 0 is IF, 1 WHILE, 2 SWITCH.
+inline Word add_conditional(Word graph, const Nodes& before, Nodes& bodies, Word condition = 0, int type = 0,
+                            Where where = Where::current()) {
     abi::NodeParameters given{};
     given.type = static_cast<std::int32_t>(abi::NodeType::conditional);
     auto& conditional = *reinterpret_cast<abi::ConditionalNode*>(&given.words);
+    conditional.condition = condition;
+    conditional.type = type;
     conditional.size = static_cast<std::uint32_t>(bodies.size());
     const void* const no_edges = nullptr;
     const Word made = make(where, "cuGraphAddNode_v2", graph, before.data(), no_edges, before.size(), &given);

@@ -189,6 +189,168 @@ SCENARIO(child_set_to_new_pointer_right) {
     release(q);
 }
 
+/// The address comes back, one node gets it, the other one has it from before.
+SCENARIO(one_node_left_behind_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    const Word first = add_kernel(graph, {}, fill, {p, 1});
+    add_kernel(graph, {first}, fill, {p, 2});
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    set_kernel(executable, first, fill, {q, 1});
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+SCENARIO(no_node_left_behind_right) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    const Word first = add_kernel(graph, {}, fill, {p, 1});
+    const Word second = add_kernel(graph, {first}, fill, {p, 2});
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    set_kernel(executable, first, fill, {q, 1});
+    set_kernel(executable, second, fill, {q, 2});
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+SCENARIO(captured_before_the_address_came_back_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    Word graph = 0, executable = 0;
+    begin_capture(s);
+    launch(fill, s, {p, 1});
+    end_capture(s, graph);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    instantiate(executable, graph);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+/// The graph of the first capture takes back the address that the second one has replaced.
+SCENARIO(updated_with_the_old_capture_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    Word old_graph = 0, new_graph = 0, executable = 0;
+    begin_capture(s);
+    launch(fill, s, {p, 1});
+    end_capture(s, old_graph);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    begin_capture(s);
+    launch(fill, s, {q, 1});
+    end_capture(s, new_graph);
+    instantiate(executable, new_graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    CHECK(update(executable, old_graph) == 0);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+/// A clone has the addresses of the graph that it is a copy of.
+SCENARIO(cloned_before_the_address_came_back_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    add_kernel(graph, {}, fill, {p, 1});
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    Word clone = 0, executable = 0;
+    graph_clone(clone, graph);
+    instantiate(executable, clone);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+SCENARIO(parameters_set_anew_right) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    Word graph = 0, executable = 0;
+    begin_capture(s);
+    launch(fill, s, {p, 1});
+    end_capture(s, graph);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    begin_capture(s);
+    launch(fill, s, {q, 1});
+    end_capture(s, graph);
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+// -- bodies of conditional nodes
+// ---------------------------------------------------------------------------------------------------
+
+/// A graph that fills `p` in the body of a WHILE node; outside a kernel gets `outside`.
+Word looping(Word s, Word p, unsigned value, unsigned flags, bool outside) {
+    const Word graph = graph_create();
+    const Word condition = condition_create(graph, value, flags);
+    const Word other = allocate(bytes);
+    const Word first = add_kernel(graph, {}, scale, {other, outside ? condition : 1});
+    std::vector<Word> bodies(1);
+    add_conditional(graph, {first}, bodies, condition, 1);
+    add_kernel(bodies[0], {}, fill, {p, condition});
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    return executable;
+}
+
+SCENARIO(body_that_runs_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word executable = looping(s, p, 1, 1, false);
+    release(p);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+}
+
+void relaunched_without_memory(unsigned value, unsigned flags, bool outside) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word executable = looping(s, p, value, flags, outside);
+    release(p);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+}
+
+SCENARIO(body_without_a_default) { relaunched_without_memory(1, 0, false); }
+SCENARIO(body_whose_default_is_0) { relaunched_without_memory(0, 1, false); }
+SCENARIO(body_that_a_kernel_may_stop) { relaunched_without_memory(1, 1, true); }
+
 // -- memory of graphs
 // ---------------------------------------------------------------------------------------------------
 

@@ -23,15 +23,12 @@ class Choice:
 
 
 def mark_conditional(body: Sequence[BodyNode], choices: Iterable[Choice]) -> None:
-    """Mark the nodes that a launch may leave out. Choices inside a choice are those of nodes of its bodies."""
-    doubts = [0] * len(body)
+    """Mark the nodes that a launch may leave out."""
     for choice in choices:
         surely = _chosen(choice, body)
         for number, positions in enumerate(choice.bodies):
-            for position in positions:
-                doubts[position] += number != surely
-    for node, doubt in zip(body, doubts, strict=True):
-        node.conditional = doubt > 0
+            for position in positions if number != surely else ():
+                body[position].conditional = True
 
 
 def _chosen(choice: Choice, body: Sequence[BodyNode]) -> int | None:
