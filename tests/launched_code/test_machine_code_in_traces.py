@@ -240,3 +240,17 @@ def test_chunks_are_patched_wherever_they_are_cut(tmp_path: Path) -> None:
     assert b"".join(chunk.tobytes() for chunk in trace.chunks(256)) == whole
     assert whole != b"".join(chunk.tobytes() for chunk in family.read(path).chunks())
     assert trace.operations == 400
+
+
+def test_a_trace_knows_where_machine_code_was_read(tmp_path: Path) -> None:
+    r = Recorded(tmp_path, [cubin()])
+    for shape in (r.shape("axpy", 0), r.shape("calls_anything", 0), 0, r.shape("prints", 0)):
+        r.launch(1, shape, 0x1000)
+    path = r.write()
+    trace = family.read(path)
+    assert 1 not in trace.read_kernels
+    resolve_kernels(trace, path)
+    found = [view.site in trace.read_kernels for view in iterate(trace)]
+    assert found == [True, False, False, True]
+    assert 0 not in trace.read_kernels
+    assert 99 not in trace.read_kernels

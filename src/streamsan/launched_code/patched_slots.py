@@ -27,7 +27,8 @@ Words = NDArray[np.uint64]
 class PatchedSlots:
     """The slots of a store with each kernel's references as machine code says. Memory does not grow with the trace."""
 
-    def __init__(self, slots: SlotStore, table: PatchTable) -> None:
+    def __init__(self, slots: SlotStore, table: PatchTable, sites: int) -> None:
+        """`sites`: how many the trace has."""
         self._slots = slots
         self._table = table
         self._first = _LastWord(table, SLOT, {"flags": 0}, _OWN_BITS)
@@ -36,6 +37,8 @@ class PatchedSlots:
         self._in_pair = self._unused | _ahead(self._unused, 1)
         self.launches: NDArray[np.int64] | None = None
         """how many launches each shape has, once the slots were read to their end; shape 0: it is not known"""
+        self.sites = SiteSet(sites)
+        """sites of kernels with patched references, of the slots read so far"""
 
     def count(self) -> int:
         """Return the number of operations."""
@@ -60,6 +63,7 @@ class PatchedSlots:
         if not known.any():
             return slots
         at, shapes, launched = at[known], shapes[known], launched[known]
+        self.sites.add(slots["site"][at])
         # As words: NumPy is slow with single bytes that lie apart.
         words = as_words(slots).reshape(-1).copy()
         self._patch_first(words, at[launched], self._table.first[shapes[launched]])
@@ -106,6 +110,20 @@ class PatchedSlots:
         for half in (0, 1):
             unused = at[self._unused[patches + half]] + 2 * half
             words[unused] = words[unused + 1] = 0
+
+
+class SiteSet:
+    """A set of site ids."""
+
+    def __init__(self, size: int) -> None:
+        self._has = np.zeros(size, np.bool_)
+
+    def add(self, sites: NDArray[np.uint32]) -> None:
+        """Add ids that the table has."""
+        self._has[sites] = True
+
+    def __contains__(self, site: object) -> bool:
+        return isinstance(site, int) and 0 < site < len(self._has) and bool(self._has[site])
 
 
 def _ahead(array: NDArray[Any], by: int) -> NDArray[Any]:

@@ -35,7 +35,8 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     kernels = [kernel_of(shape) for shape in shapes[1:]]
     folder = image_folder(path, trace.metadata)
     readings = read_kernels(kernels, folder, RememberedKernels(users_folder()), progress)
-    slots = PatchedSlots(trace.slots, patch_table(shapes, readings))
+    slots = PatchedSlots(trace.slots, patch_table(shapes, readings), len(trace.sites))
+    trace.read_kernels = slots.sites
     used = variables_of(shapes, readings)
     trace.slots = SlotsWithVariables(slots, trace, used) if used else slots
     return ResolvedKernels(trace, readings, slots)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,6 +75,8 @@ class Trace:
         self.metadata: dict[str, Any] = dict(metadata or {})
         """the header's other metadata, JSON values"""
         self.slots = slots
+        self.read_kernels: Container[int] = ()
+        """sites of launches and nodes whose kernels' accesses are known from machine code, of the slots read so far"""
         self._local: Callable[[str], str] | None = None
 
     @property
