@@ -47,7 +47,7 @@ nb::list fact_tuples(const Engine& engine) {
         }
         return nb::make_tuple(number(fact.code), number(fact.variant), operation_tuple(engine, fact.operation), related,
                               allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
-                              fact.unseen, fact.count, fact.cost);
+                              fact.unseen, fact.likely, fact.count, fact.cost);
     });
 }
 

@@ -46,6 +46,26 @@ bool has_plain_bytes(MemoryKind kind) {
            kind != MemoryKind::CL_BUFFER;
 }
 
+/// Whether it is a kernel's, as far as can be told: of a graph's launch only copies and fills have a known extent,
+/// unless machine code tells that of its kernels.
+bool is_kernels(const Access& access) {
+    const OperationKind kind = access.operation.kind;
+    const bool of_graph = kind == OperationKind::GRAPH_NODE || kind == OperationKind::GRAPH_LAUNCH;
+    return kind == OperationKind::LAUNCH || (of_graph && !access.exact());
+}
+
+/// Both modes are known, and neither access is doubtful.
+bool certain(const Access& one, const Access& other) {
+    return known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
+}
+
+/// Whether a copy or fill touches all that a kernel can reach from its pointer on.
+bool takes_all(const Allocation& allocation, const Access& bulk, const Access& kernel) {
+    if (!is_kernels(kernel) || kernel.exact() || kernel.atomic() || is_kernels(bulk)) return false;
+    return bulk.plain() && bulk.touches() && bulk.rows == nullptr && bulk.begin <= kernel.begin &&
+           allocation.size != 0 && !allocation.marks.assumed && bulk.end >= allocation.end();
+}
+
 /// What a host function does to a buffer, nobody sees. Stream memory operations are meant to meet. Host memory does not
 /// migrate: to prefetch it says how far at most.
 bool outside_conflicts(const Allocation& allocation, const Operation& operation) {
@@ -59,9 +79,7 @@ Conflict conflict_of(const Access& one, const Access& other) {
     if (!one.operation.writes() && !other.operation.writes()) return Conflict::absent;
     if (one.atomic() && other.atomic()) return Conflict::absent;
     const Conflict found = overlap(one, other);
-    const bool certain =
-        known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
-    return found == Conflict::sure && !certain ? Conflict::possible : found;
+    return found == Conflict::sure && !certain(one, other) ? Conflict::possible : found;
 }
 
 bool stands_for(const Access& later, const Access& earlier) {
@@ -76,23 +94,31 @@ bool stands_for(const Access& later, const Access& earlier) {
 Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other) {
     if (!has_plain_bytes(allocation.kind)) return Conflict::absent;
     const Conflict found = conflict_of(one, other);
-    if (found != Conflict::sure) return found;
+    if (found == Conflict::absent) return found;
     // Copies of pageable memory are staged, in ways that are not promised.
-    const bool staged = pageable(allocation.kind) && !allocation.marks.registered;
+    if (pageable(allocation.kind) && !allocation.marks.registered) return Conflict::possible;
+    if (found == Conflict::possible) {
+        const bool all =
+            certain(one, other) && (takes_all(allocation, one, other) || takes_all(allocation, other, one));
+        return all ? Conflict::likely : found;
+    }
     // Kernels may be meant to meet where the host can see them: they poll, and use atomics of the whole system.
-    const bool shared =
-        (host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED) && !one.exact() && !other.exact();
-    return staged || shared ? Conflict::possible : Conflict::sure;
+    const bool shared = host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED;
+    return shared && is_kernels(one) && is_kernels(other) ? Conflict::possible : found;
 }
 
 bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) {
-    if (one.begin != other.begin || one.exact() || other.exact()) return false;
     if (known(one.operation) && known(other.operation)) return false;
+    // A kernel of which nothing is known, and a copy: it may well write what that reads.
+    const bool beside_copy = one.exact() != other.exact();
+    const bool meet = beside_copy ? overlap(one, other) != Conflict::absent : one.begin == other.begin && !one.exact();
+    if (!meet) return false;
     const auto told = [](const Operation& operation) {
         return !operation.assumed() && (operation.reads_only() || !known(operation));
     };
     if (!told(one.operation) || !told(other.operation)) return false;
-    return has_plain_bytes(allocation.kind) && !host_side(allocation.kind) && allocation.kind != MemoryKind::MANAGED;
+    if (!has_plain_bytes(allocation.kind) || host_side(allocation.kind)) return false;
+    return beside_copy || allocation.kind != MemoryKind::MANAGED;
 }
 
 Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) {
@@ -106,6 +132,7 @@ Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later
               later, allocation);
     fact.with(RelatedRole::USE, earlier);
     fact.assumed = found != Conflict::sure;
+    fact.likely = found == Conflict::likely;
     return fact;
 }
 
@@ -148,7 +175,8 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only
     // read.
     const bool one_reads = later.operation.reads_only() || earlier.operation.reads_only();
-    if (recording_ && found == Conflict::absent && one_reads && may_conflict_unseen(allocation, later, earlier))
+    if ((recording_ || later.exact() != earlier.exact()) && found == Conflict::absent && one_reads &&
+        may_conflict_unseen(allocation, later, earlier))
         found = Conflict::possible;
     if (found == Conflict::absent) return;
     if (by_copy && found != Conflict::sure) return;
@@ -167,7 +195,9 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
         fact.may_be_equal = false;
     }
     // A host function may have told another thread that the work before it is done.
-    fact.assumed |= process.host_function > earlier.operation.sequence;
+    const bool told = process.host_function > earlier.operation.sequence;
+    fact.assumed |= told;
+    if (told || stream.assumed || names_[earlier.operation.stream_name].assumed) fact.likely = false;
     report(fact);
 }
 

@@ -62,7 +62,8 @@ struct Access {
     }
 };
 
-enum class Conflict : std::uint8_t { absent, possible, sure };
+/// `likely`: both modes are known, and whatever bytes the one touches, the other touches them too.
+enum class Conflict : std::uint8_t { absent, possible, likely, sure };
 
 /// Streams often partition a buffer in ways that nobody can see: only what surely touches the same byte is sure, and
 /// what begins elsewhere is none.

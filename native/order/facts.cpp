@@ -33,7 +33,7 @@ std::uint64_t key_of(const Fact& fact) {
 
 /// How little a fact leaves open: lower is more certain.
 int doubt(const Fact& fact) {
-    return (fact.unseen ? 16 : 0) + (fact.assumed ? 8 : 0) + (fact.may_be_equal ? 4 : 0) +
+    return (fact.unseen ? 16 : 0) + (fact.assumed ? (fact.likely ? 7 : 8) : 0) + (fact.may_be_equal ? 4 : 0) +
            static_cast<int>(fact.rests_on);
 }
 

@@ -36,6 +36,7 @@ struct Fact {
     bool assumed = false;
     bool may_be_equal = false;
     bool unseen = false;  ///< code that nobody can see may give the order
+    bool likely = false;  ///< though assumed: only what is out of the ordinary would make it wrong
     std::uint8_t related_count = 0;
     Operation operation;
     std::array<Related, 6> related;

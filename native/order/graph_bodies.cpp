@@ -99,7 +99,8 @@ bool worth_a_note(const Access& one, const Access& other) {
 Access access_of(const BodyNode& node, const Reference& reference) {
     Access access{node.operation.as_use(reference.mode, reference.flags), {reference.address}};
     if (reference.assumed || node.conditional()) access.operation.flags |= bit(SlotFlag::ASSUMED);
-    if (bulk(node.kind) || reference.rows != nullptr) access.reach(reference.size, reference.rows);
+    const bool told = node.kind == NodeKind::KERNEL && reference.size != 0;
+    if (bulk(node.kind) || told || reference.rows != nullptr) access.reach(reference.size, reference.rows);
     return access;
 }
 

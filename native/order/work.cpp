@@ -137,7 +137,10 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
                          own.clock.knows(allocation.made_at, contract) ||
                          check_after_alloc(process, allocation, *stream, own.clock, placed);
     Access access{placed.operation, {reference.address}};
-    if (exact_extent(placed.operation.kind) || reference.rows != nullptr) access.reach(reference.size, reference.rows);
+    // Of a kernel only its machine code, or an instrumented run, tells how far it reaches.
+    const bool told = placed.operation.kind == OperationKind::LAUNCH && reference.size != 0;
+    if (exact_extent(placed.operation.kind) || told || reference.rows != nullptr)
+        access.reach(reference.size, reference.rows);
     // Nearly always all that is kept is of this stream. But kernels that begin at once share a timeline, and know
     // nothing of each other.
     bool others = own.slot != stream->timeline || allocation.more_uses != none || allocation.marks.baked ||

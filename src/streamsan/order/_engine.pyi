@@ -3,7 +3,8 @@ from numpy.typing import NDArray
 
 _Operation = tuple[int, int, int, int, int, int, int, int, int, int, int, bool, int]
 _Allocation = tuple[int, int, int, int, bool, int]
-_Fact = tuple[int, int, _Operation, list[tuple[int, _Operation]], _Allocation | None, int, bool, bool, bool, int, int]
+_Related = tuple[int, _Operation]
+_Fact = tuple[int, int, _Operation, list[_Related], _Allocation | None, int, bool, bool, bool, bool, int, int]
 
 EDGE_KINDS: tuple[str, ...]
 """the sorts of edges; bit i of `without` leaves out the i-th, to test the tests"""

@@ -101,7 +101,7 @@ def _allocation(values: _Allocation | None) -> AllocationFact | None:
 
 
 def _fact(values: _Fact) -> Fact:
-    code, variant, operation, related, allocation, rests_on, assumed, may_be_equal, unseen, count, cost = values
+    code, variant, operation, related, allocation, rests_on, assumed, may_be_equal, unseen, likely, count, cost = values
     return Fact(
         code=RuleCode(code),
         variant=FactVariant(variant),
@@ -112,6 +112,7 @@ def _fact(values: _Fact) -> Fact:
         assumed=assumed,
         may_be_equal=may_be_equal,
         unseen=unseen,
+        likely=likely,
         count=count,
         cost_ns=cost,
     )

@@ -4,7 +4,8 @@ Facts about graphs, conflicts and costs: the reported operation, and the roles o
 
     SS109               the later use (its kind may be GRAPH_NODE or GRAPH_LAUNCH); USE the earlier one, ALLOC. Both
                         uses have the flag TOUCHES, and modes that are known, exactly where the overlap is sure;
-                        otherwise the fact is `assumed`
+                        otherwise the fact is `assumed`, and `likely` where both modes are known and the one touches
+                        all that the other may touch
     SS301               the launch; ALLOC one that lives, USE the launch that made it, CREATE the instantiation
     SS302               the call that is refused; [CREATE the begin of the capture]
     SS303 STALE_*       the launch; ALLOC, FREE (STALE_RESET: RESET), USE the node, CREATE the instantiation,
@@ -100,6 +101,8 @@ class Fact:
     """two unknown streams of the fact may be one and the same: then the fact does not hold"""
     unseen: bool = False
     """code that is not visible may give the order that the fact misses; such a fact is assumed as well"""
+    likely: bool = False
+    """though the fact is assumed, a right program that looks so is out of the ordinary (SS108, SS109)"""
     count: int = 1
     cost_ns: int = 0
     """summed duration of the calls, for costs (SS501)"""

@@ -51,7 +51,10 @@ def _examples(group: list[Fact]) -> list[Fact]:
     if len(group) == 1:
         return group
     ordered = sorted(
-        group, key=lambda fact: (fact.unseen, fact.assumed, fact.may_be_equal, fact.rests_on, fact.operation.sequence)
+        group,
+        key=lambda fact: (
+            *(fact.unseen, fact.assumed, not fact.likely, fact.may_be_equal, fact.rests_on, fact.operation.sequence),
+        ),
     )
     count, cost = sum(fact.count for fact in group), sum(fact.cost_ns for fact in group)
     return [replace(ordered[0], count=count, cost_ns=cost), *ordered[1:MOST_EXAMPLES]]

@@ -102,7 +102,7 @@ class Verification:
 def _identity(fact: Fact, operations: Sequence[Operation]) -> tuple[object, ...]:
     """Return what tells a fact about operations of the original trace from others."""
     same = tuple((each.sequence, each.site, each.kind, each.stream, each.flags, each.status) for each in operations)
-    doubt = (fact.rests_on, fact.assumed, fact.may_be_equal, fact.unseen, fact.count)
+    doubt = (fact.rests_on, fact.assumed, fact.may_be_equal, fact.unseen, fact.likely, fact.count)
     return (fact.code, fact.variant, *doubt, tuple(role for role, _ in fact.related), *same)
 
 

@@ -16,17 +16,22 @@ _EARLIER = (RelatedRole.USE, RelatedRole.OTHER)
 
 
 class UnorderedConflict(Rule):
-    """SS109. An error needs both accesses to be known, and to touch the same bytes for sure."""
+    """SS109. An error needs both accesses to be known, and to touch the same bytes for sure.
+
+    It is a warning that a copy of all that a kernel can reach is beside the kernel, which reads or writes there.
+    """
 
     code = RuleCode.UNORDERED_CONFLICT
     definition = "Two uses of the same memory, at least one of them a write, are not ordered."
     severity = Severity.ERROR
     comes_with_edits = True
-    varies = "error when both accesses and their overlap are known, else note"
+    varies = "error when both accesses and their overlap are known, warning when one of them takes all, else note"
 
     def severity_of(self, case: Case) -> Severity:
-        """An overlap that is not sure is a note."""
-        return self.severity if overlap_is_sure(case.fact) else Severity.NOTE
+        """An overlap that is likely is a warning; one that is merely possible is a note."""
+        if overlap_is_sure(case.fact):
+            return self.severity
+        return Severity.WARNING if case.fact.likely else Severity.NOTE
 
     def weak(self, fact: Fact) -> bool:
         """Accesses that may be to different bytes are no more than possible."""
@@ -63,7 +68,7 @@ class UnorderedConflict(Rule):
             _mode(use) in (AccessMode.WRITE, AccessMode.READ_WRITE) for use in (later, earlier) if use is not None
         )
         where_they_write = "" if known or writes else " and one of them writes"
-        may = "" if sure else f", if they touch the same bytes{where_they_write}"
+        may = "" if sure or case.fact.likely else f", if they touch the same bytes{where_they_write}"
         overtakes = case.fact.variant is FactVariant.CONFLICT_OVERTAKES
         if overtakes:
             reason = f"it may begin before {short(case, earlier)} has ended, and does not wait for that"
