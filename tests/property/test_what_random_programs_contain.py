@@ -16,9 +16,9 @@ NEVER = frozenset({
     "CaptureMode.GLOBAL", "CaptureMode.THREAD_LOCAL", "EdgeClass.OBSERVED", "HandleKind.CONTEXT", "HandleKind.EVENT",
     "HandleKind.GRAPH", "HandleKind.STREAM", "MemoryKind.CL_BUFFER", "MemoryKind.SVM", "OperationKind.FORK",
     "OperationKind.MAIN_END", "OperationKind.MALFORMED_CALL", "OperationKind.NOT_UNDERSTOOD",
-    "OperationKind.POINTER_LOST", "OperationKind.PROCESS_EXIT", "OperationKind.REFERENCES", "OperationKind.TEXT",
-    "OperationKind.THREAD_START", "OperationKind.GRAPH_CLONE", "OperationKind.GRAPH_TRIM", "FreeClass.POOL_BLOCK",
-    "MemoryKind.POOL_BLOCK",
+    "OperationKind.POINTER_LOST", "OperationKind.PROCESS_EXIT", "OperationKind.REFERENCES", "OperationKind.ROWS",
+    "OperationKind.TEXT", "OperationKind.THREAD_START", "OperationKind.GRAPH_CLONE", "OperationKind.GRAPH_TRIM",
+    "FreeClass.POOL_BLOCK", "MemoryKind.POOL_BLOCK",
     # Not yet.
     "HandleKind.POOL", "MemoryKind.DEVICE_SYMBOL", "MemoryKind.HOST_STATIC", "NodeKind.HOST", "NodeKind.OPAQUE",
     "NodeKind.STREAM_MEMORY_OP", "OperationKind.HANDLE_CREATE", "OperationKind.HANDLE_USE", "OperationKind.PEER_ENABLE",
