@@ -23,7 +23,7 @@ NATIVE = Path(__file__).resolve().parents[1] / "native"
 FAKE = NATIVE / "recorder" / "tests" / "fake"
 PROGRAMS = FAKE / "programs.cpp"
 _FLAGS = ("-std=c++20", "-O0", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror")
-_DRIVER = ("tool.cpp", "model.cpp", "driver_calls.cpp", "driver_graphs.cpp", "driver_queries.cpp")
+_DRIVER = ("tool.cpp", "model.cpp", "driver_calls.cpp", "driver_graphs.cpp", "driver_modules.cpp", "driver_queries.cpp")
 _FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "STREAMSAN_RECORD")
 """variables that would lead to another CUDA than the fake one"""
 SECONDS = 60

@@ -44,6 +44,8 @@ enum class Resource : std::uint32_t {
     context_created = 1,
     context_destroy_starting = 2,
     init_finished = 5,
+    module_loaded = 6,
+    module_unload_starting = 7,
     graph_created = 9,
     graph_destroy_starting = 10,
     graph_cloned = 11,
@@ -67,11 +69,18 @@ struct CallbackData {
     std::uint32_t correlation;
 };
 
-/// CUpti_ResourceData. `descriptor` is a GraphData for the graph resources.
+/// CUpti_ResourceData. `descriptor` is a GraphData for the graph resources, a ModuleData for those of modules.
 struct ResourceData {
     Word context;
     Word stream;
     const void* descriptor;
+};
+
+/// CUpti_ModuleResourceData. The image is there during the callback only.
+struct ModuleData {
+    std::uint32_t module;
+    std::size_t size;
+    const unsigned char* image;
 };
 
 /// CUpti_GraphData.

@@ -107,6 +107,10 @@ struct alignas(64) ThreadState {
     bool covers_driver_calls = false;  ///< `runtime_call.slot` tells of the driver calls inside, too
     bool resetting = false;            ///< a reset of a device is under way: the ends of its contexts are part of it
 
+    // Of the machine code that was loaded during a call on this thread.
+    std::uint32_t code_loaded_in = 0;        ///< `correlation` of that call
+    std::vector<std::uint32_t> code_loaded;  ///< numbers of the modules
+
     // For work.
     std::vector<Slot*> batch;  ///< what this call wrote before `call.slot`, when it is several operations
 };

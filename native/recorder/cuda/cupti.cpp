@@ -12,11 +12,12 @@ namespace {
 Cupti subscribed;
 abi::Subscriber subscriber = nullptr;
 
-/// Those that graph_resource and dispatch read.
+/// Those that dispatch reads, or hands on.
 constexpr std::array resources{
-    abi::Resource::context_created,    abi::Resource::context_destroy_starting, abi::Resource::init_finished,
-    abi::Resource::graph_created,      abi::Resource::graph_destroy_starting,   abi::Resource::graph_cloned,
-    abi::Resource::graph_node_created, abi::Resource::graph_node_cloned,
+    abi::Resource::context_created,        abi::Resource::context_destroy_starting, abi::Resource::init_finished,
+    abi::Resource::graph_created,          abi::Resource::graph_destroy_starting,   abi::Resource::graph_cloned,
+    abi::Resource::graph_node_created,     abi::Resource::graph_node_cloned,        abi::Resource::module_loaded,
+    abi::Resource::module_unload_starting,
 };
 
 void enable(abi::Domain domain, std::uint32_t id, bool wanted) {

@@ -182,6 +182,11 @@ STREAMSAN_LAUNCH_PATH void driver_exit(const Row& row, const abi::CallbackData& 
             captures_lose_context(event.context);
             context_destroyed(state, event.context);
             return;
+        case abi::Resource::module_loaded:
+        case abi::Resource::module_unload_starting:
+            if (event.descriptor != nullptr)
+                module_resource(state, resource, *static_cast<const abi::ModuleData*>(event.descriptor));
+            return;
         default: break;
     }
     if (event.descriptor != nullptr)

@@ -23,6 +23,9 @@ namespace streamsan::recorder::cuda {
     X(cuStreamGetCtx, (abi::Word, abi::Word*))                                                                     \
     X(cuFuncGetParamInfo, (abi::Word, std::size_t, std::size_t*, std::size_t*))                                    \
     X(cuKernelGetParamInfo, (abi::Word, std::size_t, std::size_t*, std::size_t*))                                  \
+    X(cuFuncGetModule, (abi::Word*, abi::Word))                                                                    \
+    X(cuKernelGetLibrary, (abi::Word*, abi::Word))                                                                 \
+    X(cuLibraryGetModule, (abi::Word*, abi::Word))                                                                 \
     X(cuFuncGetName, (const char**, abi::Word))                                                                    \
     X(cuKernelGetName, (const char**, abi::Word))                                                                  \
     X(cuPointerGetAttribute, (void*, std::int32_t, abi::Word))                                                     \

@@ -6,6 +6,7 @@
 
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/recorder.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -53,7 +54,7 @@ void listen_to_the_driver() {
 }
 
 bool is_answer(const Call& call) {
-    if (call.status == status::not_ready) return true;
+    if (call.status == status::not_ready || asks_for_code(*call.callback)) return true;
     return call.status == status::peer_already_enabled && call.callback->effect == Effect::PEER_ENABLE;
 }
 

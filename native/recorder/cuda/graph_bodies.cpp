@@ -265,6 +265,15 @@ void Reader::mark_conditional() {
 
 }  // namespace
 
+void renew_shapes(const Driver& driver, Body& body) {
+    NodeContent content;
+    for (BodyNode& node : body.nodes) {
+        if (node.kind != NodeKind::KERNEL || node.handle == 0) continue;
+        content.clear();
+        if (read_node(driver, node.handle, abi::NodeType::kernel, content)) node.shape = content.shape;
+    }
+}
+
 bool has_memory_nodes(const Driver& driver, abi::Word graph) {
     const Body body = read_body(driver, graph);
     return std::any_of(body.nodes.begin(), body.nodes.end(), [](const BodyNode& node) {

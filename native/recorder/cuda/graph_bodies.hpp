@@ -44,6 +44,10 @@ struct Body {
 /// not `known`.
 Body read_body(const Driver& driver, abi::Word graph);
 
+/// The launch shapes of its kernels once more: the driver has loaded machine code since they were read. Inside an
+/// OwnCalls, too.
+void renew_shapes(const Driver& driver, Body& body);
+
 /// Whether a graph, or one inside it, allocates or frees memory itself; call it inside an OwnCalls. False where the
 /// driver does not say.
 bool has_memory_nodes(const Driver& driver, abi::Word graph);

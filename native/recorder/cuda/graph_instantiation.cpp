@@ -12,6 +12,7 @@
 #include "recorder/cuda/graph_execs.hpp"
 #include "recorder/cuda/graph_operations.hpp"
 #include "recorder/cuda/live_handles.hpp"
+#include "recorder/cuda/loaded_code.hpp"
 #include "recorder/cuda/not_understood.hpp"
 #include "recorder/cuda/recorder.hpp"
 
@@ -52,6 +53,17 @@ void read(ThreadState& state, Call& call) {
     keep(call, read_body(*driver, graph));
 }
 
+/// The body at the return of the call. Code that it has loaded is known by now.
+std::unique_ptr<Body> take_loaded(ThreadState& state, Call& call) {
+    std::unique_ptr<Body> body = take(call);
+    if (body != nullptr && has_loaded_code(state)) {
+        const OwnCalls own(state);
+        const RelaxedCaptures relaxed;
+        renew_shapes(*recorder()->driver, *body);
+    }
+    return body;
+}
+
 std::uint64_t instantiate_flags(const Call& call) {
     if (const CallbackParameter* const given = call.find(Role::FLAGS); given != nullptr) return call.value(given);
     const auto* const parameters = reinterpret_cast<const abi::InstantiateParameters*>(call.value(Role::STRUCTURE));
@@ -85,7 +97,7 @@ void enter_instantiate(ThreadState& state, Call& call) {
 }
 
 void exit_instantiate(ThreadState& state, Call& call) {
-    const std::unique_ptr<Body> read = take(call);
+    const std::unique_ptr<Body> read = take_loaded(state, call);
     const abi::Word graph = call.value(Handle::GRAPH);
     const auto detail =
         static_cast<std::uint8_t>(call.scratch[InstantiationScratch::flags] & abi::known_instantiate_flags);
@@ -116,7 +128,7 @@ void enter_exec_destroy(ThreadState& state, Call& call) {
 }
 
 void exit_update(ThreadState& state, Call& call) {
-    std::unique_ptr<Body> read = take(call);
+    std::unique_ptr<Body> read = take_loaded(state, call);
     const abi::Word exec = call.value(Handle::GRAPH_EXEC);
     const abi::Word graph = call.value(Handle::GRAPH);
     if (call.status != abi::success || read == nullptr) {

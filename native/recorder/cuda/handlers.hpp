@@ -80,6 +80,12 @@ void captures_lose_context(abi::Word context);
 /// A graph resource callback: Resource::graph_*. Comes inside the driver call that `state.call` describes.
 void graph_resource(ThreadState& state, abi::Resource resource, const abi::GraphData& data);
 
+// modules.cpp
+/// Machine code is loaded or unloaded, perhaps inside a call of our own.
+void module_resource(ThreadState& state, abi::Resource resource, const abi::ModuleData& data);
+/// Whether a call only asks for code or a function: programs try one after another, and a refusal is an answer.
+bool asks_for_code(const Callback& callback);
+
 // When a new file is begun, what is alive is written again: the slot that told of each thing, with its sequence and
 // thread. Each family writes its own into `lane`; called while no other thread writes. Locks: see
 // trace_writer/writer.hpp.

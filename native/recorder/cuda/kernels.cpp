@@ -63,6 +63,37 @@ std::string name_of(std::uint64_t function, const char* symbol) {
     return "";
 }
 
+/// The library of a kernel, or the module of a function; both where the driver tells.
+std::vector<abi::Word> owners_of(std::uint64_t function) {
+    const Recorder* const here = recorder();
+    if (here == nullptr || here->driver == nullptr || !here->ready.load(std::memory_order_relaxed) || function == 0)
+        return {};
+    const OwnCalls own;
+    const Driver& driver = *here->driver;
+    std::vector<abi::Word> owners;
+    const auto add = [&owners](auto ask_owner, abi::Word handle) {
+        abi::Word owner = 0;
+        if (ask_owner != nullptr && ask_owner(&owner, handle) == abi::success && owner != 0) owners.push_back(owner);
+        return owner;
+    };
+    const abi::Word library = add(driver.cuKernelGetLibrary, function);
+    if (library == 0) add(driver.cuFuncGetModule, function);
+    // A library has a module in each context, once it is loaded there: to ask for it would load it.
+    else if (has_loaded_code(this_thread())) add(driver.cuLibraryGetModule, library);
+    return owners;
+}
+
+/// Which machine code it may be in. What was loaded inside this call, perhaps by our own questions, is its own.
+void find_code(std::uint64_t function, Kernel& kernel) {
+    if (recorder() == nullptr || recorder()->settings.code.empty()) return;
+    kernel.loads = loaded_code().loads();
+    const std::vector<abi::Word> owners = owners_of(function);
+    loaded_code().belongs(this_thread(), owners, kernel.symbol);
+    LoadedCode::Found found = loaded_code().find(kernel.symbol, owners);
+    kernel.code = std::move(found.names);
+    kernel.code_missing = found.missing;
+}
+
 }  // namespace
 
 bool Kernel::set_layout(const std::vector<ParameterPlace>& places) {
@@ -147,6 +178,8 @@ const Kernel* Kernels::same(const Kernel& kernel) const {
     if (known == all_.end()) return nullptr;
     for (const auto& other : known->second) {
         if (other->layout_known != kernel.layout_known || other->words.size() != kernel.words.size()) continue;
+        if (other->code != kernel.code || (kernel.code_missing && other->loads != kernel.loads)) continue;
+        if (other->code_missing != kernel.code_missing) continue;
         const bool equal = std::equal(kernel.words.begin(), kernel.words.end(), other->words.begin(),
                                       [](const ArgumentWords& one, const ArgumentWords& two) {
                                           return one.buffer == two.buffer && one.parameter == two.parameter &&
@@ -177,6 +210,7 @@ const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
         }
     }
     made->set_words(std::move(words));
+    find_code(function, *made);
     const std::lock_guard lock(mutex_);
     const Kernel* kernel = same(*made);
     if (kernel == nullptr) {
@@ -208,23 +242,32 @@ STREAMSAN_LAUNCH_PATH Kernels& kernels() {
     return *all;
 }
 
-STREAMSAN_LAUNCH_PATH std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
+namespace {
+
+/// Of a text that is interned once in each file: `known` keeps its id.
+STREAMSAN_LAUNCH_PATH std::uint32_t id_of_text(std::atomic<std::uint64_t>& known, const std::string& text,
+                                               Writer& writer) {
     const std::uint64_t generation = writer.generation() << 32;
-    const std::uint64_t known = kernel.label_id.load(std::memory_order_relaxed);
-    if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
-    const std::uint32_t id = writer.string(kernel.label);
-    kernel.label_id.store(generation | id, std::memory_order_relaxed);
+    const std::uint64_t before = known.load(std::memory_order_relaxed);
+    if (before != 0 && (before & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(before);
+    const std::uint32_t id = writer.string(text);
+    known.store(generation | id, std::memory_order_relaxed);
     return id;
 }
 
+}  // namespace
+
+STREAMSAN_LAUNCH_PATH std::uint32_t label_id(const Kernel& kernel, Writer& writer) {
+    return id_of_text(kernel.label_id, kernel.label, writer);
+}
+
+// Cut short they would name others.
 std::uint32_t symbol_id(const Kernel& kernel, Writer& writer) {
-    const std::uint64_t generation = writer.generation() << 32;
-    const std::uint64_t known = kernel.symbol_id.load(std::memory_order_relaxed);
-    if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
-    // Cut short it would name another kernel.
-    const std::uint32_t id = kernel.symbol.size() > most_string_bytes ? 0 : writer.string(kernel.symbol);
-    kernel.symbol_id.store(generation | id, std::memory_order_relaxed);
-    return id;
+    return kernel.symbol.size() > most_string_bytes ? 0 : id_of_text(kernel.symbol_id, kernel.symbol, writer);
+}
+
+std::uint32_t code_id(const Kernel& kernel, Writer& writer) {
+    return kernel.code.size() > most_string_bytes ? 0 : id_of_text(kernel.code_id, kernel.code, writer);
 }
 
 [[gnu::hot]] std::uint32_t bare_site(const Kernel& kernel, Writer& writer) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "recorder/cuda/call.hpp"
+#include "recorder/cuda/loaded_code.hpp"
 
 namespace streamsan::recorder::cuda {
 
@@ -52,6 +53,7 @@ struct alignas(64) Kernel {
     std::array<ArgumentWords, 3> few_words{};  ///< as `words`, where these are no more
     std::uint8_t few = 0;                      ///< how many of them; 0: look at `words`
     bool layout_known = false;         ///< else the arguments were not looked at, or only those that the name tells of
+    bool code_missing = false;         ///< its machine code was not loaded yet, when this was learnt
     bool gaps = false;                 ///< there is room between parameters
     std::uint8_t few_parameters = 0;   ///< how many of `few_rooms`; 0: look at `parameters`
     std::uint16_t argument_bytes = 0;  ///< of the whole argument buffer; 0: not known
@@ -75,7 +77,10 @@ struct alignas(64) Kernel {
         return few != 0 ? std::span(few_words.data(), few) : std::span(words.data(), words.size());
     }
     std::string label;
+    std::string code;         ///< names of the images of machine code that it may be in, with blanks between
+    std::uint64_t loads = 0;  ///< images that were loaded until this was learnt
     mutable std::atomic<std::uint64_t> symbol_id{0};  ///< as `label_id`
+    mutable std::atomic<std::uint64_t> code_id{0};
 };
 
 /// Which words of the parameters may be addresses, by layout and, where it has them, by the types in the kernel's name.
@@ -126,16 +131,19 @@ private:
 /// Of this process. Made at its first use, never destroyed.
 Kernels& kernels();
 
-/// Found or learnt.
+/// Found or learnt; again where its machine code may have been loaded since.
 inline const Kernel& kernel_of(std::uint64_t function, const char* symbol) {
     const Kernel* known = kernels().find(function, symbol);
-    return known != nullptr ? *known : kernels().learn(function, symbol);
+    const bool good = known != nullptr && (!known->code_missing || known->loads == loaded_code().loads());
+    return good ? *known : kernels().learn(function, symbol);
 }
 
 /// String id of the kernel's label.
 std::uint32_t label_id(const Kernel& kernel, Writer& writer);
 /// String id of its mangled name, 0 where that is not known, or longer than a string of a trace.
 std::uint32_t symbol_id(const Kernel& kernel, Writer& writer);
+/// String id of the names of its machine code, 0 where it is not known or not kept.
+std::uint32_t code_id(const Kernel& kernel, Writer& writer);
 /// Site id of a place that is not known, with the kernel's label.
 std::uint32_t bare_site(const Kernel& kernel, Writer& writer);
 

@@ -181,6 +181,7 @@ const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t 
     Writer& writer = *recorder()->writer;
     PackedLaunchShape head{};
     head.symbol = symbol_id(*shape.kernel, writer);
+    head.code = code_id(*shape.kernel, writer);
     std::ranges::copy(shape.dimensions.grid, head.grid);
     std::ranges::copy(shape.dimensions.block, head.block);
     head.shared = shape.dimensions.shared;

@@ -28,8 +28,11 @@ std::uint64_t stream_named(const Call& call, abi::Word handle) {
 
 /// What a thread that launches keeps: too much for the stack of a small one.
 struct LaunchState {
-    LaunchArguments arguments;  ///< of the launch under way
     LaunchShapesMet shapes;
+    // Of the launch under way.
+    LaunchArguments arguments;
+    abi::Word function = 0;
+    LaunchDimensions dimensions;
 };
 
 STREAMSAN_LAUNCH_PATH LaunchState& launch_state(ThreadState& state) {
@@ -64,6 +67,8 @@ struct Launch {
 STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& call, const Launch& launch,
                                                    LaunchState& here) {
     const Kernel& kernel = kernel_of(launch.function, launch.symbol);
+    here.function = launch.function;
+    here.dimensions = launch.dimensions;
     here.arguments.collect(kernel, launch.arguments, launch.extra);
     call.site = site_of(kernel);
     if (!kernel.layout_known || here.arguments.left_out() != 0) [[unlikely]]
@@ -104,7 +109,26 @@ void enter_cooperative(ThreadState& state, Call& call) {
     write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, object, here.arguments, false);
 }
 
-STREAMSAN_LAUNCH_PATH void exit_launch(ThreadState& state, Call& call) { complete(state, call, false); }
+/// The driver has loaded the kernel's machine code in the middle of this launch: only now it is known where it is.
+[[gnu::noinline]] void find_code_of_launch(ThreadState& state, const Call& call) {
+    if (call.slot == nullptr || state.launches == nullptr) return;
+    auto& here = *static_cast<LaunchState*>(state.launches.get());
+    const Kernel& kernel = kernels().learn(here.function, call.symbol);
+    const std::uint64_t shape = launch_shape(here.shapes, kernel, here.dimensions, here.arguments);
+    call.slot->object = shape << 32;
+}
+
+STREAMSAN_LAUNCH_PATH void exit_launch(ThreadState& state, Call& call) {
+    if (has_loaded_code(state)) [[unlikely]]
+        find_code_of_launch(state, call);
+    complete(state, call, false);
+}
+
+STREAMSAN_LAUNCH_PATH void exit_configured(ThreadState& state, Call& call) {
+    if (has_loaded_code(state)) [[unlikely]]
+        find_code_of_launch(state, call);
+    complete_batch(state, call);
+}
 
 /// The attributes that change what a launch orders.
 struct Attributes {
@@ -189,7 +213,7 @@ void enter_old(ThreadState& state, Call& call) {
 void register_launches(HandlerTable& table) {
     table.on("cuLaunchKernel", {enter_launch, exit_launch});
     table.on("cuLaunchCooperativeKernel", {enter_cooperative, exit_launch});
-    table.on("cuLaunchKernelEx", {enter_configured, complete_batch});
+    table.on("cuLaunchKernelEx", {enter_configured, exit_configured});
     table.on("cuLaunchCooperativeKernelMultiDevice", {enter_multi_device, complete_batch});
     table.on("cuLaunch", {enter_old, exit_launch});
     table.on("cuLaunchGrid", {enter_old, exit_launch});

@@ -1,16 +1,25 @@
-// Device variables, and what the unloading of code ends: handles of functions, addresses of variables.
+// Modules and libraries: the machine code that they load, device variables, and what unloading ends: handles of
+// functions, addresses of variables.
+#include <algorithm>
+#include <array>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/kernels.hpp"
 #include "recorder/cuda/live_memory.hpp"
+#include "recorder/cuda/loaded_code.hpp"
 #include "recorder/cuda/memory_parts.hpp"
 #include "recorder/cuda/recorder.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
+
+constexpr std::array<std::string_view, 6> loads{"cuModuleLoad",          "cuModuleLoadData",  "cuModuleLoadDataEx",
+                                                "cuModuleLoadFatBinary", "cuLibraryLoadData", "cuLibraryLoadFromFile"};
+constexpr std::string_view asks_for_function = "cuModuleGetFunction";
 
 /// Which variables' addresses were asked for, by module or library.
 class Variables {
@@ -56,13 +65,37 @@ void exit_unload(ThreadState&, Call& call) {
     for (const std::uint64_t address : variables().take(call.word(0))) memory_ends(address);
 }
 
+/// What was loaded inside a call belongs to the module or library that it makes, or asks for a function.
+void exit_load(ThreadState& state, Call& call) {
+    if (call.status != abi::success || !has_loaded_code(state)) return;
+    const bool makes = call.callback->name != asks_for_function;
+    const abi::Word owners[] = {makes ? call.output(&call.callback->parameters[0]) : call.word(1)};
+    loaded_code().belongs(state, owners);
+}
+
 }  // namespace
+
+bool asks_for_code(const Callback& callback) {
+    return std::ranges::find(loads, callback.name) != loads.end() || callback.name == asks_for_function;
+}
+
+void module_resource(ThreadState& state, abi::Resource resource, const abi::ModuleData& data) {
+    if (recorder() == nullptr) return;
+    if (resource == abi::Resource::module_loaded) {
+        if (data.image != nullptr) loaded_code().loaded(state, data.module, {data.image, data.size});
+    } else {
+        loaded_code().unloaded(data.module);
+        kernels().forget();  // a handle may name a function of another module from now on
+    }
+}
 
 void register_modules(HandlerTable& table) {
     for (const std::string_view name : {"cuModuleGetGlobal", "cuLibraryGetGlobal", "cuLibraryGetManaged"})
         table.on(name, {nullptr, exit_get_variable});
     for (const std::string_view name : {"cuModuleUnload", "cuLibraryUnload"})
         table.on(name, {enter_unload, exit_unload});
+    for (const std::string_view name : loads) table.on(name, {nullptr, exit_load});
+    table.on(asks_for_function, {nullptr, exit_load});
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -12,6 +12,7 @@
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/launch_shapes.hpp"
+#include "recorder/cuda/loaded_code.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
 #include "recorder/cuda/omissions.hpp"
@@ -90,6 +91,7 @@ void forget_parent(ThreadState& state) {
     memory_after_fork();
     graphs_after_fork();
     launch_shapes_after_fork();
+    loaded_code().after_fork();
     recorder()->captures.store(0, std::memory_order_relaxed);
 }
 

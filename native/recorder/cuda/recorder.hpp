@@ -22,9 +22,11 @@ struct Settings {
     std::string run;      ///< random id that the files of a run share
     std::string cupti;    ///< folders and files to look for libcupti in, ':' separated, before the usual ones
     std::uint64_t max_bytes = 0;
-    bool redact = false;    ///< leave out the arguments of processes
-    int root_pid = 0;       ///< of the first process (the one that `streamsan run` started)
-    std::string omissions;  ///< file to which what cannot be recorded is appended, one line each (key `said`)
+    bool redact = false;  ///< leave out the arguments of processes and kernels
+    std::string code;     ///< folder for the machine code of kernels, which `streamsan run` has made; "": none is kept
+    std::string code_left_out;  ///< why, where that was chosen
+    int root_pid = 0;           ///< of the first process (the one that `streamsan run` started)
+    std::string omissions;      ///< file to which what cannot be recorded is appended, one line each (key `said`)
 };
 
 /// What every call looks at comes first, in two cache lines.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "recorder/cuda/json_text.hpp"
+
 #ifndef STREAMSAN_VERSION
 #define STREAMSAN_VERSION ""
 #endif
@@ -24,25 +26,6 @@ std::string contents(const char* path, std::size_t most) {
     file.read(text.data(), static_cast<std::streamsize>(most));
     text.resize(static_cast<std::size_t>(file.gcount()));
     return text;
-}
-
-/// UTF-8 as a JSON string.
-std::string as_json(std::string_view text) {
-    std::string json = "\"";
-    for (const char letter : text) {
-        const auto byte = static_cast<unsigned char>(letter);
-        if (byte == '"' || byte == '\\') {
-            json += '\\';
-            json += letter;
-        } else if (byte < 0x20 || byte == 0x7f) {
-            char escaped[8];
-            std::snprintf(escaped, sizeof escaped, "\\u%04x", byte);
-            json += escaped;
-        } else {
-            json += letter;
-        }
-    }
-    return json + '"';
 }
 
 bool is_utf8(std::string_view text) {
@@ -90,6 +73,8 @@ std::string driver_version() {
     return version;
 }
 
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string metadata(const Settings& settings, pid_t parent) {
     const std::string process = std::to_string(getpid());
     std::string json = R"({"platform": "cuda", "origin": "recording", "tool": )";
@@ -98,6 +83,8 @@ std::string metadata(const Settings& settings, pid_t parent) {
         json += ", \"driver\": " + as_json(text_of(version));
     if (!settings.run.empty()) json += ", \"run\": " + as_json(text_of(settings.run));
     json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
+    if (!settings.code.empty()) json += ", \"code\": " + as_json(text_of(last_part(settings.code)));
+    if (!settings.code_left_out.empty()) json += ", \"code_left_out\": " + as_json(text_of(settings.code_left_out));
     // What identifies people is never written; what is needed until the end of the run (paths of modules) is removed
     // then.
     return json + (settings.redact ? ", \"redacted\": true}" : ", \"command\": " + command() + "}");

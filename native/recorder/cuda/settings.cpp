@@ -33,6 +33,8 @@ void set(Settings& settings, std::string_view key, std::string value) {
     else if (key == "run") settings.run = std::move(value);
     else if (key == "cupti") settings.cupti = std::move(value);
     else if (key == "omissions") settings.omissions = std::move(value);
+    else if (key == "code") settings.code = std::move(value);
+    else if (key == "code_left_out") settings.code_left_out = std::move(value);
     else if (key == "max_bytes") settings.max_bytes = number_or<std::uint64_t>(value, 0);
     else if (key == "redact") settings.redact = value == "1";
     else if (key == "sites") settings.sites = value != "0";

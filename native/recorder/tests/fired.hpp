@@ -102,4 +102,12 @@ inline void resource(abi::Resource resource, abi::Word about) {
     streamsan::recorder::cuda::dispatch(nullptr, abi::Domain::resource, static_cast<std::uint32_t>(resource), &data);
 }
 
+/// Machine code is loaded as this module, or unloaded.
+inline void module(abi::Resource resource, std::uint32_t number, const unsigned char* image = nullptr,
+                   std::size_t size = 0) {
+    const abi::ModuleData module{number, size, image};
+    const abi::ResourceData data{context, 0, &module};
+    streamsan::recorder::cuda::dispatch(nullptr, abi::Domain::resource, static_cast<std::uint32_t>(resource), &data);
+}
+
 }  // namespace fired

@@ -117,6 +117,26 @@ std::uint32_t Recording::guarded(const std::function<std::uint32_t()>& work) {
     return result;
 }
 
+void Recording::add_metadata(const std::string& member) {
+    if (stopped()) return;
+    guarded([&]() -> std::uint32_t {
+        const std::lock_guard lock(state_->rotation);
+        const std::size_t end = metadata_.rfind('}');
+        if (stopped() || state_->closed || end == std::string::npos) return 0;
+        metadata_.insert(end, ", " + member);
+        const std::string json = "{" + member + "}";
+        Segment segment;
+        std::string reason;
+        // Where there is no room for it, the next file has it.
+        if (state_->file->add(SegmentType::metadata, 0, 0, 0, json.size(), json.size(), 0, segment, reason) !=
+            TraceFile::Added::yes)
+            return 0;
+        std::memcpy(segment.payload, json.data(), json.size());
+        segment.commit(json.size());
+        return 1;
+    });
+}
+
 void Recording::ids_below(std::uint32_t sites, std::uint32_t apis) {
     const auto raise = [](std::atomic<std::uint32_t>& word, std::uint32_t value) {
         std::uint32_t found = word.load(std::memory_order_relaxed);

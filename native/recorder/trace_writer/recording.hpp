@@ -80,6 +80,8 @@ public:
         if (stopped()) return 0;
         return guarded([&] { return intern(*state_->tables); });
     }
+    /// Adds a member (`"key": value`) to the metadata.
+    void add_metadata(const std::string& member);
     /// Says that ids below these exist.
     void ids_below(std::uint32_t sites, std::uint32_t apis);
 

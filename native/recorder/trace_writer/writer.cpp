@@ -120,6 +120,8 @@ std::uint32_t Writer::launch_shape(const PackedLaunchShape& head, std::string_vi
     return recording_->interned([&](SideTables& tables) { return tables.launch_shape(head, content); });
 }
 
+void Writer::add_metadata(const std::string& member) { recording_->add_metadata(member); }
+
 std::uint64_t Writer::most_bytes_of_launch_shapes() const {
     return SideTables::most_bytes_of_shapes(recording_->most_bytes_of_tables());
 }

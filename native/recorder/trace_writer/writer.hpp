@@ -192,6 +192,9 @@ public:
     /// Bytes that all launch shapes may take.
     [[nodiscard]] std::uint64_t most_bytes_of_launch_shapes() const;
 
+    /// Adds a member (`"key": value`, JSON) to the metadata of this file and those after it. Once for each key.
+    void add_metadata(const std::string& member);
+
     /// Counts what makes ids stale: changes after `reopen_after_fork`, never else.
     std::uint64_t generation() const;
     bool stopped() const;  ///< why is said once, through `on_stop`

@@ -54,7 +54,12 @@ With --error-exitcode N it is N if there is a finding at warning or above.
 )
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
 @click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
-@click.option("--redact", is_flag=True, help="Leave out arguments, folders, names of user and host, and source lines.")
+@click.option("--no-code", is_flag=True, help="Do not keep the kernels' machine code, which tells what they touch.")
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Leave out arguments, folders, names of user and host, source lines, and machine code.",
+)
 @click.option(
     "--max-size",
     default="",
@@ -72,6 +77,7 @@ def run(
     require_recording: bool,
     no_sites: bool,
     no_source: bool,
+    no_code: bool,
     redact: bool,
     max_size: int,
     reporting: ReportOptions,
@@ -95,7 +101,9 @@ def run(
     redaction = None
     if redact:
         redaction = redaction_of_this_run(environment, [os.path.dirname(program), os.path.dirname(output)])
-    with recording(str(library), output, program, environment, max_size, not no_sites, redact) as run_:
+    with recording(
+        str(library), output, program, environment, max_size, not no_sites, redact, code=not no_code
+    ) as run_:
         # Another tool keeps its place; a driver may be one that only the program finds.
         taken = other_tool(environment, str(library))
         given = (lambda process: environment) if taken else partial(run_.environment, environment)

@@ -43,9 +43,11 @@ _NOTHING_TO_RECORD = frozenset(
 
 _ALSO = frozenset({"cuCtxDetach", "cuModuleGetGlobal", "cuLibraryGetGlobal", "cuLibraryGetManaged", "cuModuleUnload",
                    "cuLibraryUnload", "cuParamSetv", "cuParamSeti", "cuParamSetf", "cuFuncSetBlockShape",
-                   "cuFuncSetSharedSize"})  # fmt: skip
+                   "cuFuncSetSharedSize", "cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx",
+                   "cuModuleLoadFatBinary", "cuModuleGetFunction", "cuLibraryLoadData",
+                   "cuLibraryLoadFromFile"})  # fmt: skip
 """Driver calls whose effect in the model is none, and that a recorder needs: they end a context or handles of kernels,
-name memory, or say what launches are given."""
+name memory, load code, or say what launches are given."""
 
 _HOT_EFFECTS = frozenset({Effect.LAUNCH, Effect.STREAM_QUERY, Effect.EVENT_QUERY, Effect.EVENT_RECORD,
                           Effect.STREAM_WAIT_EVENT, Effect.GRAPH_LAUNCH, Effect.GET_DEVICE, Effect.CAPTURE_INFO,

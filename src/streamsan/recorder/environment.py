@@ -30,7 +30,11 @@ class Settings:
     max_bytes: int = 0
     sites: bool = True
     redact: bool = False
-    """the arguments of processes are never written"""
+    """the arguments of processes and the values of kernels' arguments are never written"""
+    code: str = ""
+    """folder for the machine code of kernels; "": none is kept"""
+    code_left_out: str = ""
+    """why none is kept"""
 
     def packed(self, root_pid: int) -> str:
         """Return the value of the variable SETTINGS: `key=value`, one a line."""
@@ -42,6 +46,8 @@ class Settings:
             "max_bytes": str(self.max_bytes),
             "sites": str(int(self.sites)),
             "redact": str(int(self.redact)),
+            "code": self.code,
+            "code_left_out": self.code_left_out,
             "root_pid": str(root_pid),
             "omissions": self.omissions,
         }

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from streamsan.recorder.code_folder import code_folder, make_code_folder, remove_images
 from streamsan.recorder.cupti_places import cupti_places
 from streamsan.recorder.environment import Settings, recording_environment
 from streamsan.recorder.run_files import settle
@@ -57,10 +58,12 @@ def recording(
     max_bytes: int,
     sites: bool,
     redact: bool = False,
+    code: bool = True,
 ) -> Iterator[Recording]:
     """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
 
-    `redact`: the arguments of processes are never written.
+    `redact`: the arguments of processes and kernels are never written, nor machine code. `code`: the machine code of
+    kernels is kept beside the trace.
     """
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
         counter = os.path.join(folder, "counter")
@@ -68,8 +71,15 @@ def recording(
             file.truncate(COUNTER_BYTES)
         omissions = os.path.join(folder, "omissions")
         os.close(make_private_file(omissions))
+        trace = os.path.abspath(output) if output else os.path.join(folder, "trace.sst")
+        images = code_folder(trace)
+        if code and not redact:
+            left_out = make_code_folder(images)
+        else:
+            remove_images(images)
+            left_out = "--redact" if redact else "--no-code"
         settings = Settings(
-            output=os.path.abspath(output) if output else os.path.join(folder, "trace.sst"),
+            output=trace,
             counter=counter,
             run=secrets.token_hex(8),
             omissions=omissions,
@@ -77,5 +87,10 @@ def recording(
             max_bytes=max_bytes,
             sites=sites,
             redact=redact,
+            code="" if left_out else images,
+            code_left_out=left_out,
         )
-        yield Recording(settings, library, time.time())
+        try:
+            yield Recording(settings, library, time.time())
+        finally:
+            remove_images(images, unfinished=True)

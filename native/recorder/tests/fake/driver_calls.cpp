@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model.hpp"
+#include "modules.hpp"
 
 using namespace fake;
 
@@ -497,6 +498,7 @@ Status cuLaunchKernel(Word function, unsigned grid_x, unsigned grid_y, unsigned 
                          ") exceeds corresponding maximum value of (1024,1024,64)");
                 return invalid_value;
             }
+            load_at_first_launch(function, kernel->mangled);
             return enqueue(stream, kernel_node(kernel, arguments));
         },
         function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra);

@@ -99,7 +99,7 @@ int main(int count, char** arguments) {
     cuda::Settings settings = cuda::parse_settings(count > 4 ? arguments[4] : "");
     settings.output = arguments[3];
     settings.root_pid = getpid();
-    for (const Family* family : {&core, &graphs, &shapes, &work}) {
+    for (const Family* family : {&code, &core, &graphs, &shapes, &work}) {
         if (family->name == name) return record(*family, arguments[2], settings);
     }
     return 2;

@@ -22,7 +22,7 @@ struct Family {
     const Scenarios& scenarios;
     void (*begin)(streamsan::recorder::cuda::Settings& settings, std::string_view scenario);
 };
-extern const Family core, graphs, shapes, work;
+extern const Family code, core, graphs, shapes, work;
 
 /// Begins to record, before the program's main is known to have begun.
 void begin(const streamsan::recorder::cuda::Settings& settings);

@@ -1,0 +1,140 @@
+#include "recorder/cuda/cubin.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+constexpr std::string_view code_section = ".text.";
+constexpr std::uint16_t machine_of_cuda = 190;
+constexpr std::size_t elf_header_size = 64;
+constexpr std::size_t section_header_size = 64;
+
+/// Reads numbers of an image that lie inside it.
+class ImageView {
+public:
+    explicit ImageView(std::span<const unsigned char> bytes) : bytes_(bytes) {}
+
+    [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t size) const {
+        return offset <= bytes_.size() && size <= bytes_.size() - offset;
+    }
+    /// The caller has asked whether it is there.
+    template <class Number>
+    [[nodiscard]] Number number(std::uint64_t offset) const {
+        Number value;
+        std::memcpy(&value, bytes_.data() + offset, sizeof value);
+        return value;
+    }
+    /// The text from `offset` to its zero, which lies before `end`; empty where it does not.
+    [[nodiscard]] std::string_view text(std::uint64_t offset, std::uint64_t end) const {
+        if (offset >= end || end > bytes_.size()) return {};
+        const auto* const begin = reinterpret_cast<const char*>(bytes_.data() + offset);
+        const auto* const zero = static_cast<const char*>(std::memchr(begin, 0, end - offset));
+        return zero == nullptr ? std::string_view{} : std::string_view(begin, static_cast<std::size_t>(zero - begin));
+    }
+
+private:
+    std::span<const unsigned char> bytes_;
+};
+
+struct Section {
+    std::uint32_t name;
+    std::uint32_t link;
+    std::uint64_t offset;
+    std::uint64_t size;
+};
+
+/// The table of sections of an ELF file of 64 bits.
+class SectionTable {
+public:
+    explicit SectionTable(const ImageView& image) : image_(image) {
+        constexpr unsigned char magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
+        if (!image.has(0, elf_header_size)) return;
+        for (std::size_t at = 0; at < sizeof magic; ++at)
+            if (image.number<unsigned char>(at) != magic[at]) return;
+        if (image.number<std::uint16_t>(18) != machine_of_cuda) return;
+        if (image.number<std::uint16_t>(58) != section_header_size) return;
+        place_ = image.number<std::uint64_t>(40);
+        if (place_ == 0 || !image.has(place_, section_header_size)) return;
+        // Numbers that are too large for their place in the header stand in the first section's.
+        constexpr std::uint16_t elsewhere = 0xffff;
+        const auto count = image.number<std::uint16_t>(60);
+        count_ = count != 0 ? count : at(0).size;
+        const auto names = image.number<std::uint16_t>(62);
+        const std::uint64_t of_names = names != elsewhere ? names : at(0).link;
+        whole_ =
+            of_names < count_ && count_ <= (std::uint64_t{1} << 24) && image.has(place_, count_ * section_header_size);
+        if (!whole_) return;
+        names_ = at(of_names);
+        whole_ = image.has(names_.offset, names_.size);
+    }
+    [[nodiscard]] bool whole() const { return whole_; }
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    [[nodiscard]] Section at(std::uint64_t index) const {
+        const std::uint64_t place = place_ + index * section_header_size;
+        return {image_.number<std::uint32_t>(place), image_.number<std::uint32_t>(place + 40),
+                image_.number<std::uint64_t>(place + 24), image_.number<std::uint64_t>(place + 32)};
+    }
+    [[nodiscard]] std::string_view name(const Section& section) const {
+        return section.name < names_.size ? image_.text(names_.offset + section.name, names_.offset + names_.size)
+                                          : std::string_view{};
+    }
+
+private:
+    const ImageView& image_;
+    std::uint64_t place_ = 0;
+    std::uint64_t count_ = 0;
+    Section names_{};
+    bool whole_ = false;
+};
+
+/// The two halves of a product: each bit of the factors reaches both.
+std::uint64_t folded_product(std::uint64_t one, std::uint64_t other) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(one) * other;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+}  // namespace
+
+bool functions_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found) {
+    const ImageView view(image);
+    const SectionTable sections(view);
+    if (!sections.whole()) return false;
+    for (std::uint64_t index = 0; index < sections.count(); ++index) {
+        const std::string_view name = sections.name(sections.at(index));
+        if (name.size() > code_section.size() && name.starts_with(code_section))
+            found(name.substr(code_section.size()));
+    }
+    return true;
+}
+
+std::string name_of_content(std::span<const unsigned char> image) {
+    // Two sums over 32 bytes at a time, each of products of all their words: they agree by chance once in 2^128.
+    constexpr std::array<std::uint64_t, 6> keys{0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
+                                                0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db};
+    std::array<std::uint64_t, 2> sums{keys[0] ^ image.size(), keys[1] + image.size()};
+    constexpr std::size_t portion = 32;
+    for (std::size_t at = 0; at < image.size(); at += portion) {
+        std::uint64_t words[portion / sizeof(std::uint64_t)]{};
+        std::memcpy(words, image.data() + at, std::min(portion, image.size() - at));
+        const std::uint64_t first = folded_product(words[0] ^ keys[2], words[1] ^ keys[3]) + words[0] +
+                                    folded_product(words[2] ^ keys[4], words[3] ^ keys[5]);
+        const std::uint64_t second = folded_product(words[0] ^ keys[5], words[2] ^ keys[2]) + words[3] +
+                                     folded_product(words[1] ^ keys[4], words[3] ^ keys[0]);
+        sums[0] = std::rotl((sums[0] ^ first) * keys[0], 29);
+        sums[1] = std::rotl((sums[1] ^ second) * keys[1], 31);
+    }
+    const std::uint64_t halves[] = {folded_product(sums[0] ^ keys[4], sums[1] ^ keys[2]) ^ sums[0],
+                                    folded_product(sums[1] ^ keys[5], sums[0] ^ keys[3]) + sums[1]};
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string name;
+    for (const std::uint64_t half : halves)
+        for (int shift = 60; shift >= 0; shift -= 4) name += digits[half >> shift & 15];
+    return name;
+}
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,18 @@
+// A GPU's machine code as the driver loads it: an ELF file in memory.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace streamsan::recorder::cuda {
+
+/// Calls `found` with the symbol of each function that has code in an image. Looks at nothing outside of it, whatever
+/// it says of itself. False where it is no such image, or damaged; functions before the damage were told.
+bool functions_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
+
+/// 32 hexadecimal digits that name an image by its content.
+std::string name_of_content(std::span<const unsigned char> image);
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,187 @@
+// Machine code that is loaded and unloaded around launches.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <vector>
+
+#include "driver_calls.hpp"
+#include "recorder/tests/fake/modules.hpp"
+#include "recorder/tests/fired.hpp"
+#include "scenarios.hpp"
+
+namespace recorded {
+namespace code_calls {
+
+Scenarios scenarios;
+
+namespace abi = streamsan::recorder::cuda::abi;
+using fake::Kernel;
+using fake::put_into_library;
+using fake::Word;
+using Image = std::vector<unsigned char>;
+
+constexpr const char* symbol = "_Z5scalePf";
+const Kernel one{symbol, {8}};
+const Kernel two{symbol, {8}};
+constexpr Word first_library = 0xa10, second_library = 0xa20;
+
+template <class T>
+std::uint64_t at(T& variable) {
+    return reinterpret_cast<std::uint64_t>(&variable);
+}
+
+void load(std::uint32_t number, const Image& image) {
+    fired::module(abi::Resource::module_loaded, number, image.data(), image.size());
+}
+void unload(std::uint32_t number) { fired::module(abi::Resource::module_unload_starting, number); }
+
+/// The images are loaded inside the launch.
+void launch(const Kernel& kernel, std::uint32_t number = 0, const Image& image = {}) {
+    std::uint64_t value = 0;
+    void* arguments[]{&value};
+    fired::Call made("cuLaunchKernel");
+    made.all({at(kernel), 1, 1, 1, 32, 1, 1, 0, 0x1001, at(arguments), 0}).symbol(kernel.mangled);
+    made.enter();
+    if (!image.empty()) load(number, image);
+    made.exit();
+}
+
+/// Loads an image inside of the call that makes a library.
+void load_library(Word library, std::uint32_t number, const Image& image) {
+    Word out = 0;
+    fired::Call made("cuLibraryLoadData");
+    made.all({at(out), 0, 0, 0, 0, 0, 0, 0}).enter();
+    load(number, image);
+    out = library;
+    made.exit();
+}
+
+void unload_library(Word library, std::uint32_t number) {
+    fired::Call made("cuLibraryUnload");
+    made.all({library}).enter();
+    unload(number);
+    made.exit();
+}
+
+SCENARIO(loaded_with_a_library) {
+    put_into_library(at(one), first_library);
+    put_into_library(at(two), second_library);
+    load_library(first_library, 1, fake::image_of({symbol, "other"}, 1));
+    load_library(second_library, 2, fake::image_of({symbol}, 2));
+    launch(one);
+    launch(two);
+    launch(one);
+}
+
+SCENARIO(loaded_by_the_launch) {
+    put_into_library(at(one), first_library);
+    put_into_library(at(two), second_library);
+    launch(one, 1, fake::image_of({symbol, "other"}, 1));
+    launch(two, 2, fake::image_of({symbol}, 2));
+    launch(one);
+    launch(two);
+}
+
+SCENARIO(modules_of_one_symbol) {
+    // The driver tells no owners: it may be either.
+    load(1, fake::image_of({symbol}, 1));
+    load(2, fake::image_of({symbol}, 2));
+    load(3, fake::image_of({"other"}, 3));
+    launch(one);
+    unload(1);
+    launch(one);
+}
+
+SCENARIO(asked_for) {
+    put_into_library(at(one), first_library);
+    put_into_library(at(two), second_library);
+    for (const auto& [library, number] : {std::pair{first_library, 1U}, std::pair{second_library, 2U}}) {
+        Word out = 0;
+        fired::Call made("cuModuleGetFunction");
+        made.all({at(out), library, 0}).enter();
+        load(number, fake::image_of({symbol}, number));
+        made.exit();
+    }
+    launch(one);
+    launch(two);
+}
+
+SCENARIO(reloaded) {
+    put_into_library(at(one), first_library);
+    load_library(first_library, 1, fake::image_of({symbol}, 1));
+    launch(one);
+    unload_library(first_library, 1);
+    load_library(first_library, 2, fake::image_of({symbol}, 2));
+    launch(one);
+    unload(2);
+    launch(one);
+}
+
+SCENARIO(refused_loads) {
+    Word out = 0;
+    fired::Call("cuModuleLoadData").all({at(out), 0}).done(200);
+    fired::Call("cuModuleGetFunction").all({at(out), first_library, 0}).done(500);
+    launch(one);
+}
+
+/// An image of which any byte may be wrong, or missing.
+SCENARIO(damaged) {
+    const Image whole = fake::image_of({symbol, "another", "third"}, 1);
+    std::uint32_t number = 0;
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        const auto end = whole.begin() + static_cast<std::ptrdiff_t>(size);
+        load(++number, Image(whole.begin(), end));
+    }
+    for (std::size_t byte = 0; byte < whole.size(); ++byte)
+        for (const unsigned char value : {0x00, 0x7f, 0xff}) {
+            Image image = whole;
+            image[byte] = value;
+            load(++number, image);
+            unload(number);
+        }
+    std::mt19937 random(7);  // NOLINT: the same each time
+    for (int round = 0; round < 2000; ++round) {
+        Image image = whole;
+        for (int change = 0; change < 4; ++change)
+            image[random() % image.size()] = static_cast<unsigned char>(random());
+        load(++number, image);
+        unload(number);
+    }
+    launch(one);
+}
+
+SCENARIO(real_image) {
+    std::ifstream file(std::getenv("REAL_IMAGE"), std::ios::binary);
+    const Image image{std::istreambuf_iterator<char>(file), {}};
+    load(1, image);
+    static const Kernel axpy{"axpy", {8}};
+    launch(axpy);
+}
+
+SCENARIO(graph) {
+    const Word graph = fake::graph_create();
+    fake::add_kernel(graph, {}, one, {0});
+    Word executable = 0;
+    put_into_library(at(one), first_library);
+    fired::Call made("cuGraphInstantiateWithFlags");
+    made.all({at(executable), graph, 0}).enter();
+    load(1, fake::image_of({symbol}, 1));
+    executable = 0x6e1;
+    made.exit();
+}
+
+void begin(streamsan::recorder::cuda::Settings& settings, std::string_view) {
+    settings.sites = false;
+    fake::call(fake::Where::current(), "cuInit", 0U);
+    begin_with_driver(settings);
+    fired::context = 0xc0;
+}
+
+}  // namespace code_calls
+
+const Family code{"code", code_calls::scenarios, code_calls::begin};
+
+}  // namespace recorded
