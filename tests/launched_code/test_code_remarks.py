@@ -10,6 +10,8 @@ from launched_traces import Recorded, cubin
 
 from streamsan.launched_code import kernel_readings
 from streamsan.machine_code.disassembler import disassembler
+from streamsan.trace import Reference
+from streamsan.vocabulary import NodeKind, OperationKind
 
 pytestmark = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
 
@@ -63,6 +65,15 @@ def test_reading_ends_when_it_takes_too_long(tmp_path: Path, cache: Path, monkey
     monkeypatch.setattr(kernel_readings, "LONGEST", -1.0)
     said = line(tmp_path, {"axpy": 1})
     assert said == SOME + "0 of 1 launches, not for the others: to read them takes too long"
+
+
+def test_nodes_of_graphs_count(tmp_path: Path) -> None:
+    r = Recorded(tmp_path, [cubin()])
+    for kernel in ("axpy", "calls_anything"):
+        node = {"stream": 0x9000, "object": 1, "detail": NodeKind.KERNEL, "references": [Reference(0x1000)]}
+        r.say(OperationKind.GRAPH_NODE, **node, shape=r.shape(kernel, 0))
+    (said,) = r.check().remarks
+    assert said == SOME + "1 of 2 launches, not for the others: their code does something that is not known"
 
 
 def test_progress_is_told_for_each_image(tmp_path: Path) -> None:

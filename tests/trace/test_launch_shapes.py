@@ -88,7 +88,7 @@ def test_a_launch_of_more_references_than_a_slot_holds_names_its_shape_once() ->
 
 def test_the_parts_of_a_run_have_one_table(tmp_path: Path) -> None:
     for process, name, shapes in ((10, "r.sst", [FULL, BARE]), (11, "r.11.sst", []), (12, "r.12.sst", [BARE, FULL])):
-        metadata = {"run": "a", "process": process}
+        metadata = {"run": "a", "process": process} | ({"code": "r.code"} if process > 10 else {})
         with TraceWriter(tmp_path / name, origin="recording", metadata=metadata) as writer:
             writer.add_threads([Thread(0, "main")])
             writer.add_launch_shapes(shapes)
@@ -100,6 +100,7 @@ def test_the_parts_of_a_run_have_one_table(tmp_path: Path) -> None:
     assert list(joined.launch_shapes) == [UNKNOWN_SHAPE, FULL, BARE, BARE, FULL]
     assert [view.shape for view in iterate(joined)] == [0, 1, 2, 0, 0, 0, 0, 0, 0, 3, 4, 0]
     assert {view.object for view in iterate(joined)} == {5}
+    assert joined.metadata["code"] == "r.code"
 
 
 def _table(tmp_path: Path, payload: bytes, *, commit: bool = True) -> Path:

@@ -8,10 +8,8 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
-CODE = "code"
-"""member of a trace's metadata: the folder's name"""
-LEFT_OUT = "code_left_out"
-"""member of a trace's metadata: why machine code was not kept, or not all of it"""
+from streamsan.trace.launch_shapes import CODE, CODE_LEFT_OUT
+
 SUFFIX = ".cubin"
 LARGEST_IMAGE = 256 << 20
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -55,5 +53,5 @@ def image_folder(trace_path: str, metadata: Mapping[str, Any]) -> ImageFolder | 
 
 def why_left_out(metadata: Mapping[str, Any]) -> str:
     """Return why machine code was not kept, on one line; "" where the trace does not say."""
-    reason = metadata.get(LEFT_OUT)
+    reason = metadata.get(CODE_LEFT_OUT)
     return " ".join(reason.split())[:200] if isinstance(reason, str) else ""

@@ -36,7 +36,7 @@ class PatchedSlots:
         self._unused = table.verdict == Verdict.NO_USE
         self._in_pair = self._unused | _ahead(self._unused, 1)
         self.launches: NDArray[np.int64] | None = None
-        """how many launches each shape has, once the slots were read to their end; shape 0: it is not known"""
+        """how many launches and nodes each shape has, once the slots were read to their end; 0: it is not known"""
         self.sites = SiteSet(sites)
         """sites of kernels with patched references, of the slots read so far"""
 
@@ -58,7 +58,7 @@ class PatchedSlots:
         shapes[shapes >= len(self._table)] = 0
         launched = kinds[at] == OperationKind.LAUNCH
         launches[0] += np.count_nonzero(kinds == OperationKind.LAUNCH) - np.count_nonzero(launched)
-        np.add.at(launches, shapes[launched], 1)
+        np.add.at(launches, shapes, 1)
         known = self._table.count[shapes] > 0
         if not known.any():
             return slots

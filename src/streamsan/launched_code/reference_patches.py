@@ -13,6 +13,7 @@ from streamsan.kernels.uses import Use
 from streamsan.launched_code.kernel_readings import Kernel, KernelReadings, either
 from streamsan.machine_code.kernel_accesses import KernelAccesses
 from streamsan.trace.launch_shapes import LaunchShape
+from streamsan.trace.references import MOST_FURTHER_REFERENCES
 from streamsan.vocabulary import AccessMode
 
 
@@ -36,6 +37,8 @@ class Patch:
 
 
 STAYS = Patch(Verdict.STAYS)
+MOST_PATCHES = 1 << 22
+"""of all shapes; more are in no trace that a recorder wrote"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ def patch_table(shapes: Sequence[LaunchShape], readings: KernelReadings) -> Patc
         # Many shapes differ in what the patches do not depend on.
         key = (kernel_of(shape), shape.places)
         if key not in made:
+            if len(patches) > MOST_PATCHES:
+                continue
             new = patches_of(shape, accesses)
             made[key] = (len(patches), len(new))
             patches += [*new, STAYS]
@@ -88,10 +93,11 @@ def patches_of(shape: LaunchShape, accesses: KernelAccesses) -> list[Patch]:
     """Return what becomes of each reference of a launch, up to the last one whose place is known."""
     offsets: dict[int, list[int]] = {}
     for place in shape.places:
-        offsets.setdefault(place.reference, []).append(place.offset)
+        if place.reference <= MOST_FURTHER_REFERENCES:
+            offsets.setdefault(place.reference, []).append(place.offset)
     return [
         _patch([accesses.use(offset) for offset in offsets[number]]) if number in offsets else STAYS
-        for number in range(max(offsets) + 1)
+        for number in range(max(offsets, default=-1) + 1)
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ LONGEST = 120
 """seconds: a cubin of 2.4 MB takes 3"""
 MOST_OUTPUT = 256 << 20
 """bytes: a cubin of 2.4 MB gives 8 MB"""
+_MOST_MEMORY = 8 << 30
+"""bytes: the cubin may be anyone's"""
 _AT_ONCE = 1 << 20
 _MOST_REASON = 1 << 12
 _FIXED = ("/usr/local/cuda/bin/nvdisasm",)
@@ -106,6 +109,8 @@ def printed(command: Sequence[str]) -> bytes:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         except OSError as error:
             raise DisassemblyError(f"{program}: {error.strerror}") from None
+        with suppress(OSError, ValueError):
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
         clock = threading.Timer(LONGEST, process.kill)
         clock.start()
         with process:

@@ -7,16 +7,18 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from streamsan.trace import reader
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import MOST_LANES
 from streamsan.trace.header import read_header
 from streamsan.trace.joined_files import JoinedSites, JoinedSlots, JoinedSymbols
-from streamsan.trace.launch_shapes import JoinedShapes
+from streamsan.trace.launch_shapes import CODE, CODE_LEFT_OUT, JoinedShapes
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.reader import OpenFile, cut_off
+from streamsan.trace.side_tables import SideTables
 from streamsan.trace.source_lines import joined_source_lines
 from streamsan.trace.stacks import FrameSource
 from streamsan.trace.symbols import Frame
@@ -226,6 +228,7 @@ class _Family:
             origin=RECORDING,
             complete=all(member.whole for member in self._members),
             metadata=first.tables.metadata
+            | _of_any(tables, CODE, CODE_LEFT_OUT)
             | {"processes": self._process_ids()}
             | ({reader.BEGINS_AT: begins_at} if begins_at else {}),
             modules=modules,
@@ -240,6 +243,11 @@ class _Family:
         """Return the operating system's process ids, by process index."""
         ids = {member.process: member.process_id for member in self._members}
         return [ids.get(index, 0) for index in range(max(ids, default=-1) + 1)]
+
+
+def _of_any(tables: Sequence[SideTables], *keys: str) -> dict[str, Any]:
+    """Return what the first file that says something of it says: all processes share one folder of machine code."""
+    return {key: table.metadata[key] for table in reversed(tables) for key in keys if key in table.metadata}
 
 
 class _Children:

@@ -19,6 +19,10 @@ from streamsan.trace.file_layout import LAUNCH_SHAPE, MOST_LAUNCH_SHAPES, PLACE
 from streamsan.trace.store import Slots, as_words
 from streamsan.vocabulary import NodeKind, OperationKind
 
+CODE = "code"
+"""member of a trace's metadata: the name of the folder with the kernels' machine code"""
+CODE_LEFT_OUT = "code_left_out"
+"""member of a trace's metadata: why machine code was not kept, or not all of it"""
 LENGTH = struct.Struct("<I")
 HEAD = struct.Struct("<9I2H")
 """`file_layout.LAUNCH_SHAPE` for one at a time."""
