@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Compiles kernels.cu for several architectures. Run it after a change, where nvcc is, and commit what it makes.
+# Compiles the kernels for several architectures. Run it after a change, where nvcc is, and commit what it makes.
 set -euo pipefail
 cd "$(dirname "$0")"
 for architecture in sm_75 sm_90 sm_120; do
-    nvcc -arch="$architecture" -cubin -o "kernels.$architecture.cubin" kernels.cu
+    for kernels in kernels extent_kernels; do
+        nvcc -std=c++17 -arch="$architecture" -cubin -o "$kernels.$architecture.cubin" "$kernels.cu"
+    done
 done

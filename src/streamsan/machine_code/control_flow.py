@@ -52,7 +52,9 @@ def blocks_of(instructions: Sequence[Instruction], labels: Mapping[str, int]) ->
         last = instructions[end - 1]
         name = _name(last)
         following: set[int] = set()
-        passes = not last.jumps or name in _PASSES_ON or last.predicate != ""
+        # `BRA.U !UP0, PLACE` has its condition among its operands, as `BRA.DIV UR4, PLACE` has.
+        conditional = last.predicate != "" or (name == "BRA" and len(last.operands) > 1)
+        passes = not last.jumps or name in _PASSES_ON or conditional
         if name == "CALL":
             # One by an address in a register is for whoever knows what the register holds.
             whole = whole and bool(targets[end - 1] or _REGISTER.match(last.operands[0] if last.operands else ""))

@@ -77,11 +77,15 @@ def _number(step: Step, instruction: Instruction) -> int | None:
     last = step.operands[-1]
     if step.name in ("MOV", "UMOV") or (step.name == "IMAD" and "MOV" in step.suffixes):
         return last if isinstance(last, int) and len(step.operands) in (2, 4) else None
-    if step.name == "HFMA2" and len(instruction.operands) == 5 and instruction.operands[1:3] == ("-RZ", "RZ"):
-        # Two numbers of 16 bits, printed as floating-point numbers.
-        try:
-            high, low = (struct.pack("<e", float(text)) for text in instruction.operands[3:])
-        except (ValueError, OverflowError):
-            return None
-        return int.from_bytes(low + high, "little")
-    return None
+    return half_floats(step.name, instruction.operands)
+
+
+def half_floats(name: str, operands: Sequence[str]) -> int | None:
+    """The number that an addition of constants makes: two numbers of 16 bits, printed as floating-point numbers."""
+    if name != "HFMA2" or len(operands) != 5 or tuple(operands[1:3]) != ("-RZ", "RZ"):
+        return None
+    try:
+        high, low = (struct.pack("<e", float(text)) for text in operands[3:])
+    except (ValueError, OverflowError):
+        return None
+    return int.from_bytes(low + high, "little")

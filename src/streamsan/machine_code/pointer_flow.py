@@ -59,11 +59,14 @@ class PointerFlow:
     touched: Touched = field(default_factory=Touched)
     names: list[int | str] = field(default_factory=list)
     """of the origins from bit `_FIRST` on: offsets of words of the parameters, names of symbols"""
+    places: dict[int, int] = field(default_factory=dict)
+    """index of an instruction that touches memory of the device -> origins of its address"""
     _bits: dict[int | str, int] = field(default_factory=dict)
     _shared: int = 0
     _local: dict[int, int] = field(default_factory=dict)
     _local_anywhere: int = 0
     _memory_changed: bool = False
+    _at: int = 0
 
     def run(self, instructions: Sequence[Instruction], labels: Mapping[str, int]) -> Touched:
         """Follow every path until nothing new is learnt; then look what is touched."""
@@ -83,14 +86,20 @@ class PointerFlow:
                 self._memory_changed = False
                 todo = [each for each, state in enumerate(before) if state is not None]
         self.touched = Touched(anything=not whole)
-        for each, state in zip(steps, before, strict=True):
+        self.places.clear()
+        for block, each, state in zip(blocks, steps, before, strict=True):
             if state is not None:
-                self._pass(each, state)
+                self._pass(each, state, block.begin)
         return self.touched
 
-    def _pass(self, steps: Sequence[Step], before: Registers) -> Registers:
+    @property
+    def in_own_memory(self) -> int:
+        """Origins of addresses that are kept in memory of the thread or the block."""
+        return self._shared | self._all_local()
+
+    def _pass(self, steps: Sequence[Step], before: Registers, begin: int = 0) -> Registers:
         registers = dict(before)
-        for step in steps:
+        for self._at, step in enumerate(steps, begin):
             self._step(step, registers)
         return registers
 
@@ -217,6 +226,7 @@ class PointerFlow:
         for register in address.registers:
             if register.number is not None and not register.narrow:
                 origins |= registers.get(register.number + 1, 0)
+        self.places[self._at] = origins
         return origins
 
     def _device_memory(self, step: Step, registers: Registers) -> None:

@@ -1,0 +1,93 @@
+"""One kernel's machine code by itself: taken out of its cubin, and kept as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from streamsan.machine_code import address_code as addresses_of
+from streamsan.machine_code.address_code import AddressCode
+from streamsan.machine_code.cubin import Cubin, KernelLayout, Parameter
+from streamsan.machine_code.disassembler import Instruction, disassembled
+
+_FORM = 1
+"""of the JSON: another number is another form"""
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """The decoded code of one kernel, and all that is needed to read it."""
+
+    layout: KernelLayout
+    instructions: tuple[Instruction, ...]
+    labels: dict[str, int]
+    """name -> byte offset in the code"""
+    addresses: dict[int, str]
+    """offset in constant bank 4 -> symbol"""
+
+    @cached_property
+    def address_code(self) -> AddressCode:
+        """What of the code decides addresses: read once for all launches."""
+        return addresses_of.address_code(self.layout, self.instructions, self.labels, self.addresses)
+
+    def as_json(self) -> dict[str, Any]:
+        """What `from_json` takes: strings are numbered, since most instructions are like others."""
+        texts: dict[str, int] = {}
+
+        def number(text: str) -> int:
+            return texts.setdefault(text, len(texts))
+
+        code = [
+            [number(each.predicate), number(each.opcode), int(each.jumps), *map(number, each.operands)]
+            for each in self.instructions
+        ]
+        return {
+            "form": _FORM,
+            "symbol": self.layout.symbol,
+            "base": self.layout.base,
+            "parameters": [[each.offset, each.size] for each in self.layout.parameters],
+            "labels": self.labels,
+            "addresses": [[offset, symbol] for offset, symbol in self.addresses.items()],
+            "texts": list(texts),
+            "code": code,
+        }
+
+    @staticmethod
+    def from_json(kept: Any) -> KernelCode:
+        """The kernel of which `as_json` was kept. Raises `ValueError` where it is something else."""
+        try:
+            if kept["form"] != _FORM:
+                raise ValueError(f"kept code of form {kept['form']}")
+            texts = [str(text) for text in kept["texts"]]
+            if any(number < 0 for line in kept["code"] for number in line):
+                raise ValueError("kept code has a negative number")
+            return KernelCode(
+                KernelLayout(
+                    str(kept["symbol"]),
+                    int(kept["base"]),
+                    tuple(Parameter(int(offset), int(size)) for offset, size in kept["parameters"]),
+                ),
+                tuple(
+                    Instruction(texts[guard], texts[opcode], tuple(texts[each] for each in operands), bool(jumps))
+                    for guard, opcode, jumps, *operands in kept["code"]
+                ),
+                {str(name): int(offset) for name, offset in kept["labels"].items()},
+                {int(offset): str(symbol) for offset, symbol in kept["addresses"]},
+            )
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(f"no kept code: {error}") from None
+
+
+def kernels_of(content: bytes, cubin: Cubin, symbols: Iterable[str] | None = None) -> dict[str, KernelCode]:
+    """The kernels (those of `symbols`, or all) of a cubin, whose bytes are `content`. Raises `DisassemblyError`."""
+    functions = disassembled(content)
+    wanted = cubin.kernels if symbols is None else [symbol for symbol in symbols if symbol in cubin.kernels]
+    return {
+        symbol: KernelCode(
+            cubin.kernels[symbol], functions[symbol], dict(cubin.labels.get(symbol, {})), dict(cubin.addresses)
+        )
+        for symbol in wanted
+        if symbol in functions
+    }

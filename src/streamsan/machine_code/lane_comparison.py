@@ -1,0 +1,174 @@
+"""Comparisons of values in all threads, and where to cut a launch so that they have one answer.
+
+Where the answer depends on a counter, the launch is cut: `Split` says at which of its values the answer changes, and
+`Spread` asks for the counter's values one by one, as threads of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamsan.machine_code.lane_values import (
+    Counter,
+    Half,
+    Mask,
+    Number,
+    Sum,
+    Value,
+    Wide,
+    among,
+    bounds,
+    difference,
+    every,
+    greatest,
+    inverse,
+    least,
+    mask_of,
+    some,
+    total,
+)
+
+_MOST_CUTS = 6
+
+
+class Split(Exception):  # noqa: N818
+    """The launch must be cut: `counter` has the parts that begin at `cuts`."""
+
+    def __init__(self, counter: Counter, cuts: list[int]):
+        super().__init__(counter, cuts)
+        self.counter = counter
+        self.cuts = cuts
+
+
+class Spread(Exception):  # noqa: N818
+    """The values of `counter` must be looked at one by one."""
+
+    def __init__(self, counter: Counter):
+        super().__init__(counter)
+        self.counter = counter
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """What a predicate is: the threads where it may be true, and those where it may be false."""
+
+    true: Mask
+    false: Mask
+    addends: tuple[tuple[Value, bool], ...] = ()
+    """it is the carry of this sum of registers (the second: subtracted)"""
+    lower: tuple[Value, Value] | None = None
+    """it compares these two, the lower halves of numbers of 64 bits"""
+
+
+TRUE = Truth(True, False)
+FALSE = Truth(False, True)
+EITHER = Truth(True, True)
+
+
+def not_(truth: Truth) -> Truth:
+    """The opposite."""
+    return Truth(truth.false, truth.true)
+
+
+def and_(first: Truth, second: Truth) -> Truth:
+    """Both."""
+    return Truth(first.true & second.true, first.false | second.false)
+
+
+def or_(first: Truth, second: Truth) -> Truth:
+    """One of them."""
+    return Truth(first.true | second.true, first.false & second.false)
+
+
+def xor_(first: Truth, second: Truth) -> Truth:
+    """Just one of them."""
+    return Truth(
+        (first.true & second.false) | (first.false & second.true),
+        (first.true & second.true) | (first.false & second.false),
+    )
+
+
+@dataclass
+class Cutting:
+    """Which cuts are still allowed."""
+
+    splits: bool = True
+    axes: frozenset[int] = frozenset({0, 1, 2})
+    """of the block's index, that may be spread"""
+
+    def spread(self, *values: Value | Wide) -> None:
+        """A result cannot be said as a sum: raise `Spread` if one by one it can."""
+        for value in values:
+            whole = value.whole if isinstance(value, Half) else value
+            if isinstance(whole, Sum):
+                for counter, _ in whole.terms:
+                    if counter.exact and (counter.axis < 0 or counter.axis in self.axes):
+                        raise Spread(counter)
+
+    def compared(self, relation: str, first: Wide, second: Wide, threads: Mask) -> Truth:
+        """Whether `first` is `LT`, `LE`, `GT`, `GE`, `EQ` or `NE` to `second`."""
+        if relation in ("GE", "GT", "NE"):
+            return not_(self.compared({"GE": "LT", "GT": "LE", "NE": "EQ"}[relation], first, second, threads))
+        if relation not in ("LT", "LE", "EQ"):
+            return {"T": TRUE, "F": FALSE}.get(relation, EITHER)
+        distance = difference(first, second)
+        if relation == "LE":
+            distance = total(distance, -1)
+        if distance is None or (isinstance(distance, Sum) and distance.base is not None):
+            return EITHER
+        limits = bounds(distance)
+        if limits is None:
+            return EITHER
+        low, high = limits
+        if relation == "EQ":
+            true = mask_of(low <= 0) & mask_of(high >= 0)
+            false = inverse(mask_of(low == 0) & mask_of(high == 0))
+        else:
+            true, false = mask_of(low < 0), mask_of(high >= 0)
+        if isinstance(distance, Sum):
+            undecided = true & false & threads
+            if some(undecided):
+                self._cut(distance, undecided, equal=relation == "EQ")
+        return Truth(true, false)
+
+    def _cut(self, distance: Sum, undecided: Mask, *, equal: bool) -> None:
+        exact = [(counter, factor) for counter, factor in distance.terms if counter.exact]
+        # A loop's counter first: it is only an offer.
+        exact.sort(key=lambda term: (term[0].axis >= 0, -max(abs(least(term[1])), abs(greatest(term[1])))))
+        for counter, factor in exact:
+            if not self.splits and counter.axis >= 0:
+                continue
+            cuts = _cuts(distance, counter, factor, undecided, equal=equal)
+            if cuts:
+                raise Split(counter, cuts)
+        self.spread(distance)
+
+
+def _cuts(distance: Sum, counter: Counter, factor: Number, threads: Mask, *, equal: bool) -> list[int]:
+    rest = Sum(None, distance.constant, tuple(term for term in distance.terms if term[0] is not counter))
+    limits = bounds(rest)
+    if limits is None:
+        return []
+    step = among(factor, threads)
+    low, high = among(limits[0], threads), among(limits[1], threads)
+    if not (every(step > 0) or every(step < 0)):
+        return []
+    rises = every(step > 0)
+    if equal and rises:
+        edges = [-(high // step), (-low) // step + 1]
+    elif equal:
+        edges = [-((-low) // -step), high // -step + 1]
+    elif rises:
+        edges = [-(low // step), -(high // step)]
+    else:
+        edges = [low // -step + 1, high // -step + 1]
+    found: set[int] = set()
+    for edge in edges:
+        values = {edge} if isinstance(edge, int) else set(np.unique(edge).tolist())
+        if len(values) > _MOST_CUTS:
+            inside = [each for each in values if counter.low < each <= counter.high]
+            values = {min(values), max(values), *((min(inside), max(inside)) if inside else ())}
+        found |= values
+    return sorted(each for each in found if counter.low < each <= counter.high)

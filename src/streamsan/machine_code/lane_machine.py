@@ -1,0 +1,306 @@
+"""Runs a kernel's code for all threads of a part of a launch at once, as far as addresses go.
+
+Threads that go different ways are different `State`s; the one that is first in the code goes first, and where two meet
+they become one again. Where memory decides, threads go both ways, and have a share of themselves in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from streamsan.machine_code import opcodes
+from streamsan.machine_code.address_code import BRANCHES, MEMORY, AddressCode, Operation
+from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Truth, and_
+from streamsan.machine_code.lane_operations import address_of, run
+from streamsan.machine_code.lane_state import STACK, Launch, State, merged
+from streamsan.machine_code.lane_values import Mask, Place, Sum, Wide, every, inverse, mask_of, same, some
+
+_INSTRUCTION_BYTES = 16
+_SMALLEST_SHARE = 2.0**-40
+"""below this a share is 0, so that sums of shares are exact"""
+_PATIENCE = 40
+"""how often threads may come to a loop's begin, each time less sure, before its values are given up"""
+_LANES_PER_UNIT = 4096
+_UNITS_OF_ACCESS = 2
+
+Touch = Callable[[int, str, Wide, int, Mask, Mask], None]
+"""word, mode, address (None: any), bytes, threads that may touch them, threads that do"""
+
+
+class NotKnown(Exception):  # noqa: N818
+    """The code does something that is not known, or more than there is time for."""
+
+
+class Budget:
+    """How much may be done for one launch."""
+
+    def __init__(self, units: int):
+        self.units = units
+
+    def spend(self, units: int) -> None:
+        """Raises `NotKnown` when nothing is left."""
+        self.units -= units
+        if self.units < 0:
+            raise NotKnown("it takes too long")
+
+
+class LaneMachine:
+    """One run of a kernel."""
+
+    def __init__(self, code: AddressCode, launch: Launch, cutting: Cutting, budget: Budget, touch: Touch, lanes: int):
+        self._code = code
+        self._launch = launch
+        self._cutting = cutting
+        self._budget = budget
+        self._touch = touch
+        self._cost = 1 + lanes // _LANES_PER_UNIT
+        self._waiting: dict[int, State] = {}
+        self._order: list[int] = []
+        self._seen: dict[int, State] = {}
+        self._leaks: dict[int, int] = {}
+
+    def run(self) -> None:
+        """Follow all threads to their end. Raises `Split` and `Spread` (to be run again in parts), and `NotKnown`."""
+        self._arrive(0, State(self._launch, {}, {}, True, 1.0))
+        while self._order:
+            block = heappop(self._order)
+            state = self._waiting.pop(block)
+            if not self._again(block, state):
+                self._block(block, state)
+
+    def _arrive(self, block: int | None, state: State) -> None:
+        if block is None:
+            raise NotKnown("it goes on where no code is")
+        if not some(state.threads):
+            return
+        waiting = self._waiting.get(block)
+        if waiting is None:
+            self._waiting[block] = state
+            heappush(self._order, block)
+        else:
+            self._waiting[block] = merged(waiting, state, self._code.needed[block])
+
+    def _block(self, number: int, state: State) -> None:
+        operations = self._code.operations[number]
+        self._budget.spend(1 + self._cost * len(operations))
+        last = self._code.blocks[number].end - 1
+        for operation in operations:
+            name = operation.name
+            if name in BRANCHES:
+                if operation.at == last and name != "BMOV":
+                    self._leave(number, state, operation)
+                    return
+                if name != "BMOV":
+                    raise NotKnown(f"{name} inside of a block")
+                self._move_barrier(state, operation)
+            elif name in MEMORY and self._code.words.get(operation.at):
+                self._budget.spend(_UNITS_OF_ACCESS * self._cost)
+                state.begin(operation)
+                self._access(state, operation)
+                run(state, operation, self._cutting)
+            else:
+                run(state, operation, self._cutting)
+        self._arrive(self._next(number), state)
+
+    def _next(self, number: int) -> int | None:
+        return number + 1 if number + 1 < len(self._code.blocks) else None
+
+    # Branches -------------------------------------------------------------------------------------------------------
+
+    def _leave(self, number: int, state: State, operation: Operation) -> None:
+        name = operation.name
+        state.begin(operation)
+        truth = TRUE if operation.guard is None else state.truth(*operation.guard)
+        for each in operation.ins:
+            truth = and_(truth, state.truth(*each))
+        behind = self._next(number)
+        target: int | None = None
+        if name in ("BRA", "JMP"):
+            if "DIV" in operation.suffixes:
+                # Where the threads of a warp are not together, they do the same in another way.
+                truth = FALSE
+            target = self._target(operation)
+        elif name == "BSSY":
+            state.barriers[self._barrier(operation)] = self._known(self._target(operation))
+            truth = FALSE
+        elif name == "BSYNC":
+            target = state.barriers.get(self._barrier(operation), -1)
+            if target < 0:
+                raise NotKnown("threads meet at a place that is not known")
+        elif name == "CALL":
+            target = self._target(operation)
+            if target is None:
+                raise NotKnown("a call of code that is not here")
+        elif name == "RET":
+            target = self._returned(state, operation)
+        elif name not in ("EXIT", "KILL"):
+            raise NotKnown(name)
+        taken, rest = state.threads & truth.true, state.threads & truth.false
+        both = taken & rest
+        share = state.share
+        if some(both):
+            share = np.where(both, share / 2, share)
+            share = np.where(share < _SMALLEST_SHARE, 0.0, share)
+        goes, stays = some(taken), some(rest)
+        if stays:
+            self._arrive(behind, state.copy(rest, share) if goes else state)
+        if goes and name not in ("EXIT", "KILL"):
+            self._arrive(target, state.copy(taken, share) if stays else state)
+
+    def _target(self, operation: Operation) -> int | None:
+        for source in operation.sources:
+            label = source.text.strip("`()")
+            offset = self._code.labels.get(label)
+            if offset is None and isinstance(source.operand, int):
+                offset = source.operand
+            if offset is not None:
+                return self._code.block_at.get(offset // _INSTRUCTION_BYTES)
+        return None
+
+    def _known(self, block: int | None) -> int:
+        if block is None:
+            raise NotKnown("threads meet where no code is")
+        return block
+
+    def _barrier(self, operation: Operation) -> str:
+        return next((source.text.split(".")[0] for source in operation.sources if source.text.startswith("B")), "")
+
+    def _returned(self, state: State, operation: Operation) -> int | None:
+        """`RET.REL.NODEC R4, FUNCTION`: the pair of registers holds the place, counted from the function."""
+        register = getattr(operation.sources[0].operand, "number", None) if operation.sources else None
+        place = state.wide(register) if register is not None else None
+        if not isinstance(place, int):
+            raise NotKnown("a return to a place that is not known")
+        label = operation.sources[1].text.strip("`()") if len(operation.sources) > 1 else ""
+        return self._code.block_at.get((self._code.labels.get(label, 0) + place) // _INSTRUCTION_BYTES)
+
+    def _move_barrier(self, state: State, operation: Operation) -> None:
+        texts = [source.text for source in operation.sources]
+        if len(texts) < 2 or operation.guard is not None:
+            raise NotKnown("a barrier's threads are changed")
+        register = getattr(operation.sources[1 if texts[0].startswith("B") else 0].operand, "number", None)
+        if texts[0].startswith("B"):
+            held = state.registers.get(register) if register is not None else None
+            state.barriers[texts[0]] = held.block if isinstance(held, Place) else -1
+        elif register is not None:
+            state.registers[register] = Place(state.barriers.get(texts[1], -1))
+
+    # Loops that memory decides ----------------------------------------------------------------------------------------
+
+    def _again(self, block: int, state: State) -> bool:
+        """Whether these threads were here with the same values, so that nothing new comes of it.
+
+        Threads that come again and again, less and less sure, are in a loop whose end is not known: what changes in it
+        is given up.
+        """
+        before = self._seen.get(block)
+        self._seen[block] = state
+        if before is None or every((state.share >= 1) | inverse(state.threads)):
+            return False
+        keys = self._code.needed[block]
+        if every(inverse(state.threads) | before.threads) and _covers(before, state, keys):
+            self._seen[block] = before
+            self._credit(block, state)
+            return True
+        if some(mask_of(_total(state) < _total(before))):
+            self._leaks[block] = self._leaks.get(block, 0) + 1
+        if self._leaks.get(block, 0) > _PATIENCE:
+            for key in keys:
+                if isinstance(key, str):
+                    if not _same_truth(before.predicates.get(key, EITHER), state.predicates.get(key, EITHER)):
+                        state.predicates[key] = EITHER
+                elif not same(before.registers.get(key), state.registers.get(key)):
+                    state.registers[key] = None
+            state.cells = {place: value for place, value in state.cells.items() if same(before.cells.get(place), value)}
+        return False
+
+    def _credit(self, block: int, state: State) -> None:
+        """Threads that would only do again what was done come out of the loop where the others do."""
+        inside = self._loop(block)
+        out = {follower for each in inside for follower in self._code.blocks[each].successors} - inside
+        ends = any(
+            operation.name in ("EXIT", "KILL", "RET", "CALL")
+            for each in inside
+            for operation in self._code.operations[each][-1:]
+        )
+        waiting = self._waiting.get(next(iter(out))) if len(out) == 1 else None
+        if waiting is not None and not ends and every(inverse(state.threads) | waiting.threads):
+            held = state.share if isinstance(state.threads, bool) else np.where(state.threads, state.share, 0.0)
+            waiting.share = waiting.share + held
+
+    def _loop(self, header: int) -> set[int]:
+        """The blocks from which the way leads back to `header`, and not before it in the code."""
+        before: dict[int, list[int]] = {}
+        for number, block in enumerate(self._code.blocks):
+            for follower in block.successors:
+                before.setdefault(follower, []).append(number)
+        inside = {header}
+        todo = [each for each in before.get(header, ()) if each >= header]
+        while todo:
+            number = todo.pop()
+            if number not in inside:
+                inside.add(number)
+                todo.extend(each for each in before.get(number, ()) if each >= header)
+        return inside
+
+    # Memory -----------------------------------------------------------------------------------------------------------
+
+    def _access(self, state: State, operation: Operation) -> None:
+        guard = TRUE if operation.guard is None else state.truth(*operation.guard)
+        threads = state.threads & guard.true
+        if not some(threads):
+            return
+        surely: Any = inverse(guard.false) & threads & (state.share >= 1)
+        name = operation.name
+        if name in opcodes.READS:
+            modes = ["read"]
+        elif name in opcodes.WRITES:
+            modes = ["write"]
+        elif name in opcodes.UPDATES:
+            modes = ["update"]
+        elif name in opcodes.COPIES_TO_SHARED:
+            modes = ["read"]
+            if not _always(state, operation):
+                surely = False
+        else:
+            modes = ["read", "write", "update"]
+        simple = operation.width > 0 and len(modes) == 1 and operation.address is not None
+        address = address_of(state, operation.address) if simple and operation.address is not None else None
+        if isinstance(address, Sum) and address.base == STACK:
+            return
+        based = isinstance(address, Sum) and address.base is not None
+        surely = surely if isinstance(surely, (bool, np.ndarray)) else bool(surely)
+        for mode in modes:
+            if based and isinstance(address, Sum) and address.base is not None:
+                self._touch(address.base, mode, address, operation.width, threads, surely)
+            else:
+                for word in self._code.words[operation.at]:
+                    self._touch(word, mode, None, 0, threads, False)
+
+
+def _always(state: State, operation: Operation) -> bool:
+    return all(not some(state.truth(*each).false & state.threads) for each in operation.ins)
+
+
+def _covers(before: State, state: State, keys: frozenset[int | str]) -> bool:
+    for key in keys:
+        if isinstance(key, str):
+            if not _same_truth(before.predicates.get(key, EITHER), state.predicates.get(key, EITHER)):
+                return False
+        elif before.registers.get(key) is not None and not same(before.registers.get(key), state.registers.get(key)):
+            return False
+    if before.barriers != state.barriers:
+        return False
+    return all(value is None or same(value, state.cells.get(place)) for place, value in before.cells.items())
+
+
+def _same_truth(one: Truth, two: Truth) -> bool:
+    return bool(np.all(one.true == two.true)) and bool(np.all(one.false == two.false))
+
+
+def _total(state: State) -> Any:
+    return state.share if isinstance(state.threads, bool) else np.where(state.threads, state.share, 0.0)

@@ -1,0 +1,351 @@
+"""What threads at the same instruction hold, in registers and predicates; and the launch that they run in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from streamsan.machine_code.address_code import Key, Operation, Source
+from streamsan.machine_code.cubin import KernelLayout
+from streamsan.machine_code.instruction_operands import Constant, Register
+from streamsan.machine_code.lane_comparison import EITHER, TRUE, Truth, not_
+from streamsan.machine_code.lane_values import (
+    Guarded,
+    Half,
+    Mask,
+    Sum,
+    Value,
+    Wide,
+    bounded,
+    bounds,
+    every,
+    fitted,
+    greatest,
+    inverse,
+    is_number,
+    joined,
+    least,
+    low_word,
+    number_of,
+    product,
+    same,
+    select,
+    some,
+    total,
+    wrapped,
+    wrapped_wide,
+)
+
+STACK = -1
+"""the base of addresses in the thread's own memory"""
+_SIGNED = -(1 << 31)
+
+
+@dataclass
+class Launch:
+    """What every thread of a launch can read: the parameters, and the sizes of the launch."""
+
+    layout: KernelLayout
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: bytes
+    pointers: frozenset[int]
+    specials: Mapping[str, Value]
+    """special registers"""
+    _known: dict[int, Value] = field(default_factory=dict)
+
+    def constant(self, offset: int) -> Value:
+        """The word of constant bank 0 at `offset`."""
+        if offset not in self._known:
+            self._known[offset] = self._constant(offset)
+        return self._known[offset]
+
+    def _constant(self, offset: int) -> Value:
+        place = offset - self.layout.base
+        if place >= 0:
+            word = place & ~7
+            if word in self.pointers:
+                return Half(Sum(word, 0), upper=bool(place & 4)) if place % 4 == 0 else None
+            content = self.arguments[place : place + 4]
+            return int.from_bytes(content, "little", signed=True) if len(content) == 4 else None
+        # Bank 0 begins with the sizes of the launch; where parameters begin at 0x380, its last part has them.
+        newer = self.layout.base >= 0x380
+        first = 0x360 if newer else 0
+        if first <= offset < first + 12 and offset % 4 == 0:
+            return self.block[(offset - first) // 4]
+        grid = 0x370 if newer else 0xC
+        if grid <= offset < grid + 12 and offset % 4 == 0:
+            return self.grid[(offset - grid) // 4]
+        return Half(Sum(STACK, 0), upper=False) if offset == (0x37C if newer else 0x28) else None
+
+    def part(self, offset: int, size: int, *, signed: bool) -> Value:
+        """One or two bytes of constant bank 0."""
+        whole = self.constant(offset & ~3)
+        if not is_number(whole):
+            return None
+        bits = 8 * size
+        found = whole >> (8 * (offset & 3)) & ((1 << bits) - 1)
+        if signed:
+            found = ((found + (1 << (bits - 1))) & ((1 << bits) - 1)) - (1 << (bits - 1))
+        return found
+
+
+@dataclass
+class State:
+    """Some of the threads, at one place of the code."""
+
+    launch: Launch
+    registers: dict[Key, Value]
+    predicates: dict[str, Truth]
+    threads: Mask
+    share: Any
+    """of each thread: less than 1 where it may be that it is not here"""
+    barriers: dict[str, int] = field(default_factory=dict)
+    cells: dict[int, Value] = field(default_factory=dict)
+    """the thread's own memory, by the distance from where its stack begins"""
+    guard: tuple[Truth, bool] | None = None
+    """of the instruction that is done: its predicate, and whether it is inverted"""
+
+    def begin(self, operation: Operation) -> None:
+        """The next instruction."""
+        self.guard = None
+        if operation.guard is not None:
+            self.guard = self.truth(operation.guard[0], False), operation.guard[1]
+
+    def copy(self, threads: Mask, share: Any) -> State:
+        """The same, for some of its threads."""
+        return State(
+            self.launch,
+            dict(self.registers),
+            dict(self.predicates),
+            threads,
+            share,
+            dict(self.barriers),
+            dict(self.cells),
+        )
+
+    # Reading --------------------------------------------------------------------------------------------------------
+
+    def register(self, number: int | None) -> Value:
+        """What a register holds; RZ (None) holds 0."""
+        if number is None:
+            return 0
+        value = self.registers.get(number)
+        return self._seen(value) if isinstance(value, Guarded) else value
+
+    def _seen(self, value: Value) -> Value:
+        """A register that was written under a predicate, as the instruction that is done sees it."""
+        while isinstance(value, Guarded):
+            if self.guard is not None and self.guard[0] is value.predicate:
+                value = value.value if self.guard[1] == value.inverted else value.before
+                continue
+            threads = self.threads
+            if self.guard is not None:
+                threads = threads & (self.guard[0].false if self.guard[1] else self.guard[0].true)
+            if not some(threads & inverse(value.holds)):
+                value = value.value
+            elif not some(threads & value.may_hold):
+                value = value.before
+            else:
+                return None
+        return value
+
+    def value(self, source: Source) -> Value:
+        """The 32 bits of an operand."""
+        value = self.plain(source)
+        if source.negative or source.inverted:
+            found = product(number_of(value), -1)
+            value = low_word(total(found, -1) if source.inverted else found)
+        return value
+
+    def plain(self, source: Source) -> Value:
+        """The 32 bits of an operand, before `-` or `~` turns them."""
+        operand = source.operand
+        if isinstance(operand, Register):
+            value = self.register(operand.number)
+        elif isinstance(operand, int):
+            value = wrapped(operand)
+        elif isinstance(operand, Constant):
+            value = self._constant(operand)
+        else:
+            return None
+        if source.absolute:
+            number = fitted(value, _SIGNED)
+            if isinstance(number, int):
+                return abs(number)
+            if isinstance(number, np.ndarray):
+                return np.abs(number)
+            return value if isinstance(number, Sum) and _positive(number) else None
+        return value
+
+    def pair(self, source: Source) -> Wide:
+        """The 64 bits of an operand."""
+        operand = source.operand
+        if isinstance(operand, Register):
+            found = self.wide(operand.number)
+        elif isinstance(operand, int):
+            found = wrapped_wide(operand)
+        elif isinstance(operand, Constant) and operand.index is None and operand.bank == 0:
+            found = joined(self.launch.constant(operand.offset), self.launch.constant(operand.offset + 4))
+        else:
+            return None
+        if source.negative:
+            found = product(found, -1)
+        return found
+
+    def wide(self, number: int | None) -> Wide:
+        """The 64 bits of a register and the one behind it."""
+        return 0 if number is None else joined(self.register(number), self.register(number + 1))
+
+    def _constant(self, operand: Constant) -> Value:
+        if operand.bank != 0:
+            return None
+        if operand.index is None:
+            return self.launch.constant(operand.offset)
+        index = number_of(self.register(operand.index))
+        if isinstance(index, np.ndarray) and least(index) == greatest(index):
+            index = least(index)
+        return self.launch.constant(operand.offset + index) if isinstance(index, int) else None
+
+    def constant_words(self, source: Source, suffixes: frozenset[str], count: int) -> list[Value]:
+        """What a load from constant memory brings, for `count` registers."""
+        operand = source.operand
+        if not isinstance(operand, Constant) or operand.bank != 0:
+            return [None] * count
+        index = 0 if operand.index is None else number_of(self.register(operand.index))
+        if isinstance(index, np.ndarray) and least(index) == greatest(index):
+            index = least(index)
+        if not isinstance(index, int):
+            return [None] * count
+        offset = operand.offset + index
+        for suffix, size in (("U8", 1), ("S8", 1), ("U16", 2), ("S16", 2)):
+            if suffix in suffixes:
+                return [self.launch.part(offset, size, signed=suffix[0] == "S")]
+        return [self.launch.constant(offset + 4 * place) for place in range(count)]
+
+    def truth(self, name: str, inverted: bool) -> Truth:
+        """What a predicate is."""
+        found = TRUE if name in ("PT", "UPT") else self.predicates.get(name, EITHER)
+        return not_(found) if inverted else found
+
+    # Writing --------------------------------------------------------------------------------------------------------
+
+    def write(self, operation: Operation, values: list[Value]) -> None:
+        """Put values into the registers from the instruction's first one on, where its guard holds."""
+        if operation.target is None:
+            return
+        for place in range(max(operation.targets, len(values))):
+            number = operation.target + place
+            value = values[place] if place < len(values) else None
+            if self.guard is not None and number in self.registers:
+                value = self._under(self.guard, value, self.registers[number])
+            self.registers[number] = value
+
+    def _under(self, guard: tuple[Truth, bool], new: Value, old: Value) -> Value:
+        predicate, inverted = guard
+        truth = not_(predicate) if inverted else predicate
+        if not some(truth.false & self.threads):
+            return new
+        while isinstance(old, Guarded) and old.predicate is predicate and old.inverted == inverted:
+            old = old.before
+        open_question = some(truth.true & truth.false & self.threads)
+        found = joint(new, old) if open_question else select(truth.true, new, old)
+        if found is None and (new is not None or old is not None):
+            return Guarded(predicate, inverted, inverse(truth.false), truth.true, new, old)
+        return found
+
+    def write_truth(self, operation: Operation, names: tuple[str, ...], truths: list[Truth]) -> None:
+        """Set predicates, in the threads of the instruction's guard."""
+        guard = None
+        if self.guard is not None:
+            guard = not_(self.guard[0]) if self.guard[1] else self.guard[0]
+        for name, truth in zip(names, truths, strict=False):
+            if name in ("PT", "UPT"):
+                continue
+            if guard is not None:
+                old = self.predicates.get(name)
+                if old is not None:
+                    truth = Truth(
+                        (truth.true & guard.true) | (old.true & guard.false),
+                        (truth.false & guard.true) | (old.false & guard.false),
+                    )
+            self.predicates[name] = truth
+
+
+def _positive(number: Sum) -> bool:
+    limits = bounds(number)
+    return limits is not None and every(limits[0] >= 0)
+
+
+def joint(first: Value, second: Value) -> Value:
+    """A value that may be either of the two, in every thread."""
+    if first is None or second is None:
+        return None
+    if same(first, second):
+        return first
+    if is_number(first) and is_number(second):
+        return low_word(bounded(min(least(first), least(second)), max(greatest(first), greatest(second))))
+    return None
+
+
+def merged(first: State, second: State, needed: frozenset[Key]) -> State:
+    """Threads that come to one place from two. Only what is `needed` is kept."""
+    shared = first.threads & second.threads
+    overlap = some(shared)
+    registers: dict[Key, Value] = {}
+    predicates: dict[str, Truth] = {}
+    for key in needed:
+        if isinstance(key, str):
+            one, two = first.predicates.get(key), second.predicates.get(key)
+            if one is None or two is None:
+                # Not set yet for some of them: nobody reads it there.
+                if one is not None or two is not None:
+                    predicates[key] = one if one is not None else two  # type: ignore[assignment]
+            elif one is two:
+                predicates[key] = one
+            else:
+                predicates[key] = _either(first.threads, second.threads, one, two)
+            continue
+        if key not in first.registers or key not in second.registers:
+            if key in first.registers or key in second.registers:
+                registers[key] = first.registers.get(key, second.registers.get(key))
+            continue
+        registers[key] = _both(first, second, overlap, first.registers[key], second.registers[key])
+    cells = {
+        place: _both(first, second, overlap, first.cells[place], second.cells[place])
+        for place in first.cells.keys() & second.cells.keys()
+    }
+    barriers = {name: block for name, block in first.barriers.items() if second.barriers.get(name, block) == block}
+    for name, block in second.barriers.items():
+        if name not in first.barriers:
+            barriers[name] = block
+    for name in (first.barriers.keys() & second.barriers.keys()) - barriers.keys():
+        barriers[name] = -1
+    share = _part(first.share, first.threads) + _part(second.share, second.threads)
+    return State(first.launch, registers, predicates, first.threads | second.threads, share, barriers, cells)
+
+
+def _part(share: Any, threads: Mask) -> Any:
+    if isinstance(threads, bool):
+        return share if threads else 0.0
+    return np.where(threads, share, 0.0)
+
+
+def _both(first: State, second: State, overlap: bool, one: Value, two: Value) -> Value:
+    if one is two:
+        return one
+    if overlap:
+        return joint(one, two)
+    return select(first.threads, one, two)
+
+
+def _either(here: Mask, there: Mask, one: Truth, two: Truth) -> Truth:
+    if isinstance(here, bool) or isinstance(there, bool):
+        return Truth(one.true | two.true, one.false | two.false)
+    return Truth(
+        (one.true & here) | (two.true & there) | (one.true & two.true & inverse(here | there)),
+        (one.false & here) | (two.false & there) | (one.false & two.false & inverse(here | there)),
+    )

@@ -1,0 +1,297 @@
+"""What a launch touches through each address that it was given: from the kernel's code, the sizes and the arguments.
+
+All numbers of a launch are known, so its code is run, for all threads at once (`lane_machine`). Blocks are not run one
+by one: a block's index is a counter in sums (`lane_values`), and the launch is cut where it decides something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.machine_code.byte_ranges import Box, Extent, boxes_of, extent_of
+from streamsan.machine_code.kernel_code import KernelCode
+from streamsan.machine_code.lane_comparison import Cutting, Split, Spread
+from streamsan.machine_code.lane_machine import Budget, LaneMachine, NotKnown
+from streamsan.machine_code.lane_state import Launch
+from streamsan.machine_code.lane_values import (
+    Counter,
+    Mask,
+    Number,
+    Sum,
+    Value,
+    Wide,
+    among,
+    bounds,
+    greatest,
+    least,
+    low_word,
+)
+
+_UNITS = 20_000
+"""steps of one instruction for one launch: half a second"""
+_MOST_PARTS = 200
+_MOST_LANES = 1 << 17
+_FEW_LANES = 2048
+_LARGEST_ADDRESS = 1 << 48
+_MODES = ("read", "write", "update")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """One launch of a kernel: blocks, threads in a block, bytes of dynamic shared memory, the argument buffer.
+
+    `pointers`: offsets of the words in the buffer that are addresses; what they hold in `arguments` does not matter.
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    arguments: bytes
+    pointers: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class WordExtents:
+    """What is read, written, and updated by atomic operations through one word. None: not known.
+
+    What is not touched in this mode is `byte_ranges.NOTHING`.
+    """
+
+    reads: Extent | None
+    writes: Extent | None
+    updates: Extent | None
+
+
+def extents_of(kernel: KernelCode, launch: LaunchShape) -> dict[int, WordExtents]:
+    """What the launch touches through each of its `pointers`, by their offset.
+
+    A word of which nothing is known is absent.
+
+    The extents count from the address that stands in the word. What the kernel reaches by addresses that it finds in
+    memory is not in it.
+    """
+    code = kernel.address_code
+    if not code.whole or not _sizes_are_sane(launch):
+        return {}
+    pointers = frozenset(launch.pointers)
+    found = _Found(pointers)
+    try:
+        _Parts(kernel, launch, pointers, found).run()
+    except NotKnown:
+        return {}
+    return found.extents(code.unclear)
+
+
+def _sizes_are_sane(launch: LaunchShape) -> bool:
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    return (
+        all(1 <= size < 1 << 31 for size in launch.grid)
+        and all(size >= 1 for size in launch.block)
+        and threads <= 1024
+        and len(launch.arguments) < 1 << 16
+    )
+
+
+@dataclass
+class _Found:
+    """Boxes of bytes by word and mode."""
+
+    pointers: Collection[int]
+    sure: dict[tuple[int, str], list[Box]] = field(default_factory=dict)
+    maybe: dict[tuple[int, str], list[Box]] = field(default_factory=dict)
+    unknown: set[tuple[int, str]] = field(default_factory=set)
+
+    def add(self, other: _Found) -> None:
+        """Take over what a part of the launch touches."""
+        for mine, others in ((self.sure, other.sure), (self.maybe, other.maybe)):
+            for key, boxes in others.items():
+                mine.setdefault(key, []).extend(boxes)
+        self.unknown |= other.unknown
+
+    def touch(self, word: int, mode: str, address: Wide, width: int, threads: Mask, surely: Mask) -> None:
+        """Note one access of all threads."""
+        key = (word, mode)
+        if word not in self.pointers or key in self.unknown:
+            return
+        limits = bounds(Sum(None, address.constant, address.terms)) if isinstance(address, Sum) else None
+        if not isinstance(address, Sum) or limits is None:
+            self.unknown.add(key)
+            return
+        low, high = among(limits[0], threads), among(limits[1], threads)
+        if least(low) < -_LARGEST_ADDRESS or greatest(high) > _LARGEST_ADDRESS:
+            self.unknown.add(key)
+            return
+        if isinstance(surely, bool) or bool(np.all(surely == threads)):
+            self._note(key, address, width, threads, bool(np.any(surely)))
+            return
+        if surely.any():
+            self._note(key, address, width, surely, True)
+        others = threads & ~surely
+        if np.any(others):
+            self._note(key, address, width, others, False)
+
+    def _note(self, key: tuple[int, str], address: Sum, width: int, threads: Mask, surely: bool) -> None:
+        steps: list[tuple[int, int]] = []
+        constant: Number = among(address.constant, threads) if address.terms == () else address.constant
+        for counter, factor in address.terms:
+            values = among(factor, threads)
+            if not counter.exact or least(values) != greatest(values):
+                self._hull(key, address, width, threads)
+                return
+            step = least(values)
+            steps.append((step, counter.high - counter.low + 1))
+            constant = constant + step * counter.low
+        begins = among(constant, threads) if address.terms else constant
+        flat: NDArray[np.int64] = np.atleast_1d(np.asarray(begins, np.int64)).ravel()
+        boxes = boxes_of(flat, width, steps) if flat.size else []
+        if boxes is None:
+            self._hull(key, address, width, threads)
+        else:
+            (self.sure if surely else self.maybe).setdefault(key, []).extend(boxes)
+
+    def _hull(self, key: tuple[int, str], address: Sum, width: int, threads: Mask) -> None:
+        limits = bounds(Sum(None, address.constant, address.terms))
+        if limits is None:
+            self.unknown.add(key)
+            return
+        low, high = least(among(limits[0], threads)), greatest(among(limits[1], threads))
+        self.maybe.setdefault(key, []).append(Box(low, high - low + width))
+
+    def extents(self, unclear: Collection[int]) -> dict[int, WordExtents]:
+        """The extents of the words of which something is known."""
+        found = {}
+        for word in sorted(self.pointers):
+            if word in unclear:
+                continue
+            modes = [
+                None
+                if (word, mode) in self.unknown
+                else extent_of(self.sure.get((word, mode), ()), self.maybe.get((word, mode), ()))
+                for mode in _MODES
+            ]
+            if any(mode is not None for mode in modes):
+                found[word] = WordExtents(*modes)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the blocks: from and to which index in x, y, z; and the axes whose indices are looked at one by one."""
+
+    ranges: tuple[tuple[int, int], ...]
+    spread: frozenset[int]
+
+
+class _Parts:
+    """The parts that a launch is cut into."""
+
+    def __init__(self, kernel: KernelCode, launch: LaunchShape, pointers: frozenset[int], found: _Found):
+        self._kernel = kernel
+        self._launch = launch
+        self._pointers = pointers
+        self._found = found
+        self._threads = launch.block[0] * launch.block[1] * launch.block[2]
+
+    def run(self) -> None:
+        """Run each part, cutting it as often as it asks for that. Raises `NotKnown`."""
+        budget = Budget(_UNITS)
+        todo = [self._whole()]
+        parts = 0
+        stuck: dict[_Part, frozenset[int]] = {}
+        while todo:
+            part = todo.pop()
+            parts += 1
+            found = _Found(self._pointers)
+            cutting = Cutting(parts < _MOST_PARTS, stuck.get(part, frozenset({0, 1, 2})))
+            try:
+                self._machine(part, cutting, budget, found).run()
+            except Split as split:
+                todo.extend(_cut(part, split.counter.axis, split.cuts))
+                continue
+            except Spread as spread:
+                axis = spread.counter.axis
+                low, high = part.ranges[axis]
+                if self._lanes(part) * (high - low + 1) <= _MOST_LANES:
+                    todo.append(_Part(part.ranges, part.spread | {axis}))
+                else:
+                    stuck[part] = cutting.axes - {axis}
+                    todo.append(part)
+                continue
+            self._found.add(found)
+
+    def _whole(self) -> _Part:
+        ranges = tuple((0, size - 1) for size in self._launch.grid)
+        few = self._launch.grid[0] * self._launch.grid[1] * self._launch.grid[2] * self._threads <= _FEW_LANES
+        return _Part(ranges, frozenset(range(3)) if few else frozenset())
+
+    def _lanes(self, part: _Part) -> int:
+        lanes = self._threads
+        for axis in part.spread:
+            low, high = part.ranges[axis]
+            lanes *= high - low + 1
+        return lanes
+
+    def _machine(self, part: _Part, cutting: Cutting, budget: Budget, found: _Found) -> LaneMachine:
+        shape = self._launch
+        launch = Launch(
+            self._kernel.layout,
+            shape.grid,
+            shape.block,
+            shape.arguments,
+            self._pointers,
+            {**_threads(shape.block), **_blocks(part)},
+        )
+        return LaneMachine(self._kernel.address_code, launch, cutting, budget, found.touch, self._lanes(part))
+
+
+def _cut(part: _Part, axis: int, cuts: list[int]) -> list[_Part]:
+    low, high = part.ranges[axis]
+    edges = [low, *(cut for cut in cuts if low < cut <= high), high + 1]
+    found = []
+    for begin, end in pairwise(edges):
+        ranges = tuple((begin, end - 1) if each == axis else part.ranges[each] for each in range(3))
+        found.append(_Part(ranges, part.spread))
+    return found
+
+
+def _threads(block: tuple[int, int, int]) -> Mapping[str, Value]:
+    """The special registers that tell a thread from another: arrays along the axes of z, y and x."""
+    found: dict[str, Value] = {}
+    linear: Any = 0
+    stride = 1
+    for axis, name in enumerate("XYZ"):
+        size = block[axis]
+        shape = [1, 1, 1, 1]
+        shape[3 - axis] = size
+        index: Any = np.arange(size, dtype=np.int64).reshape(shape) if size > 1 else 0
+        found[f"SR_TID.{name}"] = index
+        linear = linear + index * stride
+        stride *= size
+    found["SR_LANEID"] = linear & 31
+    return found
+
+
+def _blocks(part: _Part) -> Mapping[str, Value]:
+    """The special registers that tell a block from another."""
+    found: dict[str, Value] = {}
+    sizes = [high - low + 1 if axis in part.spread else 1 for axis, (low, high) in enumerate(part.ranges)]
+    before = 1
+    total = sizes[0] * sizes[1] * sizes[2]
+    for axis, name in enumerate("XYZ"):
+        low, high = part.ranges[axis]
+        register = f"SR_CTAID.{name}"
+        if low == high:
+            found[register] = low
+        elif axis in part.spread:
+            places = np.arange(total, dtype=np.int64) // before % sizes[axis] + low
+            found[register] = places.reshape(-1, 1, 1, 1)
+        else:
+            found[register] = low_word(Sum(None, 0, ((Counter(low, high, True, axis), 1),)))
+        before *= sizes[axis]
+    return found
