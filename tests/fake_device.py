@@ -22,6 +22,7 @@ from forked import streamsan
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 FAKE = NATIVE / "recorder" / "tests" / "fake"
 PROGRAMS = FAKE / "programs.cpp"
+HOST_PROGRAMS = FAKE / "host_programs.cpp"
 _FLAGS = ("-std=c++20", "-O0", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror")
 _DRIVER = ("tool.cpp", "model.cpp", "driver_calls.cpp", "driver_graphs.cpp", "driver_modules.cpp", "driver_queries.cpp")
 _FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "STREAMSAN_RECORD")
@@ -78,6 +79,11 @@ class FakeDevice:
         """The binary with all programs."""
         return str(self.folder / "bin" / "programs")
 
+    @property
+    def host_programs(self) -> str:
+        """The binary with the programs whose host touches memory that work uses."""
+        return str(self.folder / "bin" / "host_programs")
+
     def environment(self, **changes: str) -> dict[str, str]:
         """Return an environment in which the fake device is this machine's."""
         variables = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
@@ -90,10 +96,10 @@ class FakeDevice:
         _compile(output, [str(source)], f"-I{FAKE}", "-g", str(self.folder / "lib64" / "libcudart.so.13"))
         return str(output)
 
-    def alone(self, *command: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    def alone(self, *command: str, program: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
         """Run a program without a recorder."""
         return subprocess.run(
-            [self.programs, *command],
+            [program or self.programs, *command],
             env=self.environment(**changes),
             capture_output=True,
             text=True,
@@ -146,7 +152,8 @@ def build(folder: Path) -> FakeDevice:
                 _compile(libraries / "libcupti.so.13", ["cupti.cpp"], "-shared", "-Wl,-soname,libcupti.so.13")
                 runtime = libraries / "libcudart.so.13"
                 _compile(runtime, ["runtime.cpp", "tool.cpp"], "-shared", "-ldl", "-Wl,-soname,libcudart.so.13")
-                _compile(binaries / "programs", ["programs.cpp"], "-g", "-pthread", str(runtime))
+                for source in (PROGRAMS, HOST_PROGRAMS):
+                    _compile(binaries / source.stem, [source.name], "-g", "-pthread", str(runtime))
             made.result()
             (folder / "done").touch()
     return FakeDevice(folder)
@@ -160,20 +167,20 @@ def fake_device(tmp_path_factory: pytest.TempPathFactory) -> FakeDevice:
     return build(shared / "fake-device")
 
 
-def program_names() -> list[str]:
+def program_names(source: Path = PROGRAMS) -> list[str]:
     """Return the names of the programs that say what is to be found in them."""
-    return [name for name in _bodies() if name.endswith(("_wrong", "_right"))]
+    return [name for name in _bodies(source) if name.endswith(("_wrong", "_right"))]
 
 
-def expected(name: str) -> Expectations:
+def expected(name: str, source: Path = PROGRAMS) -> Expectations:
     """Return what is to be found in a program, with the lines of the file."""
-    first, body = _bodies()[name]
+    first, body = _bodies(source)[name]
     return Expectations.of("\n" * first + body)
 
 
-def _bodies() -> dict[str, tuple[int, str]]:
+def _bodies(source: Path) -> dict[str, tuple[int, str]]:
     """Return the text of each program with the number of lines before it; helpers above it count as its own."""
-    text = PROGRAMS.read_text()
+    text = source.read_text()
     bodies: dict[str, tuple[int, str]] = {}
     start = 0
     for match in re.finditer(r"^PROGRAM\((\w+)\) \{.*?(?:^\}$|\}$)", text, re.M | re.S):

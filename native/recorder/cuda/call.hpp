@@ -81,6 +81,14 @@ struct Call {
     [[nodiscard]] std::uint64_t stream() const;
 };
 
+/// A reference to memory that an operation makes.
+struct Reference {
+    std::uint64_t address;
+    std::uint64_t size;       ///< 0: not known
+    std::uint8_t mode_flags;  ///< AccessMode and SlotFlag bits of this reference
+    std::uint32_t rows = 0;   ///< number of the rows that it touches, see RowTable; 0: all bytes, or not known
+};
+
 /// Of one host thread. Reached through one thread-local pointer of the initial-exec model. What every call looks at
 /// comes first, in three cache lines.
 struct alignas(64) ThreadState {
@@ -112,6 +120,8 @@ struct alignas(64) ThreadState {
     std::vector<std::uint32_t> code_loaded;  ///< numbers of the modules
 
     // For work.
+    std::vector<Reference>
+        host_uses;             ///< host memory that this call's work uses, where accesses of the host are recorded
     std::vector<Slot*> batch;  ///< what this call wrote before `call.slot`, when it is several operations
 };
 
@@ -143,14 +153,6 @@ private:
 struct Handler {
     void (*enter)(ThreadState&, Call&) = nullptr;
     void (*exit)(ThreadState&, Call&) = nullptr;
-};
-
-/// A reference to memory that an operation makes.
-struct Reference {
-    std::uint64_t address;
-    std::uint64_t size;       ///< 0: not known
-    std::uint8_t mode_flags;  ///< AccessMode and SlotFlag bits of this reference
-    std::uint32_t rows = 0;   ///< number of the rows that it touches, see RowTable; 0: all bytes, or not known
 };
 
 /// Of a reference that may be a leftover, or may not be made.

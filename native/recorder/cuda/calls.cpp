@@ -8,6 +8,7 @@
 
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/api_names.hpp"
+#include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/row_table.hpp"
@@ -53,6 +54,8 @@ STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKin
     if (call.site == 0 && all.settings.sites) call.site = all.sites->here(0);
     const std::uint16_t api = api_of(state, call);
     count = std::min(count, 1 + most_further_references);
+    if (all.host_accesses) [[unlikely]]
+        note_host_uses(state, kind, detail, references, count);
     // Only copies and fills touch rows, two references at most, or a node that is one.
     const unsigned rows = kind == OperationKind::LAUNCH ? 0 : count_rows(references, count);
     Slot* const slot = lane->reserve(static_cast<unsigned>(count / 2) + rows);

@@ -9,6 +9,7 @@
 #include "recorder/cuda/ended_handles.hpp"
 #include "recorder/cuda/failures.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/runtime_calls.hpp"
@@ -102,6 +103,8 @@ STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data,
     call.entered = recorder()->writer->now();
     state.correlation = data.correlation;
     state.frame = frame;
+    if (recorder()->host_accesses) [[unlikely]]
+        write_host_accesses();
     if (!inside_main()) [[unlikely]]
         look_for_main(state);
     if (data.context != state.context) [[unlikely]]
@@ -133,6 +136,8 @@ STREAMSAN_LAUNCH_PATH void driver_exit(const Row& row, const abi::CallbackData& 
     } else if (!state.explanation.empty() && state.runtime == nullptr) [[unlikely]] {
         state.explanation.clear();
     }
+    if (recorder()->host_accesses) [[unlikely]]
+        protect_host_uses(state, call);
     forget_call(state);
 }
 

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] std::optional<BodyNode> node(abi::Word exec, std::uint32_t number) const;
     /// What the node uses now, enabled or not.
     [[nodiscard]] std::vector<Reference> references_of(abi::Word exec, std::uint32_t number) const;
+    /// What all its nodes use now that are enabled.
+    [[nodiscard]] std::vector<Reference> uses(abi::Word exec) const;
     void set_node(abi::Word exec, std::uint32_t number, const NodeContent& content, NodeOrigin origin);
     void set_enabled(abi::Word exec, std::uint32_t number, bool enabled);
 

@@ -4,8 +4,10 @@
 #include "recorder/cuda/graph_instantiation.hpp"
 #include "recorder/cuda/graph_operations.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/host_functions.hpp"
 #include "recorder/cuda/live_handles.hpp"
+#include "recorder/cuda/recorder.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -36,6 +38,8 @@ void exit_clone(ThreadState& state, Call& call) {
 /// The hot path of programs that replay: one slot, and nothing is looked up but the place.
 [[gnu::hot]] void enter_graph_launch(ThreadState& state, Call& call) {
     write_entered(state, call, OperationKind::GRAPH_LAUNCH, 0, call.stream(), call.value(Handle::GRAPH_EXEC));
+    if (recorder()->host_accesses) [[unlikely]]
+        note_graph_uses(state, call.value(Handle::GRAPH_EXEC));
 }
 
 void exit_upload(ThreadState& state, Call& call) {

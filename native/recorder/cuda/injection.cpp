@@ -7,6 +7,7 @@
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/failures.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
@@ -30,6 +31,7 @@ std::string begin() {
     if (std::string reason = subscribe(cupti, dispatch); !reason.empty()) return reason;
     std::string reason;
     if (!start_recorder(settings(), reason)) return reason;
+    begin_host_accesses();
     prepare_dispatch();
     enable_callbacks();
     watch_process();

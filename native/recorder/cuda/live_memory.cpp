@@ -6,6 +6,7 @@
 #include "recorder/cuda/arrays.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/row_table.hpp"
@@ -30,7 +31,10 @@ void restate(Lane& lane, const Slot& known) {
 
 [[gnu::hot]] void memory_begins(const ThreadState& state, const Slot& slot) {
     Recorder& all = *recorder();
-    all.memory.add({slot.address, slot.size, static_cast<MemoryKind>(slot.detail), slot.sequence});
+    const Range range{slot.address, slot.size, static_cast<MemoryKind>(slot.detail), slot.sequence};
+    all.memory.add(range);
+    if (all.host_accesses) [[unlikely]]
+        host_memory_begins(range);
     if (rotates()) made().add(slot.address, {slot, state.context_slot});
 }
 
@@ -39,6 +43,8 @@ void restate(Lane& lane, const Slot& known) {
     if (!all.memory.maybe(address)) return std::nullopt;
     const std::optional<Range> range = all.memory.take(address);
     if (!range) return std::nullopt;
+    if (all.host_accesses) [[unlikely]]
+        host_memory_ends(*range);
     if (rotates()) made().remove(address);
     return range;
 }
@@ -47,6 +53,7 @@ void memory_goes_on(const Range& range) {
     Recorder& all = *recorder();
     if (all.memory.find(range.base)) return;
     all.memory.add(range);
+    if (all.host_accesses) host_memory_begins(range);
     if (!rotates()) return;
     Slot slot{};
     slot.kind = static_cast<std::uint8_t>(OperationKind::ALLOC);
@@ -59,6 +66,7 @@ void memory_goes_on(const Range& range) {
 
 void memory_loses_context(std::uint64_t context) {
     arrays().lose_context(context);
+    if (recorder()->host_accesses) open_all_host_memory();
     std::vector<std::uint64_t> lost;
     made().each([&](std::uint64_t address, const LiveHandle& live) {
         if (live.current.object == context && dies_with_context(static_cast<MemoryKind>(live.slot.detail)))

@@ -2,8 +2,10 @@
 // address is nobody's, or another thread's.
 #include "recorder/cuda/extents.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/live_memory.hpp"
 #include "recorder/cuda/memory_parts.hpp"
+#include "recorder/cuda/recorder.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -44,7 +46,11 @@ bool blames_pool(const Call& call, abi::Word pool) {
 void exit_register(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
     const std::uint64_t address = call.value(Role::MAPPED);
-    if (address != 0) write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(Role::SIZE));
+    if (address == 0) return;
+    write_allocation(state, call, MemoryKind::REGISTERED, 0, address, call.value(Role::SIZE));
+    constexpr std::uint64_t of_a_device = 4;
+    constexpr std::uint64_t read_only = 8;
+    if (recorder()->host_accesses && (call.word(2) & (of_a_device | read_only)) != 0) host_memory_stays_open(address);
 }
 
 [[gnu::hot]] void enter_free(ThreadState& state, Call& call) {

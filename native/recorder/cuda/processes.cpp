@@ -11,6 +11,7 @@
 #include "recorder/cuda/cupti.hpp"
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/launch_shapes.hpp"
 #include "recorder/cuda/loaded_code.hpp"
 #include "recorder/cuda/recorder.hpp"
@@ -111,6 +112,7 @@ void after_fork_in_child() noexcept {
 void at_exit() noexcept {
     if (recorder() == nullptr) return;
     phase_of_child.store(Phase::after_main, std::memory_order_relaxed);
+    if (recorder()->host_accesses) end_host_accesses();
     if (phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     const Phase before = phase.exchange(Phase::after_main, std::memory_order_relaxed);
     try {
@@ -127,6 +129,7 @@ void at_exit() noexcept {
 __attribute__((destructor)) void at_the_very_end() noexcept {
     if (recorder() == nullptr || phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     try {
+        if (recorder()->host_accesses) end_host_accesses();
         write_event(OperationKind::PROCESS_EXIT, ExitKind::NORMAL, 0);
         recorder()->writer->close();
     } catch (...) {
@@ -144,6 +147,11 @@ void look_for_main(ThreadState&) {
 }
 
 void watch_process() {
+    // The last that is done before a fork, and the first behind it: what the others touch may be protected.
+    if (recorder()->host_accesses) {
+        pthread_atfork(
+            host_accesses_before_fork, [] { host_accesses_after_fork(false); }, [] { host_accesses_after_fork(true); });
+    }
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     std::atexit(at_exit);
 }

@@ -22,8 +22,9 @@ struct Settings {
     std::string run;      ///< random id that the files of a run share
     std::string cupti;    ///< folders and files to look for libcupti in, ':' separated, before the usual ones
     std::uint64_t max_bytes = 0;
-    bool redact = false;  ///< leave out the arguments of processes and kernels
-    std::string code;     ///< folder for the machine code of kernels, which `streamsan run` has made; "": none is kept
+    bool host_accesses = false;  ///< notice accesses of the host to memory that work uses
+    bool redact = false;         ///< leave out the arguments of processes and kernels
+    std::string code;  ///< folder for the machine code of kernels, which `streamsan run` has made; "": none is kept
     std::string code_left_out;  ///< why, where that was chosen
     int root_pid = 0;           ///< of the first process (the one that `streamsan run` started)
     std::string omissions;      ///< file to which what cannot be recorded is appended, one line each (key `said`)
@@ -35,6 +36,7 @@ struct alignas(64) Recorder {
     std::unique_ptr<Writer> writer;
     std::unique_ptr<Sites> sites;
     std::atomic<std::uint32_t> captures{0};  ///< captures under way anywhere in the process
+    bool host_accesses = false;              ///< they are recorded; set before the first call
     std::atomic<bool> ready{false};          ///< cuInit has finished: own driver calls are allowed
     const Driver* driver = nullptr;
     Settings settings;

@@ -36,6 +36,7 @@ void set(Settings& settings, std::string_view key, std::string value) {
     else if (key == "code") settings.code = std::move(value);
     else if (key == "code_left_out") settings.code_left_out = std::move(value);
     else if (key == "max_bytes") settings.max_bytes = number_or<std::uint64_t>(value, 0);
+    else if (key == "host_accesses") settings.host_accesses = value == "1";
     else if (key == "redact") settings.redact = value == "1";
     else if (key == "sites") settings.sites = value != "0";
     else if (key == "root_pid") settings.root_pid = number_or<int>(value, 0);

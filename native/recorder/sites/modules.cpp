@@ -34,6 +34,12 @@ bool named_as_api(std::string_view path) {
                        [&](std::string_view start) { return name.starts_with(start); });
 }
 
+bool named_as_c_library(std::string_view path) {
+    const std::string_view name = file_name(path);
+    return name.starts_with("libc.so") || name.starts_with("libc-") || name.starts_with("libpthread") ||
+           name.starts_with("ld-");
+}
+
 bool named_as_runtime(std::string_view path) { return file_name(path).starts_with("libcudart"); }
 
 std::string canonical(const char* path) {
@@ -122,7 +128,9 @@ const Module* Modules::made(const void* information) {
     module->path = canonical(image.dlpi_name);
     module->executable = module->loader_name.empty();
     module->loader = module->base != 0 && module->base == getauxval(AT_BASE);
-    module->of_the_api = named_as_api(module->path) || (!module->executable && module->is_code(own_code()));
+    module->own = !module->executable && module->is_code(own_code());
+    module->of_the_api = named_as_api(module->path) || module->own;
+    module->c_library = named_as_c_library(module->path);
     module->runtime = named_as_runtime(module->path);
     all_.push_back(std::move(module));
     return all_.back().get();

@@ -24,6 +24,8 @@ struct Module {
     std::uint64_t base =
         0;  ///< what is added to the file's virtual addresses: address - base is an address as in the file
     bool of_the_api = false;  ///< the driver, CUPTI and our library: their frames are left out of call sites
+    bool own = false;         ///< our library
+    bool c_library = false;   ///< the C library, as a library of its own: what it does, somebody else has asked it for
     bool runtime = false;     ///< the CUDA runtime, as a library of its own: its frames tell which function was called
     bool executable = false;  ///< the program itself
     bool loader = false;      ///< the dynamic loader

@@ -1,5 +1,6 @@
 // The native frames of the calling thread.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -48,6 +49,11 @@ public:
     /// most `limit`. Reads nothing but this thread's stack, and unwind tables for code not seen before. The function
     /// that gave `start` must still run.
     unsigned callers(const StackStart& start, std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept;
+
+    /// The same of a piece of a stack that was copied: `copy` has `bytes` bytes from address `low` on. `start` was
+    /// taken there. Frames that need more than a copy end the walk.
+    unsigned callers_in_copy(const StackStart& start, std::uint64_t low, const void* copy, std::size_t bytes,
+                             std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept;
 
     /// Changes when it was noticed that libraries were unloaded: other code may lie at addresses seen before.
     [[nodiscard]] std::uint64_t unloadings() const noexcept;

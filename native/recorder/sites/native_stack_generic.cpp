@@ -62,4 +62,10 @@ unsigned NativeStack::callers(const StackStart&, std::uint64_t* addresses, unsig
     return walk.count;
 }
 
+unsigned NativeStack::callers_in_copy(const StackStart&, std::uint64_t, const void*, std::size_t, std::uint64_t*,
+                                      unsigned, StackEnd& end) noexcept {
+    end = StackEnd::lost;
+    return 0;
+}
+
 }  // namespace streamsan::recorder::call_sites

@@ -67,6 +67,7 @@ struct StackMemory {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
     std::uint64_t shift = 0;
+    bool live = true;  ///< the thread is still where the walk begins: other unwinders can walk it, too
     [[nodiscard]] bool holds(std::uint64_t address) const noexcept {
         return address >= low && address + 8 <= high && (address & 7) == 0;
     }
@@ -176,7 +177,7 @@ struct NativeStack::Parts {
     /// The stack from `rsp` on. A coroutine's or a signal handler's stack has unknown bounds: what the kernel can copy
     /// is copied.
     StackMemory memory_from(std::uint64_t rsp) noexcept {
-        if (rsp >= low && rsp < high) return {rsp, high, 0};
+        if (rsp >= low && rsp < high) return {rsp, high, 0, true};
         const std::uint64_t begin = rsp & ~std::uint64_t{page - 1};
         std::array<iovec, copied_at_most / page> pages{};
         for (std::size_t index = 0; index < pages.size(); ++index)
@@ -184,7 +185,8 @@ struct NativeStack::Parts {
         iovec whole{copy.get(), copied_at_most};
         const auto copied = process_vm_readv(getpid(), &whole, 1, pages.data(), pages.size(), 0);
         if (copied <= 0) return {};
-        return {rsp, begin + static_cast<std::uint64_t>(copied), reinterpret_cast<std::uint64_t>(copy.get()) - begin};
+        return {rsp, begin + static_cast<std::uint64_t>(copied), reinterpret_cast<std::uint64_t>(copy.get()) - begin,
+                true};
     }
 
     const UnwindRule* rule(std::uint64_t pc) noexcept {
@@ -292,7 +294,7 @@ STREAMSAN_READS_STACK unsigned NativeStack::Parts::walk(const StackStart& start,
         }
         switch (known.frame_address) {
             case FrameAddress::bottom: end = StackEnd::bottom; return count;
-            case FrameAddress::unusual: return by_runtime(stack, addresses, limit, end);
+            case FrameAddress::unusual: return stack.live ? by_runtime(stack, addresses, limit, end) : count;
             case FrameAddress::unknown:
                 if (!scan(registers, stack)) return count;
                 continue;
@@ -377,6 +379,15 @@ STREAMSAN_READS_STACK unsigned NativeStack::callers(const StackStart& start, std
     unsigned count = parts.walk(start, stack, true, addresses, limit, end, guessed);
     // Lost after a remembered guess: the frame was of another size this time.
     if (end == StackEnd::lost && guessed) count = parts.walk(start, stack, false, addresses, limit, end, guessed);
+    return count;
+}
+
+unsigned NativeStack::callers_in_copy(const StackStart& start, std::uint64_t low, const void* copy, std::size_t bytes,
+                                      std::uint64_t* addresses, unsigned limit, StackEnd& end) noexcept {
+    const StackMemory stack{low, low + bytes, reinterpret_cast<std::uint64_t>(copy) - low, false};
+    bool guessed = false;
+    unsigned count = parts_->walk(start, stack, true, addresses, limit, end, guessed);
+    if (end == StackEnd::lost && guessed) count = parts_->walk(start, stack, false, addresses, limit, end, guessed);
     return count;
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::uint64_t longest_text = 8192;
 
-void append_utf8(std::string& text, std::uint32_t character) {
+template <class Text>
+void append_utf8(Text& text, std::uint32_t character) {
     const auto byte = [&](std::uint32_t value) { text += static_cast<char>(static_cast<unsigned char>(value)); };
     // Lone surrogates stand for bytes of file names that are no UTF-8 (PEP 383).
     if (character >= 0xd800 && character < 0xe000) character = 0xfffd;
@@ -115,25 +116,53 @@ PythonPosition in_locations(TableReader table, std::int32_t line, std::int64_t o
 
 }  // namespace
 
-std::string python_text(const PythonLayout& layout, std::uint64_t address) {
-    std::string text;
-    if (address == 0 || load<std::uint64_t>(address + object_type) != layout.text_type) return text;
+namespace {
+
+/// Appends the text of a str object; false where it is none that can be read.
+template <class Text>
+bool append_text(const PythonLayout& layout, std::uint64_t address, Text& text) {
+    if (address == 0 || load<std::uint64_t>(address + object_type) != layout.text_type) return false;
     const auto length = load<std::uint64_t>(address + layout.text_length);
     const std::uint32_t state = load<std::uint32_t>(address + layout.text_state) >> layout.text_kind_bit;
     const std::uint32_t kind = state & 7;
     const bool compact = (state & 8) != 0;
     const bool ascii = (state & 16) != 0;
-    if (!compact || length > longest_text) return text;
+    if (!compact || length > longest_text) return false;
     const std::uint64_t characters = address + (ascii ? layout.ascii_size : layout.compact_size);
     for (std::uint64_t index = 0; index < length; ++index) {
         switch (kind) {
             case 1: append_utf8(text, load<std::uint8_t>(characters + index)); break;
             case 2: append_utf8(text, load<std::uint16_t>(characters + index * 2)); break;
             case 4: append_utf8(text, load<std::uint32_t>(characters + index * 4)); break;
-            default: return {};
+            default: return false;
         }
     }
-    return text;
+    return true;
+}
+
+/// Text in a place of fixed size.
+struct BoundedText {
+    char* at;
+    std::size_t room;
+    std::size_t size = 0;
+    BoundedText& operator+=(char letter) {
+        if (size < room) at[size] = letter;
+        ++size;
+        return *this;
+    }
+};
+
+}  // namespace
+
+std::string python_text(const PythonLayout& layout, std::uint64_t address) {
+    std::string text;
+    return append_text(layout, address, text) ? text : std::string();
+}
+
+std::size_t copy_python_text(const PythonLayout& layout, std::uint64_t address, char* place,
+                             std::size_t room) noexcept {
+    BoundedText text{place, room};
+    return append_text(layout, address, text) && text.size <= room ? text.size : 0;
 }
 
 PythonPosition position_in(LineTable format, std::uint64_t table, std::uint64_t size, std::int32_t first_line,

@@ -17,6 +17,7 @@
 #include "recorder/sites/python_stack.hpp"
 #include "recorder/sites/python_text.hpp"
 #include "recorder/sites/site_cache.hpp"
+#include "recorder/sites/stack_note.hpp"
 #include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder {
@@ -68,6 +69,18 @@ pthread_key_t thread_key() {
     pthread_setspecific(thread_key(), made);
     current_thread = made;
     return *made;
+}
+
+/// Whether the driver, on a thread of its own or called by the program, touched the memory: itself, or by a function of
+/// the C library.
+bool is_by_api(const StackStart& start, const std::uint64_t* addresses, unsigned count) {
+    const Module* const innermost = Modules::instance().find(start.pc - 1);
+    if (innermost != nullptr && innermost->of_the_api && !innermost->own) return true;
+    for (unsigned index = 0; index < count; ++index) {
+        const Module* const module = Modules::instance().find(addresses[index] - 1);
+        if (module == nullptr || !module->c_library) return false;
+    }
+    return count != 0;
 }
 
 }  // namespace
@@ -221,6 +234,27 @@ std::uint32_t Sites::native_site(const std::uint64_t* addresses, unsigned count,
         }
     }
     return caller;
+}
+
+std::uint32_t Sites::site_of(const StackNote& note, bool& by_api) {
+    ThreadSites& thread = current_thread != nullptr ? *current_thread : new_thread();
+    std::array<std::uint64_t, native_frames_at_most> addresses;
+    StackEnd end{};
+    const unsigned count = thread.native.callers_in_copy(note.start, note.low, note.stack.data(), note.bytes,
+                                                         addresses.data(), native_frames_at_most, end);
+    by_api = is_by_api(note.start, addresses.data(), count);
+    std::uint32_t site = 0;
+    for (std::uint32_t index = note.python_count; index-- > 0;) {
+        const StackNote::PythonPlace& place = note.python[index];
+        SiteRecord record;
+        record.file = writer_.string({note.text.data() + place.file, place.file_size});
+        record.function = writer_.string({note.text.data() + place.function, place.function_size});
+        record.line = place.line;
+        record.column = place.column;
+        record.caller = site;
+        site = writer_.site(record);
+    }
+    return site != 0 ? site : native_site(addresses.data(), count, 0);
 }
 
 bool Sites::main_has_begun() {

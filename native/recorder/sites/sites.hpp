@@ -9,6 +9,7 @@ namespace streamsan::recorder {
 
 namespace call_sites {
 struct PythonLayout;
+struct StackNote;
 struct StackStart;
 struct ThreadSites;
 }  // namespace call_sites
@@ -21,6 +22,11 @@ class Sites {
 public:
     explicit Sites(Writer& writer);
     std::uint32_t here(std::uint32_t label);
+    /// Notes where the calling thread is, for `site_of`: frames from `start` on, and Python's. Takes no lock and no
+    /// memory, and reads only: for handlers of signals.
+    void note(call_sites::StackNote& note, const call_sites::StackStart& start) const noexcept;
+    /// The site of a note, on any thread. 0 when unknown; `by_api` says that it was the driver, not the program.
+    std::uint32_t site_of(const call_sites::StackNote& note, bool& by_api);
     /// False while static constructors run: main() of the program is not on this stack (the process's first thread),
     /// and a function is that the loader runs before main. True as soon as it was true once on that thread, on other
     /// threads, and when in doubt.

@@ -20,12 +20,6 @@ constexpr std::uint64_t least_half = std::uint64_t{256} << 10;
 
 std::atomic<std::uint64_t> serials{0};
 
-std::string thread_name() {
-    char name[17] = "";
-    prctl(PR_GET_NAME, name);
-    return name;
-}
-
 /// The number that the metadata give for `key`, 0 when they do not.
 std::uint64_t metadata_number(std::string_view metadata, std::string_view key) {
     std::size_t at = metadata.find(key);
@@ -147,14 +141,22 @@ void Recording::ids_below(std::uint32_t sites, std::uint32_t apis) {
     raise(live_->apis, apis);
 }
 
-bool Recording::enroll(State& state, Lane& lane) {
-    const std::uint32_t thread = state.tables->thread(0, thread_name());
+std::string Recording::thread_name() {
+    char name[17] = "";
+    prctl(PR_GET_NAME, name);
+    return name;
+}
+
+bool Recording::enroll(State& state, Lane& lane, std::int32_t& number, std::string_view name) {
+    const std::uint32_t thread =
+        number >= 0 ? static_cast<std::uint32_t>(number) : state.tables->thread(0, std::string(name));
     if (thread >= most_threads) {
         std::string failure = state.tables->failure();
         stop(failure.empty() ? path_ + ": more threads than a trace can tell apart" : std::move(failure));
         return false;
     }
     lane.thread_ = static_cast<std::uint16_t>(thread);
+    number = static_cast<std::int32_t>(thread);
     if (lane.state_ == &state) return true;
     lane.recording_ = this;
     lane.state_ = &state;
@@ -180,10 +182,26 @@ Lane* Recording::lane_of_new_thread() {
         const bool again = !state.released.empty();
         auto fresh = again ? nullptr : std::make_unique<Lane>();
         Lane* found = again ? state.released.back() : fresh.get();
-        if (!enroll(state, *found)) return 0;
+        std::int32_t number = number_of_this_thread != nullptr ? number_of_this_thread->load() : -1;
+        if (!enroll(state, *found, number, thread_name())) return 0;
+        if (number_of_this_thread != nullptr) number_of_this_thread->store(number);
         if (again) state.released.pop_back();
         static_cast<void>(fresh.release());
         lane = found;
+        return 1;
+    });
+    return lane;
+}
+
+Lane* Recording::lane_for(std::int32_t& thread, std::string_view name) {
+    Lane* lane = nullptr;
+    guarded([&]() -> std::uint32_t {
+        State& state = *state_;
+        const std::lock_guard lock(state.rotation);
+        // Not one that a thread has left: its sequences may be beyond those that come.
+        auto fresh = std::make_unique<Lane>();
+        if (stopped() || !enroll(state, *fresh, thread, name)) return 0;
+        lane = fresh.release();
         return 1;
     });
     return lane;

@@ -65,6 +65,8 @@ public:
 
     /// Registers the calling thread: a lane that an ended thread left, or a new one. Null when stopped.
     Lane* lane_of_new_thread();
+    /// A lane of its own for operations that another thread has numbered (Writer::lane_for).
+    Lane* lane_for(std::int32_t& thread, std::string_view name);
     /// Gives the lane what the page fetcher has got meanwhile. False when that is not enough: then `make_room`.
     static bool take_fetched(Lane& lane, unsigned need);
     /// Copies the operation at `slot` to `kept` if a rotation that took its file away has saved it.
@@ -127,11 +129,12 @@ private:
         bool closed = false;
     };
 
+    static std::string thread_name();
     /// Runs what may take memory or grow the file: nothing of it comes to the program's notice.
     std::uint32_t guarded(const std::function<std::uint32_t()>& work);
     /// Whether this is a child that was forked and has begun no file of its own: then no lock may be touched.
     [[nodiscard]] bool forked() const { return live_->ours.load(std::memory_order_relaxed) == 0; }
-    bool enroll(State& state, Lane& lane);
+    bool enroll(State& state, Lane& lane, std::int32_t& number, std::string_view name);
     // segments.cpp
     bool more_pages(Lane& lane, unsigned need);
     void fetch_ahead(Lane& lane);

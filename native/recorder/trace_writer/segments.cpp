@@ -184,7 +184,10 @@ void Recording::adopt(State& state, Lane& lane, const Segment& segment, std::uin
 }
 
 bool Recording::new_segment(State& state, Lane& lane, unsigned need) {
-    if (lane.state_ != &state && !enroll(state, lane)) return false;
+    if (lane.state_ != &state) {
+        std::int32_t number = -1;
+        if (!enroll(state, lane, number, thread_name())) return false;
+    }
     Clock::adjust();
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (lane.generation_ != state.generation) {

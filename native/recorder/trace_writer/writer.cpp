@@ -82,6 +82,10 @@ Lane* Writer::find_lane() { return recording_->stopped() ? nullptr : find_or_mak
 
 std::uint64_t Writer::latest_sequence() const { return recording_->counter().load(std::memory_order_acquire); }
 
+Lane* Writer::lane_for(std::int32_t& thread, std::string_view name) {
+    return recording_->stopped() ? nullptr : recording_->lane_for(thread, name);
+}
+
 std::uint64_t Writer::next_sequence() { return recording_->counter().fetch_add(1, std::memory_order_acq_rel) + 1; }
 
 std::uint16_t Writer::duration(std::uint64_t nanoseconds) {

@@ -155,6 +155,11 @@ struct ThreadLane {
 };
 inline thread_local constinit ThreadLane lane_of_this_thread __attribute__((tls_model("initial-exec")));
 
+/// Where somebody wants to know the thread's number in the THREADS table before it has a lane; null: nobody. Below 0:
+/// none yet; else the one that others gave it: it writes under this one.
+inline thread_local constinit std::atomic<std::int32_t>* number_of_this_thread
+    __attribute__((tls_model("initial-exec"))) = nullptr;
+
 class Writer {
 public:
     /// Makes the file. On failure returns null and says why in `error`, one line.
@@ -171,6 +176,10 @@ public:
             return known.lane;
         return find_lane();
     }
+    /// A further lane for operations of another thread, which that thread has numbered: whoever writes to it has a lock
+    /// of its own. `thread`: its number, below 0 where it has none yet; then it gets one, with this name. Null when
+    /// stopped. The lane is never given back.
+    Lane* lane_for(std::int32_t& thread, std::string_view name);
     std::uint64_t next_sequence();  ///< from the shared counter, from 1
     /// The latest number that was given out, to whomever: a point between operations, at no cost of one.
     [[nodiscard]] std::uint64_t latest_sequence() const;

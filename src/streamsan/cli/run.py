@@ -52,6 +52,11 @@ With --error-exitcode N it is N if there is a finding at warning or above.
 @click.option(
     "--require-recording", is_flag=True, help="Exit with 2 unless all that the program asked of its GPU was recorded."
 )
+@click.option(
+    "--host-accesses",
+    is_flag=True,
+    help="Record when the host reads or writes pinned, registered and managed memory that GPU work uses.",
+)
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
 @click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
 @click.option("--no-code", is_flag=True, help="Do not keep the kernels' machine code, which tells what they touch.")
@@ -75,6 +80,7 @@ def run(
     error_exitcode: int | None,
     no_check: bool,
     require_recording: bool,
+    host_accesses: bool,
     no_sites: bool,
     no_source: bool,
     no_code: bool,
@@ -102,7 +108,15 @@ def run(
     if redact:
         redaction = redaction_of_this_run(environment, [os.path.dirname(program), os.path.dirname(output)])
     with recording(
-        str(library), output, program, environment, max_size, not no_sites, redact, code=not no_code
+        str(library),
+        output,
+        program,
+        environment,
+        max_size,
+        not no_sites,
+        redact,
+        code=not no_code,
+        host_accesses=host_accesses,
     ) as run_:
         # Another tool keeps its place; a driver may be one that only the program finds.
         taken = other_tool(environment, str(library))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 INJECTION = "CUDA_INJECTION64_PATH"
 """the driver loads the library that this names when it is initialised, and calls its InitializeInjection"""
 SETTINGS = "STREAMSAN_RECORD"
+PRELOADED = "LD_PRELOAD"
+"""libraries that the loader takes before all others, so that their functions come first"""
 _COERCED = b"LC_CTYPE"
 
 
@@ -29,6 +31,8 @@ class Settings:
     """folders to look for libcupti in before the usual ones, `:` between them"""
     max_bytes: int = 0
     sites: bool = True
+    host_accesses: bool = False
+    """accesses of the host to memory that work uses are recorded"""
     redact: bool = False
     """the arguments of processes and the values of kernels' arguments are never written"""
     code: str = ""
@@ -45,6 +49,7 @@ class Settings:
             "cupti": self.cupti,
             "max_bytes": str(self.max_bytes),
             "sites": str(int(self.sites)),
+            "host_accesses": str(int(self.host_accesses)),
             "redact": str(int(self.redact)),
             "code": self.code,
             "code_left_out": self.code_left_out,
@@ -72,12 +77,17 @@ def own_environment() -> dict[bytes, bytes]:
 def recording_environment(
     environment: Mapping[bytes, bytes], library: str, settings: Settings, root_pid: int
 ) -> dict[bytes, bytes]:
-    """Return an environment with the two variables that make a program record itself."""
-    return {
+    """Return an environment with the variables that make a program record itself."""
+    variables = {
         **environment,
         INJECTION.encode(): os.fsencode(library),
         SETTINGS.encode(): os.fsencode(settings.packed(root_pid)),
     }
+    if settings.host_accesses:
+        # Ours first: its handler of faults must meet what the program asks of the C library.
+        others = environment.get(PRELOADED.encode(), b"")
+        variables[PRELOADED.encode()] = b":".join(filter(None, (os.fsencode(library), others)))
+    return variables
 
 
 def other_tool(environment: Mapping[bytes, bytes], library: str) -> str:

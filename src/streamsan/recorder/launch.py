@@ -59,11 +59,13 @@ def recording(
     sites: bool,
     redact: bool = False,
     code: bool = True,
+    host_accesses: bool = False,
 ) -> Iterator[Recording]:
     """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
 
     `redact`: the arguments of processes and kernels are never written, nor machine code. `code`: the machine code of
-    kernels is kept beside the trace.
+    kernels is kept beside the trace. `host_accesses`: memory that work uses is protected, so that the host's accesses
+    to it are recorded.
     """
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
         counter = os.path.join(folder, "counter")
@@ -86,6 +88,7 @@ def recording(
             cupti=":".join(cupti_places(program, environment)),
             max_bytes=max_bytes,
             sites=sites,
+            host_accesses=host_accesses,
             redact=redact,
             code="" if left_out else images,
             code_left_out=left_out,

@@ -39,6 +39,7 @@ def record(
     source: bool = True,
     redact: bool = False,
     code: bool = True,
+    host_accesses: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Recorded:
     """Run a program and record what it asks of its GPU as `output` (F.sst); nothing is rebuilt, nothing is checked.
@@ -46,7 +47,8 @@ def record(
     The program's input and output are those of this process. `sites`: whether the trace has call sites; `max_bytes`: of
     a long run the end is kept, 0: all; `source`: whether it has the source lines that call sites name; `redact`: leave
     out what identifies people and machines, source lines and machine code; `code`: keep the kernels' machine code, from
-    which a check reads what they touch, in the folder F.code; `environment`: the program's, instead of this process's.
+    which a check reads what they touch, in the folder F.code; `host_accesses`: record the host's accesses to memory
+    that work uses; `environment`: the program's, instead of this process's.
     Signals that this process receives meanwhile are passed on, so that it is to be called on the main thread.
 
     Raises RecordingError where nothing could be recorded from the beginning: a program that is not there, no driver,
@@ -66,7 +68,7 @@ def record(
         program = find_program(arguments[0], given)
         folders = [os.path.dirname(program), os.path.dirname(path)]
         redaction = redaction_of_this_run(given, folders) if redact else None
-        with recording(str(library), path, program, given, max_bytes, sites, redact, code) as run:
+        with recording(str(library), path, program, given, max_bytes, sites, redact, code, host_accesses) as run:
             status = run_program(program, arguments, partial(run.environment, given))
             omissions, files = run.omissions(), run.files()
     except OSError as error:

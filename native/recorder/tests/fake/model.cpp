@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 namespace fake {
 
@@ -23,8 +24,18 @@ Word Model::new_handle() {
 Word Model::allocate(std::size_t size, Kind kind, Word context) {
     const std::size_t room = (size + 511) / 512 * 512;
     Word address = 0;
-    if (kind == Kind::pinned) {
-        address = reinterpret_cast<Word>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
+    Word view = 0;
+    if (kind == Kind::pinned || kind == Kind::managed) {
+        // Two mappings of the same pages: the host may protect its own, and the device goes on.
+        const std::size_t whole = (size + 4095) / 4096 * 4096;
+        const int file = memfd_create("fake pinned memory", MFD_CLOEXEC);
+        if (file < 0 || ftruncate(file, static_cast<off_t>(whole)) != 0) return 0;
+        void* const of_host = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        void* const of_device = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+        if (of_host == MAP_FAILED || of_device == MAP_FAILED) return 0;
+        address = reinterpret_cast<Word>(of_host);
+        view = reinterpret_cast<Word>(of_device);
     } else if (auto& free = free_blocks_[room]; !free.empty()) {
         address = free.back();
         free.pop_back();
@@ -40,7 +51,7 @@ Word Model::allocate(std::size_t size, Kind kind, Word context) {
         address = next_block_;
         next_block_ += room;
     }
-    if (address != 0) memory[address] = {size, kind, context, kind != Kind::graph};
+    if (address != 0) memory[address] = {size, kind, context, kind != Kind::graph, view};
     return address;
 }
 
@@ -53,13 +64,21 @@ Status Model::release(Word address, std::initializer_list<Kind> kinds) {
         found->second.alive = false;  // its address is the graph's for good
         return 0;
     }
-    if (kind == Kind::pinned) {
-        std::free(reinterpret_cast<void*>(address));
+    if (kind == Kind::pinned || kind == Kind::managed) {
+        munmap(reinterpret_cast<void*>(address), (found->second.size + 4095) / 4096 * 4096);
+        munmap(reinterpret_cast<void*>(found->second.device_view), (found->second.size + 4095) / 4096 * 4096);
     } else if (kind != Kind::registered) {
         free_blocks_[(found->second.size + 511) / 512 * 512].push_back(address);
     }
     memory.erase(found);
     return 0;
+}
+
+Word Model::device_view(Word address) const {
+    auto after = memory.upper_bound(address);
+    if (after == memory.begin()) return address;
+    const auto& [base, block] = *--after;
+    return block.device_view != 0 && address - base < block.size ? block.device_view + (address - base) : address;
 }
 
 bool Model::is_of_graph(Word address) const {
@@ -149,13 +168,13 @@ void Model::leave(const std::shared_ptr<Capture>& capture) {
 void Model::run(const Node& node) {
     if (node.is(abi::NodeType::memcpy)) {
         const abi::Copy3D& copy = node.given.copy.copy;
-        std::memmove(reinterpret_cast<void*>(copy.destination.device),
-                     reinterpret_cast<const void*>(copy.source.device), copy.width);
+        std::memmove(reinterpret_cast<void*>(device_view(copy.destination.device)),
+                     reinterpret_cast<const void*>(device_view(copy.source.device)), copy.width);
     } else if (node.is(abi::NodeType::memset)) {
         const abi::MemsetNode& fill = node.given.memset;
         for (std::size_t row = 0; row < fill.height; ++row)
-            std::memset(reinterpret_cast<void*>(fill.destination + row * fill.pitch), static_cast<int>(fill.value),
-                        fill.width);
+            std::memset(reinterpret_cast<void*>(device_view(fill.destination + row * fill.pitch)),
+                        static_cast<int>(fill.value), fill.width);
     } else if (node.is(abi::NodeType::host)) {
         ++host_functions;
         std::thread(node.given.host.function, node.given.host.user_data).join();  // on a thread of the driver

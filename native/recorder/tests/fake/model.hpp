@@ -32,7 +32,8 @@ struct Block {
     std::size_t size;
     Kind kind;
     Word context;
-    bool alive;  ///< graph memory: from a launch on
+    bool alive;            ///< graph memory: from a launch on
+    Word device_view = 0;  ///< pinned memory: where the device finds it, whatever the host protects
 };
 
 struct Node {
@@ -91,6 +92,8 @@ public:
     Word allocate(std::size_t size, Kind kind, Word context);
     Status release(Word address, std::initializer_list<Kind> kinds);
     bool is_of_graph(Word address) const;
+    /// Where copies and fills find the memory at an address.
+    Word device_view(Word address) const;
     Stream* stream(Word handle);
     Word add(Word graph, Node node);
     /// The node becomes the latest of a capturing stream, unless the capture takes nothing more.

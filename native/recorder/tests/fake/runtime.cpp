@@ -134,6 +134,18 @@ cudaError_t cudaMallocHost(void** address, std::size_t size) {
         25, "cudaMallocHost", nullptr, [&] { return driver("cuMemHostAlloc", address, size, 0u); }, address, size);
 }
 
+cudaError_t cudaHostAlloc(void** address, std::size_t size, unsigned flags) {
+    return forward(27, "cudaHostAlloc", "cuMemHostAlloc", address, size, flags);
+}
+
+cudaError_t cudaHostRegister(void* address, std::size_t size, unsigned flags) {
+    return forward(152, "cudaHostRegister", "cuMemHostRegister_v2", address, size, flags);
+}
+
+cudaError_t cudaHostUnregister(void* address) {
+    return forward(153, "cudaHostUnregister", "cuMemHostUnregister", address);
+}
+
 cudaError_t cudaMallocAsync(void** address, std::size_t size, cudaStream_t stream) {
     return forward(373, "cudaMallocAsync", "cuMemAllocAsync", address, size, stream);
 }
