@@ -12,7 +12,7 @@ from trace_writer_driver import ENVIRONMENT, UNDER_SANITIZERS
 
 from streamsan.trace import Trace, family
 from streamsan.trace.view import iterate
-from streamsan.vocabulary import OperationKind
+from streamsan.vocabulary import MemoryKind, OperationKind
 
 REAL_IMAGE = Path(__file__).parents[1] / "machine_code" / "kernels.sm_90.cubin"
 NAME = re.compile(r"[0-9a-f]{32}")
@@ -83,8 +83,12 @@ def test_a_refused_load_is_no_operation(compiled: Scenarios, tmp_path: Path) -> 
     assert run.codes == [()]
 
 
-def test_a_damaged_image_does_no_harm(compiled: Scenarios, tmp_path: Path) -> None:
-    run = Run(compiled, "damaged", tmp_path)
+@pytest.mark.parametrize("name", ["damaged", "damaged_real_image"])
+def test_a_damaged_image_does_no_harm(
+    name: str, compiled: Scenarios, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "REAL_IMAGE", str(REAL_IMAGE))
+    run = Run(compiled, name, tmp_path)
     assert len(run.codes) == 1
     assert set(run.codes[0]) <= run.kept
 
@@ -96,6 +100,21 @@ def test_an_image_is_kept_as_it_is(compiled: Scenarios, tmp_path: Path, monkeypa
     file = run.folder / f"{name}.cubin"
     assert file.read_bytes() == REAL_IMAGE.read_bytes()
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_variables_that_code_refers_to_are_memory_before_the_launch(
+    compiled: Scenarios, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "REAL_IMAGE", str(REAL_IMAGE))
+    run = Run(compiled, "variables", tmp_path)
+    views = [view for view in iterate(run.trace) if view.kind in (OperationKind.ALLOC, OperationKind.LAUNCH)]
+    kinds = [view.kind for view in views]
+    # Once, and again when another library has it.
+    assert kinds == [OperationKind.ALLOC, *[OperationKind.LAUNCH] * 3, OperationKind.ALLOC]
+    for view in (views[0], views[-1]):
+        assert (view.detail, view.size, view.status) == (MemoryKind.DEVICE_SYMBOL, 4, 0)
+        assert run.trace.site(view.site).label == "counter"
+    assert all(len(code) == 1 for code in run.codes)  # also of the first: the code was loaded before it
 
 
 def test_what_is_there_is_not_written_again(compiled: Scenarios, tmp_path: Path) -> None:

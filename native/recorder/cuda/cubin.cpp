@@ -1,14 +1,17 @@
 #include "recorder/cuda/cubin.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace streamsan::recorder::cuda {
 namespace {
 
 constexpr std::string_view code_section = ".text.";
+constexpr std::string_view variables_section = ".nv.global";  // and .nv.global.init
 constexpr std::uint16_t machine_of_cuda = 190;
 constexpr std::size_t elf_header_size = 64;
 constexpr std::size_t section_header_size = 64;
@@ -40,8 +43,11 @@ private:
     std::span<const unsigned char> bytes_;
 };
 
+enum class SectionKind : std::uint32_t { symbols = 2, relocations_with_addends = 4, relocations = 9 };
+
 struct Section {
     std::uint32_t name;
+    SectionKind kind;
     std::uint32_t link;
     std::uint64_t offset;
     std::uint64_t size;
@@ -75,8 +81,9 @@ public:
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] Section at(std::uint64_t index) const {
         const std::uint64_t place = place_ + index * section_header_size;
-        return {image_.number<std::uint32_t>(place), image_.number<std::uint32_t>(place + 40),
-                image_.number<std::uint64_t>(place + 24), image_.number<std::uint64_t>(place + 32)};
+        return {image_.number<std::uint32_t>(place), image_.number<SectionKind>(place + 4),
+                image_.number<std::uint32_t>(place + 40), image_.number<std::uint64_t>(place + 24),
+                image_.number<std::uint64_t>(place + 32)};
     }
     [[nodiscard]] std::string_view name(const Section& section) const {
         return section.name < names_.size ? image_.text(names_.offset + section.name, names_.offset + names_.size)
@@ -90,6 +97,46 @@ private:
     Section names_{};
     bool whole_ = false;
 };
+
+constexpr std::size_t symbol_size = 24;
+
+/// Which symbols the relocations of an image name, by index.
+std::vector<bool> symbols_referred_to(const ImageView& image, const SectionTable& sections, std::uint64_t symbols) {
+    std::vector<bool> named(symbols);
+    for (std::uint64_t index = 0; index < sections.count(); ++index) {
+        const Section section = sections.at(index);
+        const bool with_addends = section.kind == SectionKind::relocations_with_addends;
+        if (!with_addends && section.kind != SectionKind::relocations) continue;
+        if (!image.has(section.offset, section.size)) continue;
+        const std::uint64_t size = with_addends ? 24 : 16;
+        for (std::uint64_t at = 0; at + size <= section.size; at += size) {
+            const auto symbol = image.number<std::uint32_t>(section.offset + at + 12);
+            if (symbol < symbols) named[symbol] = true;
+        }
+    }
+    return named;
+}
+
+/// The variables among the symbols of one table that the code refers to.
+void variables_in(const ImageView& image, const SectionTable& sections, const Section& table,
+                  const std::function<void(std::string_view)>& found) {
+    if (!image.has(table.offset, table.size) || table.link >= sections.count()) return;
+    const Section names = sections.at(table.link);
+    if (!image.has(names.offset, names.size)) return;
+    const std::uint64_t symbols = table.size / symbol_size;
+    const std::vector<bool> named = symbols_referred_to(image, sections, symbols);
+    for (std::uint64_t index = 0; index < symbols; ++index) {
+        constexpr unsigned char kind_bits = 15, object = 1;
+        const std::uint64_t place = table.offset + index * symbol_size;
+        if (!named[index] || (image.number<unsigned char>(place + 4) & kind_bits) != object) continue;
+        const auto holder = image.number<std::uint16_t>(place + 6);
+        if (holder >= sections.count() || !sections.name(sections.at(holder)).starts_with(variables_section)) continue;
+        const auto name = image.number<std::uint32_t>(place);
+        if (name >= names.size) continue;
+        if (const std::string_view text = image.text(names.offset + name, names.offset + names.size); !text.empty())
+            found(text);
+    }
+}
 
 /// The two halves of a product: each bit of the factors reaches both.
 std::uint64_t folded_product(std::uint64_t one, std::uint64_t other) {
@@ -109,6 +156,16 @@ bool functions_in_cubin(std::span<const unsigned char> image, const std::functio
         if (name.size() > code_section.size() && name.starts_with(code_section))
             found(name.substr(code_section.size()));
     }
+    return true;
+}
+
+bool variables_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found) {
+    const ImageView view(image);
+    const SectionTable sections(view);
+    if (!sections.whole()) return false;
+    for (std::uint64_t index = 0; index < sections.count(); ++index)
+        if (const Section section = sections.at(index); section.kind == SectionKind::symbols)
+            variables_in(view, sections, section, found);
     return true;
 }
 

@@ -12,6 +12,9 @@ namespace streamsan::recorder::cuda {
 /// it says of itself. False where it is no such image, or damaged; functions before the damage were told.
 bool functions_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
 
+/// The same for the symbols of the device's variables (`__device__`) that its code refers to.
+bool variables_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
+
 /// 32 hexadecimal digits that name an image by its content.
 std::string name_of_content(std::span<const unsigned char> image);
 

@@ -23,6 +23,9 @@ namespace streamsan::recorder::cuda {
     X(cuStreamGetCtx, (abi::Word, abi::Word*))                                                                     \
     X(cuFuncGetParamInfo, (abi::Word, std::size_t, std::size_t*, std::size_t*))                                    \
     X(cuKernelGetParamInfo, (abi::Word, std::size_t, std::size_t*, std::size_t*))                                  \
+    X(cuKernelGetFunction, (abi::Word*, abi::Word))                                                                \
+    X(cuLibraryGetGlobal, (abi::Word*, std::size_t*, abi::Word, const char*))                                      \
+    X(cuModuleGetGlobal_v2, (abi::Word*, std::size_t*, abi::Word, const char*))                                    \
     X(cuFuncGetModule, (abi::Word*, abi::Word))                                                                    \
     X(cuKernelGetLibrary, (abi::Word*, abi::Word))                                                                 \
     X(cuLibraryGetModule, (abi::Word*, abi::Word))                                                                 \

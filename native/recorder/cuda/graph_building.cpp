@@ -7,6 +7,7 @@
 
 #include "recorder/cuda/api_names.hpp"
 #include "recorder/cuda/captures.hpp"
+#include "recorder/cuda/device_variables.hpp"
 #include "recorder/cuda/graph_arguments.hpp"
 #include "recorder/cuda/graph_conditions.hpp"
 #include "recorder/cuda/graph_operations.hpp"
@@ -122,7 +123,9 @@ void place_captured_launch(ThreadState& state) {
     if (function == 0) return;
     const OwnCalls own(state);
     const RelaxedCaptures relaxed;
-    site_with(call, label_id(kernel_of(function, call.symbol), *recorder()->writer));
+    const Kernel& kernel = kernel_of(function, call.symbol);
+    tell_variables_of(state, call, kernel);
+    site_with(call, label_id(kernel, *recorder()->writer));
 }
 
 void graph_resource(ThreadState& state, abi::Resource resource, const abi::GraphData& data) {

@@ -63,35 +63,55 @@ std::string name_of(std::uint64_t function, const char* symbol) {
     return "";
 }
 
-/// The library of a kernel, or the module of a function; both where the driver tells.
-std::vector<abi::Word> owners_of(std::uint64_t function) {
-    const Recorder* const here = recorder();
-    if (here == nullptr || here->driver == nullptr || !here->ready.load(std::memory_order_relaxed) || function == 0)
-        return {};
+/// Asks for the library of a kernel, or the module of a function.
+void find_owner(const Driver& driver, std::uint64_t function, Kernel& kernel) {
     const OwnCalls own;
-    const Driver& driver = *here->driver;
-    std::vector<abi::Word> owners;
-    const auto add = [&owners](auto ask_owner, abi::Word handle) {
-        abi::Word owner = 0;
-        if (ask_owner != nullptr && ask_owner(&owner, handle) == abi::success && owner != 0) owners.push_back(owner);
-        return owner;
+    const auto ask_owner = [&](auto ask_driver) {
+        return ask_driver != nullptr && ask_driver(&kernel.owner, function) == abi::success && kernel.owner != 0;
     };
-    const abi::Word library = add(driver.cuKernelGetLibrary, function);
-    if (library == 0) add(driver.cuFuncGetModule, function);
-    // A library has a module in each context, once it is loaded there: to ask for it would load it.
-    else if (has_loaded_code(this_thread())) add(driver.cuLibraryGetModule, library);
-    return owners;
+    kernel.owner_is_library = ask_owner(driver.cuKernelGetLibrary);
+    if (!kernel.owner_is_library && !ask_owner(driver.cuFuncGetModule)) kernel.owner = 0;
 }
 
-/// Which machine code it may be in. What was loaded inside this call, perhaps by our own questions, is its own.
+/// The images that were loaded inside this call, perhaps by our own questions, are the kernel's own. A library has a
+/// module in each context, once it is loaded there: functions of it know that one.
+void claim_loaded(const Driver& driver, const Kernel& kernel) {
+    const ThreadState& state = this_thread();
+    if (kernel.owner == 0 || !has_loaded_code(state)) return;
+    std::vector<abi::Word> owners{kernel.owner};
+    abi::Word module = 0;
+    if (const OwnCalls own; kernel.owner_is_library && driver.cuLibraryGetModule != nullptr &&
+                            driver.cuLibraryGetModule(&module, kernel.owner) == abi::success && module != 0)
+        owners.push_back(module);
+    loaded_code().belongs(state, owners, kernel.symbol);
+}
+
+/// Which machine code it may be in, and the variables of that.
 void find_code(std::uint64_t function, Kernel& kernel) {
-    if (recorder() == nullptr || recorder()->settings.code.empty()) return;
+    const Recorder* const here = recorder();
+    if (here == nullptr || here->driver == nullptr || here->settings.code.empty() || function == 0 ||
+        !here->ready.load(std::memory_order_relaxed))
+        return;
+    const Driver& driver = *here->driver;
+    find_owner(driver, function, kernel);
+    const std::span owner(&kernel.owner, kernel.owner == 0 ? 0 : 1);
     kernel.loads = loaded_code().loads();
-    const std::vector<abi::Word> owners = owners_of(function);
-    loaded_code().belongs(this_thread(), owners, kernel.symbol);
-    LoadedCode::Found found = loaded_code().find(kernel.symbol, owners);
+    claim_loaded(driver, kernel);
+    LoadedCode::Found found = loaded_code().find(kernel.symbol, owner);
+    if (found.missing && kernel.owner_is_library && driver.cuKernelGetFunction != nullptr &&
+        here->captures.load(std::memory_order_relaxed) == 0) {
+        // The launch would load it now. Before it, the trace can tell of the variables that the kernel uses.
+        abi::Word loaded = 0;
+        if (const OwnCalls own; driver.cuKernelGetFunction(&loaded, function) == abi::success) {
+            kernel.loads = loaded_code().loads();
+            claim_loaded(driver, kernel);
+            found = loaded_code().find(kernel.symbol, owner);
+        }
+    }
     kernel.code = std::move(found.names);
     kernel.code_missing = found.missing;
+    kernel.variables = std::move(found.variables);
+    kernel.variables_untold = kernel.owner != 0 && !kernel.variables.empty();
 }
 
 }  // namespace
@@ -180,6 +200,7 @@ const Kernel* Kernels::same(const Kernel& kernel) const {
         if (other->layout_known != kernel.layout_known || other->words.size() != kernel.words.size()) continue;
         if (other->code != kernel.code || (kernel.code_missing && other->loads != kernel.loads)) continue;
         if (other->code_missing != kernel.code_missing) continue;
+        if (!kernel.variables.empty() && other->owner != kernel.owner) continue;
         const bool equal = std::equal(kernel.words.begin(), kernel.words.end(), other->words.begin(),
                                       [](const ArgumentWords& one, const ArgumentWords& two) {
                                           return one.buffer == two.buffer && one.parameter == two.parameter &&

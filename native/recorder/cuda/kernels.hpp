@@ -52,11 +52,13 @@ struct alignas(64) Kernel {
     mutable std::atomic<std::uint64_t> bare_site{0};
     std::array<ArgumentWords, 3> few_words{};  ///< as `words`, where these are no more
     std::uint8_t few = 0;                      ///< how many of them; 0: look at `words`
-    bool layout_known = false;         ///< else the arguments were not looked at, or only those that the name tells of
-    bool code_missing = false;         ///< its machine code was not loaded yet, when this was learnt
-    bool gaps = false;                 ///< there is room between parameters
-    std::uint8_t few_parameters = 0;   ///< how many of `few_rooms`; 0: look at `parameters`
-    std::uint16_t argument_bytes = 0;  ///< of the whole argument buffer; 0: not known
+    bool layout_known = false;  ///< else the arguments were not looked at, or only those that the name tells of
+    /// Whether the next launch tells of `variables`.
+    mutable std::atomic<bool> variables_untold{false};
+    bool code_missing = false;                  ///< its machine code was not loaded yet, when this was learnt
+    bool gaps = false;                          ///< there is room between parameters
+    std::uint8_t few_parameters = 0;            ///< how many of `few_rooms`; 0: look at `parameters`
+    std::uint16_t argument_bytes = 0;           ///< of the whole argument buffer; 0: not known
     std::array<ParameterRoom, 16> few_rooms{};  ///< as `parameters`, where these are no more
     std::vector<ParameterRoom> parameters;      ///< in the order of `kernelParams`; set by `set_layout` alone
     std::vector<ArgumentWords> words;           ///< those that are sure first; set by `set_words` alone
@@ -77,8 +79,11 @@ struct alignas(64) Kernel {
         return few != 0 ? std::span(few_words.data(), few) : std::span(words.data(), words.size());
     }
     std::string label;
-    std::string code;         ///< names of the images of machine code that it may be in, with blanks between
-    std::uint64_t loads = 0;  ///< images that were loaded until this was learnt
+    std::string code;                    ///< names of the images of machine code that it may be in, with blanks between
+    std::vector<std::string> variables;  ///< symbols of those that its module's code refers to
+    abi::Word owner = 0;                 ///< its library, or module; 0: not known
+    bool owner_is_library = false;
+    std::uint64_t loads = 0;                          ///< images that were loaded until this was learnt
     mutable std::atomic<std::uint64_t> symbol_id{0};  ///< as `label_id`
     mutable std::atomic<std::uint64_t> code_id{0};
 };

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "recorder/cuda/abi_memory.hpp"
+#include "recorder/cuda/device_variables.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/kernels.hpp"
 #include "recorder/cuda/launch_arguments.hpp"
@@ -69,6 +70,8 @@ STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& cal
     const Kernel& kernel = kernel_of(launch.function, launch.symbol);
     here.function = launch.function;
     here.dimensions = launch.dimensions;
+    if (kernel.variables_untold.load(std::memory_order_relaxed)) [[unlikely]]
+        tell_variables_of(state, call, kernel);
     here.arguments.collect(kernel, launch.arguments, launch.extra);
     call.site = site_of(kernel);
     if (!kernel.layout_known || here.arguments.left_out() != 0) [[unlikely]]

@@ -9,6 +9,9 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
+/// Of one image: what programs name themselves is less.
+constexpr std::size_t most_variables = 256;
+
 std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>{}(name); }
 
 bool any_of(std::span<const abi::Word> some, const std::vector<abi::Word>& others) {
@@ -32,6 +35,9 @@ void LoadedCode::loaded(ThreadState& state, std::uint32_t module, std::span<cons
     const auto add = [&made](std::string_view symbol) { made.functions.push_back(hash_of_name(symbol)); };
     if (!functions_in_cubin(image, add) || made.functions.empty()) return;
     std::ranges::sort(made.functions);
+    variables_in_cubin(image, [&made](std::string_view symbol) {
+        if (made.variables.size() < most_variables) made.variables.emplace_back(symbol);
+    });
     made.name = kept_as(name_of_content(image), image);
     if (state.call.callback != nullptr) {
         if (state.code_loaded_in != state.correlation) state.code_loaded.clear();
@@ -74,14 +80,15 @@ LoadedCode::Found LoadedCode::find(std::string_view symbol, std::span<const abi:
         if (any_of(owners, image.owners)) own.push_back(&image);
         else if (owners.empty() || image.owners.empty()) strange.push_back(&image);
     }
+    Found found;
     std::vector<std::string> names;
     for (const Image* const image : own.empty() ? strange : own) {
-        if (image->name.empty()) return {};  // it may be the one that is not kept
+        found.variables.insert(found.variables.end(), image->variables.begin(), image->variables.end());
+        if (image->name.empty()) return {};  // it may be the one that is not kept: nobody reads what it does
         names.push_back(image->name);
     }
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
-    Found found;
     found.missing = names.empty();
     for (const std::string& name : names) found.names += (found.names.empty() ? "" : " ") + name;
     return found;

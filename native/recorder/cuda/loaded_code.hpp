@@ -26,8 +26,9 @@ public:
     void belongs(const ThreadState& state, std::span<const abi::Word> owners, std::string_view symbol = {});
 
     struct Found {
-        std::string names;     ///< of the images, with blanks between; empty: not known, or not kept
-        bool missing = false;  ///< none is loaded yet
+        std::string names;                   ///< of the images, with blanks between; empty: not known, or not kept
+        std::vector<std::string> variables;  ///< symbols of the device's variables that these refer to
+        bool missing = false;                ///< none is loaded yet
     };
     /// Where the function of this name may be: in the images of its library or module, or, where that is not known
     /// of an image, in any that has it.
@@ -41,6 +42,7 @@ private:
     struct Image {
         std::string name;                      ///< empty: not kept
         std::vector<std::uint64_t> functions;  ///< hashes of their names, in order
+        std::vector<std::string> variables;    ///< symbols
         std::vector<abi::Word> owners;         ///< handles of the library and the module that it is of; none: not known
     };
     [[nodiscard]] std::string kept_as(const std::string& name, std::span<const unsigned char> image);

@@ -9,6 +9,7 @@
 
 #include "recorder/cuda/api_names.hpp"
 #include "recorder/cuda/cupti.hpp"
+#include "recorder/cuda/device_variables.hpp"
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/host_accesses.hpp"
@@ -93,6 +94,7 @@ void forget_parent(ThreadState& state) {
     graphs_after_fork();
     launch_shapes_after_fork();
     loaded_code().after_fork();
+    device_variables().after_fork();
     recorder()->captures.store(0, std::memory_order_relaxed);
 }
 

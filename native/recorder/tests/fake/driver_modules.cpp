@@ -7,6 +7,8 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "model.hpp"
 
@@ -16,6 +18,8 @@ namespace {
 
 std::mutex mutex;
 std::map<Word, Word> libraries;  // by kernel
+std::map<std::string, std::pair<Word, std::size_t>, std::less<>> variables;
+std::map<Word, std::function<void()>> loads;  // by kernel
 std::set<Word> loaded;
 std::uint32_t modules = 0;
 
@@ -69,6 +73,16 @@ void put_into_library(Word kernel, Word library) {
     libraries[kernel] = library;
 }
 
+void put_variable(std::string_view name, Word address, std::size_t size) {
+    const std::lock_guard lock(mutex);
+    variables[std::string(name)] = {address, size};
+}
+
+void when_asked_for(Word kernel, std::function<void()> load) {
+    const std::lock_guard lock(mutex);
+    loads[kernel] = std::move(load);
+}
+
 void load_at_first_launch(Word kernel, std::string_view symbol) {
     if (std::getenv("FAKE_CODE") == nullptr) return;
     std::uint32_t number = 0;
@@ -92,6 +106,25 @@ Status cuKernelGetLibrary(Word* library, Word kernel) {
     const auto found = libraries.find(kernel);
     if (found == libraries.end()) return invalid_handle;
     *library = found->second;
+    return 0;
+}
+
+Status cuKernelGetFunction(Word* function, Word kernel) {
+    std::function<void()> load;
+    {
+        const std::lock_guard lock(mutex);
+        if (auto found = loads.extract(kernel)) load = std::move(found.mapped());
+    }
+    if (load) load();
+    *function = kernel;
+    return 0;
+}
+
+Status cuLibraryGetGlobal(Word* address, std::size_t* size, Word, const char* name) {
+    const std::lock_guard lock(mutex);
+    const auto found = variables.find(std::string_view(name));
+    if (found == variables.end()) return 500;
+    std::tie(*address, *size) = found->second;
     return 0;
 }
 

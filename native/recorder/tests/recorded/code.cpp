@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -153,12 +154,59 @@ SCENARIO(damaged) {
     launch(one);
 }
 
-SCENARIO(real_image) {
+Image real_image_of_machine_code() {
     std::ifstream file(std::getenv("REAL_IMAGE"), std::ios::binary);
-    const Image image{std::istreambuf_iterator<char>(file), {}};
-    load(1, image);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+SCENARIO(real_image) {
+    load(1, real_image_of_machine_code());
     static const Kernel axpy{"axpy", {8}};
     launch(axpy);
+}
+
+/// Symbols and relocations, too: what is wrong lies among the headers of the sections, and in what these lead to.
+SCENARIO(damaged_real_image) {
+    const Image whole = real_image_of_machine_code();
+    std::mt19937 random(11);  // NOLINT: the same each time
+    std::uint32_t number = 0;
+    for (int round = 0; round < 300; ++round) {
+        Image image = whole;
+        std::uint64_t headers = 0;
+        std::memcpy(&headers, image.data() + 40, sizeof headers);
+        for (int change = 0; change < 8; ++change)
+            image[headers + random() % (image.size() - headers)] = static_cast<unsigned char>(random());
+        if (round % 3 == 0) image.resize(headers + random() % (image.size() - headers));
+        load(++number, image);
+        unload(number);
+    }
+    launch(one);
+}
+
+/// The program's own question, after a launch or before it.
+void ask_for_counter(Word library) {
+    Word out = 0;
+    std::size_t size = 0;
+    const char* const name = "counter";
+    fired::Call made("cuLibraryGetGlobal");
+    made.all({at(out), at(size), library, reinterpret_cast<std::uint64_t>(name)}).enter();
+    out = 0x7f0000000000;
+    size = 4;
+    made.exit();
+}
+
+SCENARIO(variables) {
+    const Image image = real_image_of_machine_code();
+    static const Kernel counts{"counts", {8}}, axpy{"axpy", {8}};
+    fake::put_variable("counter", 0x7f0000000000, 4);
+    for (const Kernel* const kernel : {&counts, &axpy}) put_into_library(at(*kernel), first_library);
+    fake::when_asked_for(at(counts), [&] { load(1, image); });
+    launch(counts);
+    launch(axpy);
+    launch(counts);
+    ask_for_counter(first_library);
+    unload_library(first_library, 1);
+    ask_for_counter(second_library);
 }
 
 SCENARIO(graph) {
