@@ -250,11 +250,15 @@ public:
 
 private:
     void keep_launch(Process& process, const GraphExec& exec, const Baked& baked);
-    /// Reports what no edges order in a body; `changed_only`: pairs of which a node was changed since.
-    void check_body(Process& process, std::uint32_t index, bool changed_only);
     void claim_memory(Process& process, std::uint32_t index);
     void forget(const Process& process, std::uint32_t memory);
     void report_inside(const Allocation& allocation, const Operation& node, const Operation* free);
+
+    // graph_races.cpp: bodies, node against node
+    /// Reports what no edges order in a body; `changed_only`: pairs of which a node was changed since.
+    void check_body(Process& process, std::uint32_t index, bool changed_only);
+    /// Says that not all of a body was compared.
+    void say_not_compared(std::uint32_t index);
 
     // graph_summary.cpp: what launches need to know of a body
     /// Reduces the body to which memory, events and sync keys it uses.

@@ -520,6 +520,8 @@ class FactVariant(IntEnum):
     """SS601: a call failed, and the program went on"""
     CONFLICT_OVERTAKES = 63
     """SS109: a kernel that may begin before the kernel before it on the stream has ended, and does not wait"""
+    NOT_COMPARED = 64
+    """SS603: not all nodes of a graph were compared with each other"""
 
 
 class CallClass(IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamsan.findings.finding import Confidence, Finding, Location, Related, Severity
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import AccessMode, RelatedRole, RuleCode
+from streamsan.vocabulary import AccessMode, FactVariant, RelatedRole, RuleCode
 
 NOT_KNOWN = "what follows from this is not known"
 
@@ -68,6 +68,11 @@ class NotUnderstood(Rule):
     is_told_once = True
 
     def wording(self, case: Case) -> Wording:
+        if case.fact.variant is FactVariant.NOT_COMPARED:
+            return Wording(
+                message="not checked: this graph has too many branches to compare all of its nodes with each other",
+                related=(case.related(RelatedRole.OTHER, case.operation, "(instantiated here)"),),
+            )
         reason = case.names.site(case.operation.site).label or "code that could not be followed"
         return Wording(
             message=f"not understood: {reason}",
