@@ -9,8 +9,10 @@ from typing import Any
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.traces import analyse_trace
-from streamsan.trace import Reference, Site, TraceBuilder
+from streamsan.launched_code.resolution import resolve_kernels
+from streamsan.trace import Reference, Site, TraceBuilder, family
 from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
+from streamsan.trace.view import iterate
 from streamsan.trace.writer import write
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, StreamKind
 
@@ -18,8 +20,8 @@ CUBINS = Path(__file__).parents[1] / "machine_code"
 SIZE = 1 << 20
 
 
-def cubin(architecture: str = "sm_90") -> bytes:
-    return (CUBINS / f"kernels.{architecture}.cubin").read_bytes()
+def cubin(architecture: str = "sm_90", name: str = "kernels") -> bytes:
+    return (CUBINS / f"{name}.{architecture}.cubin").read_bytes()
 
 
 def name_of(content: bytes) -> str:
@@ -57,7 +59,15 @@ class Recorded:
         self.say(OperationKind.ALLOC, references=[Reference(address, SIZE)], detail=kind, label=label, api="cudaMalloc")
         return address
 
-    def shape(self, symbol: str, *offsets: int | tuple[int, ...], names: tuple[str, ...] | None = None) -> int:
+    def shape(
+        self,
+        symbol: str,
+        *offsets: int | tuple[int, ...],
+        names: tuple[str, ...] | None = None,
+        grid: tuple[int, int, int] = (4, 1, 1),
+        block: tuple[int, int, int] = (64, 1, 1),
+        arguments: bytes = b"",
+    ) -> int:
         """`offsets`: for each reference where it stands."""
         places = [
             PointerPlace(number, offset)
@@ -65,7 +75,7 @@ class Recorded:
             for offset in (each if isinstance(each, tuple) else (each,))
         ]
         code = self.names if names is None else names
-        return self.builder.launch_shape(LaunchShape(symbol, code, (4, 1, 1), (64, 1, 1), 0, tuple(places)))
+        return self.builder.launch_shape(LaunchShape(symbol, code, grid, block, 0, tuple(places), arguments))
 
     def launch(self, stream: int, shape: int, *addresses: int, mode: AccessMode = AccessMode.OPAQUE) -> int:
         references = [Reference(address, 0, 0, mode) for address in addresses]
@@ -82,3 +92,12 @@ class Recorded:
 def codes(checked: Checked) -> list[str]:
     """The rules that found something, and how sure of it they are."""
     return sorted(f"{each.code} {each.confidence.value}" for each in checked.findings if each.code == "SS109")
+
+
+def references(recorded: Recorded) -> list[tuple[Reference, ...]]:
+    """What each launch and node uses, as every reader of the trace sees it."""
+    path = recorded.write()
+    trace = family.read(path)
+    resolve_kernels(trace, path)
+    kinds = (OperationKind.LAUNCH, OperationKind.GRAPH_NODE)
+    return [view.references for view in iterate(trace) if view.kind in kinds]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from launched_traces import Recorded, codes, cubin
+from launched_traces import Recorded, codes, cubin, references
 
 from streamsan.launched_code.resolution import resolve_kernels
 from streamsan.machine_code.disassembler import disassembler
@@ -154,17 +154,8 @@ def test_a_pointer_that_a_kernel_only_compares_may_be_stale(tmp_path: Path) -> N
     assert found == [[], ["SS101"]]
 
 
-def references(recorded: Recorded) -> list[list[tuple[int, AccessMode, int]]]:
-    """What each launch and node does to its references, as every reader of the trace sees it."""
-    path = recorded.write()
-    trace = family.read(path)
-    resolve_kernels(trace, path)
-    kinds = (OperationKind.LAUNCH, OperationKind.GRAPH_NODE)
-    return [
-        [(each.address, each.mode, each.flags) for each in view.references]
-        for view in iterate(trace)
-        if view.kind in kinds
-    ]
+def modes(recorded: Recorded) -> list[list[tuple[int, AccessMode, int]]]:
+    return [[(each.address, each.mode, each.flags) for each in found] for found in references(recorded)]
 
 
 def test_many_references_each_have_their_mode(tmp_path: Path) -> None:
@@ -174,9 +165,9 @@ def test_many_references_each_have_their_mode(tmp_path: Path) -> None:
     r.launch(1, r.shape("fields", 24, 8), 0x1000, 0x2000)
     r.launch(1, r.shape("local_array", 0, 8, 16), 0x1000, 0x2000, 0x3000)
     atomic = int(SlotFlag.ATOMIC)
-    assert references(r) == [
+    assert modes(r) == [
         [(0x1000, WRITE, 0), (0x2000, READ, 0), (0x3000, WRITE, 0), (0x4000, BOTH, atomic)],
-        [(0x1000, BOTH, 0), (0x2000, WRITE, 0)],
+        [(0x1000, BOTH, atomic), (0x2000, WRITE, 0)],
         [(0x1000, WRITE, 0), (0x2000, WRITE, 0), (0x3000, WRITE, 0)],
     ]
 
@@ -185,9 +176,7 @@ def test_a_leftover_of_the_stack_that_the_kernel_follows_is_a_use(tmp_path: Path
     r = Recorded(tmp_path, [cubin()])
     doubtful = Reference(0x2000, flags=SlotFlag.CONDITIONAL)
     r.say(OperationKind.LAUNCH, references=[Reference(0x1000), doubtful, doubtful], shape=r.shape("axpy", 0, 8))
-    assert references(r) == [
-        [(0x1000, BOTH, 0), (0x2000, READ, 0), (0x2000, AccessMode.OPAQUE, int(SlotFlag.CONDITIONAL))]
-    ]
+    assert modes(r) == [[(0x1000, BOTH, 0), (0x2000, READ, 0), (0x2000, AccessMode.OPAQUE, int(SlotFlag.CONDITIONAL))]]
 
 
 def test_what_is_not_known_stays_as_it_was_recorded(tmp_path: Path) -> None:
@@ -201,7 +190,7 @@ def test_what_is_not_known_stays_as_it_was_recorded(tmp_path: Path) -> None:
     r.launch(1, 0, 0x1000, mode=READ)
     r.launch(1, 77, 0x1000, mode=READ)  # no such shape
     unknown = AccessMode.OPAQUE
-    assert [[each[1] for each in found] for found in references(r)] == [
+    assert [[each[1] for each in found] for found in modes(r)] == [
         [READ, READ],
         [READ],
         [READ, unknown],
@@ -221,7 +210,7 @@ def test_a_kernel_of_several_images_does_what_it_does_in_any_of_them(tmp_path: P
     r.launch(1, r.shape("gathered", *offsets, names=both), *(0x1000 * n for n in (1, 2, 3, 4)))
     r.launch(1, r.shape("gathered", *offsets, names=one_missing), *(0x1000 * n for n in (1, 2, 3, 4)))
     unknown = AccessMode.OPAQUE
-    assert [[each[1] for each in found] for found in references(r)] == [
+    assert [[each[1] for each in found] for found in modes(r)] == [
         [WRITE, READ, READ, READ],
         [WRITE, BOTH, unknown, READ],  # atomic in one of them only
         [unknown] * 4,

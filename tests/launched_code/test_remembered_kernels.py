@@ -12,19 +12,30 @@ from launched_traces import Recorded, cubin
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code import kernel_readings, remembered_kernels
-from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
-from streamsan.machine_code.disassembler import NoDisassemblerError, disassembler
+from streamsan.launched_code.remembered_kernels import ReadKernel, RememberedKernels, users_folder
+from streamsan.machine_code.cubin import KernelLayout, Parameter
+from streamsan.machine_code.disassembler import Instruction, NoDisassemblerError, disassembler
 from streamsan.machine_code.kernel_accesses import KernelAccesses
+from streamsan.machine_code.kernel_code import KernelCode
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 IMAGE = b"an image"
+CODE = KernelCode(
+    KernelLayout("k", 0x210, (Parameter(0, 8),)),
+    (Instruction("@P0", "LDG.E", ("R2", "R4"), False),),
+    {"k": 0},
+    {8: "c"},
+)
 KERNELS = {
-    "k": KernelAccesses(
-        {0: Use(AccessMode.READ), 24: Use(AccessMode.READ_WRITE, SlotFlag.ATOMIC), 8: Use(AccessMode.OPAQUE)},
-        {"counter": Use(AccessMode.WRITE)},
-        True,
+    "k": ReadKernel(
+        KernelAccesses(
+            {0: Use(AccessMode.READ), 24: Use(AccessMode.READ_WRITE, SlotFlag.ATOMIC), 8: Use(AccessMode.OPAQUE)},
+            {"counter": Use(AccessMode.WRITE)},
+            True,
+        ),
+        CODE,
     ),
-    "other": KernelAccesses({}, {}, False, False),
+    "other": ReadKernel(KernelAccesses({}, {}, False, False), None),
 }
 
 
@@ -71,6 +82,9 @@ def change(path: Path, *keys: str | int, to: Any) -> None:
         (["kernels", "k", "variables"], [[1, 0]]),
         (["kernels", "k", "follows_found"], 1),
         (["kernels", "k", "whole"], "yes"),
+        (["kernels", "k", "code"], []),
+        (["kernels", "k", "code", "form"], 0),
+        (["kernels", "k", "code", "code"], [[0, 1, 2, 99]]),
     ],
 )
 def test_a_file_that_nobody_wrote_so_says_nothing(cache: Path, keys: list[str], to: Any) -> None:
@@ -88,6 +102,12 @@ def test_what_is_no_json_says_nothing(cache: Path, content: bytes) -> None:
     (file,) = cache.iterdir()
     file.write_bytes(content)
     assert RememberedKernels(cache).of_image(IMAGE) == {}
+
+
+def test_the_code_of_a_long_kernel_is_not_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered_kernels, "LONGEST_KERNEL", 0)
+    RememberedKernels(cache).add(IMAGE, KERNELS)
+    assert RememberedKernels(cache).of_image(IMAGE)["k"] == ReadKernel(KERNELS["k"].accesses, None)
 
 
 def test_where_nothing_can_be_written_nothing_is_said(tmp_path: Path) -> None:
@@ -144,7 +164,7 @@ def test_what_is_remembered_needs_no_disassembler(tmp_path: Path, cache: Path, m
     def none(*_: object) -> None:
         raise NoDisassemblerError("none")
 
-    monkeypatch.setattr("streamsan.machine_code.kernel_accesses.disassembled", none)
+    monkeypatch.setattr("streamsan.machine_code.kernel_code.disassembled", none)
     assert recorded("again", "axpy") == first
     _, line = recorded("more", "axpy", "gathered")
     assert line.endswith(f"for 2 of 4 launches, not for the others: {kernel_readings.NO_DISASSEMBLER}")

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code.image_folder import ImageFolder
-from streamsan.launched_code.remembered_kernels import Accesses, RememberedKernels
+from streamsan.launched_code.remembered_kernels import ReadKernel, ReadKernels, RememberedKernels
 from streamsan.machine_code.cubin import CubinError, read_cubin
 from streamsan.machine_code.disassembler import DisassemblyError, NoDisassemblerError
-from streamsan.machine_code.kernel_accesses import KernelAccesses, accesses_of
+from streamsan.machine_code.kernel_accesses import KernelAccesses, kernel_accesses
+from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 AT_ONCE = 2
@@ -40,6 +41,8 @@ class KernelReadings:
 
     read: Mapping[Kernel, KernelAccesses] = field(default_factory=dict)
     """those of which all is known"""
+    codes: Mapping[Kernel, KernelCode] = field(default_factory=dict)
+    """the code of those, where it is known which it is"""
     unread: Mapping[Kernel, str] = field(default_factory=dict)
     """the others, with the reason"""
 
@@ -48,7 +51,7 @@ class KernelReadings:
 class _Image:
     """What was read of one image."""
 
-    kernels: Accesses = field(default_factory=dict)
+    kernels: ReadKernels = field(default_factory=dict)
     reason: str = ""
     """why those that are not there were not read"""
 
@@ -64,14 +67,17 @@ def read_kernels(
             wanted.setdefault(name, set()).add(symbol)
     images = {} if folder is None else _images(wanted, folder, remembered, progress)
     read: dict[Kernel, KernelAccesses] = {}
+    codes: dict[Kernel, KernelCode] = {}
     unread: dict[Kernel, str] = {}
     for kernel in kernels:
         found = _of_kernel(kernel, images)
         if isinstance(found, str):
             unread[kernel] = found
-        else:
-            read[kernel] = found
-    return KernelReadings(read, unread)
+            continue
+        read[kernel] = found[0].accesses if len(found) == 1 else _any_of([each.accesses for each in found])
+        if len(found) == 1 and found[0].code is not None:
+            codes[kernel] = found[0].code
+    return KernelReadings(read, codes, unread)
 
 
 def _images(
@@ -103,7 +109,8 @@ def _read(name: str, symbols: set[str], folder: ImageFolder, remembered: Remembe
     if not new:
         return _Image(known)
     try:
-        found = accesses_of(content, read_cubin(content), sorted(new))
+        codes = kernels_of(content, read_cubin(content), sorted(new))
+        found = {symbol: ReadKernel(kernel_accesses(code), code) for symbol, code in codes.items()}
     except NoDisassemblerError:
         return _Image(known, NO_DISASSEMBLER)
     except DisassemblyError:
@@ -114,11 +121,12 @@ def _read(name: str, symbols: set[str], folder: ImageFolder, remembered: Remembe
     return _Image({**known, **found}, NOT_THERE)
 
 
-def _of_kernel(kernel: Kernel, images: Mapping[str, _Image]) -> KernelAccesses | str:
+def _of_kernel(kernel: Kernel, images: Mapping[str, _Image]) -> list[ReadKernel] | str:
+    """Return what each of the images that the kernel may be in says of it, or why it is not known."""
     symbol, names = kernel
     if not names:
         return NOT_KEPT
-    found: list[KernelAccesses] = []
+    found: list[ReadKernel] = []
     for name in names:
         image = images.get(name, _Image(reason=MISSING))
         if symbol in image.kernels:
@@ -127,9 +135,7 @@ def _of_kernel(kernel: Kernel, images: Mapping[str, _Image]) -> KernelAccesses |
             return image.reason
     if not found:
         return NOT_THERE
-    if not all(each.whole for each in found):
-        return NOT_UNDERSTOOD
-    return found[0] if len(found) == 1 else _any_of(found)
+    return found if all(each.accesses.whole for each in found) else NOT_UNDERSTOOD
 
 
 def _any_of(found: Sequence[KernelAccesses]) -> KernelAccesses:

@@ -27,14 +27,17 @@ Words = NDArray[np.uint64]
 class PatchedSlots:
     """The slots of a store with each kernel's references as machine code says. Memory does not grow with the trace."""
 
-    def __init__(self, slots: SlotStore, table: PatchTable, sites: int) -> None:
-        """`sites`: how many the trace has."""
+    def __init__(self, slots: SlotStore, table: PatchTable, room: NDArray[np.intp], sites: int) -> None:
+        """`room`: how many continuation slots a launch of each shape may have. `sites`: how many the trace has."""
         self._slots = slots
         self._table = table
+        self._room = room
         self._first = _LastWord(table, SLOT, {"flags": 0}, _OWN_BITS)
         self._pairs = _LastWord(table, REFERENCES, {"first_mode": 0, "second_mode": 1}, _FURTHER_BITS)
         self._unused = table.verdict == Verdict.NO_USE
-        self._in_pair = self._unused | _ahead(self._unused, 1)
+        self._moved = (table.size != 0) | (table.begin != 0)
+        moved = self._unused | self._moved
+        self._in_pair = moved | _ahead(moved, 1)
         self.launches: NDArray[np.int64] | None = None
         """how many launches and nodes each shape has, once the slots were read to their end; 0: it is not known"""
         self.sites = SiteSet(sites)
@@ -59,7 +62,7 @@ class PatchedSlots:
         launched = kinds[at] == OperationKind.LAUNCH
         launches[0] += np.count_nonzero(kinds == OperationKind.LAUNCH) - np.count_nonzero(launched)
         np.add.at(launches, shapes, 1)
-        known = self._table.count[shapes] > 0
+        known = (self._table.count[shapes] > 0) & (slots["more"][at] <= self._room[shapes])
         if not known.any():
             return slots
         at, shapes, launched = at[known], shapes[known], launched[known]
@@ -75,8 +78,7 @@ class PatchedSlots:
     def _patch_first(self, words: Words, at: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
         """Patch the references in the launches' own slots."""
         self._first.put(words, at, patches)
-        unused = at[self._unused[patches]] * _WORDS + _ADDRESS
-        words[unused] = words[unused + 1] = 0
+        self._move(words, at * _WORDS + _ADDRESS, patches)
 
     def _patch_further(
         self,
@@ -103,13 +105,20 @@ class PatchedSlots:
         self._pairs.put(words, rows, patches)
         some = self._in_pair[patches]
         if some.any():
-            self._clear(words, rows[some] * _WORDS, patches[some])
+            for half in (0, 1):
+                self._move(words, rows[some] * _WORDS + 2 * half, patches[some] + half)
 
-    def _clear(self, words: Words, at: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
-        """Take away what is not used of pairs, which begin at these words: addresses and sizes."""
-        for half in (0, 1):
-            unused = at[self._unused[patches + half]] + 2 * half
-            words[unused] = words[unused + 1] = 0
+    def _move(self, words: Words, addresses: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
+        """Bring the references whose addresses are these words to where they are used, or take them away."""
+        unused = addresses[self._unused[patches]]
+        words[unused] = words[unused + 1] = 0
+        moved = self._moved[patches]
+        if moved.any():
+            addresses, patches = addresses[moved], patches[moved]
+            there = words[addresses] != 0
+            addresses, patches = addresses[there], patches[there]
+            words[addresses] += self._table.begin[patches]
+            words[addresses + 1] = self._table.size[patches]
 
 
 class SiteSet:

@@ -1,20 +1,25 @@
-"""What a kernel's machine code makes of the references of its launches, as arrays for all launch shapes of a trace."""
+"""What a kernel's machine code makes of the references of its launches, for all launch shapes of a trace."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.kernels.uses import Use
-from streamsan.launched_code.kernel_readings import Kernel, KernelReadings, either
+from streamsan.launched_code.kernel_readings import Kernel, KernelReadings
+from streamsan.launched_code.launch_ranges import Extents, LaunchRanges, UsedRange, used_ranges
 from streamsan.machine_code.kernel_accesses import KernelAccesses
-from streamsan.trace.launch_shapes import LaunchShape
+from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
 from streamsan.trace.references import MOST_FURTHER_REFERENCES
-from streamsan.vocabulary import AccessMode
+
+MOST_SIZED = 63
+"""References of launches whose extents are asked for: there is room for what they add to a launch's slots."""
+MOST_PATCHES = 1 << 22
+"""of all shapes; more are in no trace that a recorder wrote"""
 
 
 class Verdict(IntEnum):
@@ -25,25 +30,24 @@ class Verdict(IntEnum):
     NO_USE = 1
     """nothing is reached through it"""
     KNOWN = 2
-    """it is used as `bits` says"""
+    """it is used as its ranges say"""
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """What becomes of one reference. `bits`: its AccessMode and SlotFlag bits."""
+class Patch(NamedTuple):
+    """What becomes of one reference. `ranges`: those that it is used in, the first one in its place."""
 
     verdict: Verdict
-    bits: int = 0
+    ranges: tuple[UsedRange, ...] = ()
 
 
 STAYS = Patch(Verdict.STAYS)
-MOST_PATCHES = 1 << 22
-"""of all shapes; more are in no trace that a recorder wrote"""
+Patches = tuple[Patch, ...]
+"""of each reference of a launch, up to the last one whose place is known"""
 
 
 @dataclass(frozen=True, slots=True)
 class PatchTable:
-    """The patches of all shapes, one for each reference: those of shape `s` are `first[s]` to `first[s] + count[s]`.
+    """What the first ranges of all shapes' patches say; those of shape `s` are `first[s]` to `first[s] + count[s]`.
 
     Behind the last one of a shape is one that stays, so that a pair may begin with it.
     """
@@ -52,6 +56,10 @@ class PatchTable:
     count: NDArray[np.intp]
     verdict: NDArray[np.uint8]
     bits: NDArray[np.uint8]
+    begin: NDArray[np.uint64]
+    """bytes from the address that was recorded, modulo 2^64"""
+    size: NDArray[np.uint64]
+    """0: not known"""
 
     def __len__(self) -> int:
         """How many shapes there are, the unknown one included."""
@@ -63,49 +71,68 @@ def kernel_of(shape: LaunchShape) -> Kernel:
     return shape.symbol, shape.code
 
 
-def patch_table(shapes: Sequence[LaunchShape], readings: KernelReadings) -> PatchTable:
-    """Return what becomes of the references of launches of these shapes; of a kernel that was not read, all stay."""
-    first, count = np.zeros(len(shapes), np.intp), np.zeros(len(shapes), np.intp)
-    patches = [STAYS]
-    made: dict[tuple[object, ...], tuple[int, int]] = {}
-    for number, shape in enumerate(shapes):
-        accesses = readings.read.get(kernel_of(shape))
-        if accesses is None or not shape.places:
+def shape_patches(shapes: Sequence[LaunchShape], readings: KernelReadings) -> list[Patches]:
+    """Return the patches of each shape; none for kernels that were not read. Equal ones are one object."""
+    launches = LaunchRanges(readings)
+    known: dict[tuple[object, ...], Patches] = {}
+    found: list[Patches] = []
+    total = 0
+    for shape in shapes:
+        kernel = kernel_of(shape)
+        accesses = readings.read.get(kernel)
+        if accesses is None or not shape.places or total > MOST_PATCHES:
+            found.append(())
             continue
+        many = max(place.reference for place in shape.places) > MOST_SIZED
+        extents: Extents = {} if many else launches.of(kernel, shape)
         # Many shapes differ in what the patches do not depend on.
-        key = (kernel_of(shape), shape.places)
-        if key not in made:
-            if len(patches) > MOST_PATCHES:
-                continue
-            new = patches_of(shape, accesses)
-            made[key] = (len(patches), len(new))
-            patches += [*new, STAYS]
-        first[number], count[number] = made[key]
-    return PatchTable(
-        first,
-        count,
-        np.array([patch.verdict for patch in patches], np.uint8),
-        np.array([patch.bits for patch in patches], np.uint8),
+        key = (kernel, shape.places, tuple(extents.items()))
+        if key not in known:
+            known[key] = patches_of(shape.places, accesses, extents)
+            total += len(known[key])
+        found.append(known[key])
+    return found
+
+
+def patches_of(places: Sequence[PointerPlace], accesses: KernelAccesses, extents: Extents) -> Patches:
+    """Return the patches of a launch whose references stand at these places."""
+    offsets: dict[int, list[int]] = {}
+    for place in places:
+        if place.reference <= MOST_FURTHER_REFERENCES:
+            offsets.setdefault(place.reference, []).append(place.offset)
+    return tuple(
+        _patch(offsets[number], accesses, extents) if number in offsets else STAYS
+        for number in range(max(offsets, default=-1) + 1)
     )
 
 
-def patches_of(shape: LaunchShape, accesses: KernelAccesses) -> list[Patch]:
-    """Return what becomes of each reference of a launch, up to the last one whose place is known."""
-    offsets: dict[int, list[int]] = {}
-    for place in shape.places:
-        if place.reference <= MOST_FURTHER_REFERENCES:
-            offsets.setdefault(place.reference, []).append(place.offset)
-    return [
-        _patch([accesses.use(offset) for offset in offsets[number]]) if number in offsets else STAYS
-        for number in range(max(offsets, default=-1) + 1)
-    ]
-
-
-def _patch(uses: Sequence[Use | None]) -> Patch:
-    """Return the patch of a reference whose words are used so."""
-    use = either(uses)
-    if use is None:
-        return Patch(Verdict.NO_USE)
-    if use.mode is AccessMode.OPAQUE:
+def _patch(offsets: Sequence[int], accesses: KernelAccesses, extents: Extents) -> Patch:
+    """Return the patch of a reference that stands at these offsets."""
+    uses = [(accesses.use(offset), extents.get(offset)) for offset in offsets]
+    ranges = used_ranges([(use, extent) for use, extent in uses if use is not None])
+    if ranges is None:
         return STAYS  # the signature may know more
-    return Patch(Verdict.KNOWN, use.mode | use.flags)
+    return Patch(Verdict.KNOWN, tuple(ranges)) if ranges else Patch(Verdict.NO_USE)
+
+
+def patch_table(patches: Sequence[Patches]) -> PatchTable:
+    """Return the patches of all shapes as arrays."""
+    first, count = np.zeros(len(patches), np.intp), np.zeros(len(patches), np.intp)
+    flat = [STAYS]
+    begins: dict[int, int] = {}
+    for number, each in enumerate(patches):
+        if not each:
+            continue
+        if id(each) not in begins:
+            begins[id(each)] = len(flat)
+            flat += [*each, STAYS]
+        first[number], count[number] = begins[id(each)], len(each)
+    ranges = [patch.ranges[0] if patch.ranges else UsedRange(0) for patch in flat]
+    return PatchTable(
+        first,
+        count,
+        np.array([patch.verdict for patch in flat], np.uint8),
+        np.array([each.bits for each in ranges], np.uint8),
+        np.array([each.begin for each in ranges], np.int64).view(np.uint64),
+        np.array([each.size for each in ranges], np.uint64),
+    )

@@ -13,20 +13,33 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from streamsan import machine_code
 from streamsan.kernels.uses import Use
 from streamsan.machine_code.kernel_accesses import KernelAccesses
+from streamsan.machine_code.kernel_code import KernelCode
 from streamsan.trace.private_file import make_private_file
 from streamsan.vocabulary import AccessMode, SlotFlag
 from streamsan.vocabulary.version import VERSION
 
 LARGEST_FILE = 64 << 20
+LONGEST_KERNEL = 50_000
+"""instructions of a kernel whose code is kept"""
 MOST_FILES = 4096
 _FLAGS = (0, int(SlotFlag.ATOMIC))
 
-Accesses = dict[str, KernelAccesses]
+
+class ReadKernel(NamedTuple):
+    """What is known of one kernel."""
+
+    accesses: KernelAccesses
+    code: KernelCode | None
+    """None: too long to be kept"""
+
+
+ReadKernels = dict[str, ReadKernel]
+"""by symbol"""
 
 
 class RememberedKernels:
@@ -36,7 +49,7 @@ class RememberedKernels:
         """`folder`: where the files lie; None: nothing is remembered."""
         self._folder = folder
 
-    def of_image(self, content: bytes) -> Accesses:
+    def of_image(self, content: bytes) -> ReadKernels:
         """Return what is known of the kernels of an image, by symbol."""
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             path = self._path(content)
@@ -44,7 +57,7 @@ class RememberedKernels:
                 return _unpacked(json.loads(path.read_bytes()))
         return {}
 
-    def add(self, content: bytes, found: Accesses) -> None:
+    def add(self, content: bytes, found: ReadKernels) -> None:
         """Remember kernels of an image beside those known of it. Others may do the same at the same time."""
         with suppress(OSError, ValueError):
             path = self._path(content)
@@ -93,7 +106,7 @@ def _readers_version() -> str:
     return version.hexdigest()
 
 
-def _packed(found: Accesses) -> dict[str, Any]:
+def _packed(found: ReadKernels) -> dict[str, Any]:
     return {
         "reader": _readers_version(),
         "kernels": {
@@ -102,28 +115,30 @@ def _packed(found: Accesses) -> dict[str, Any]:
                 "variables": {name: [int(use.mode), int(use.flags)] for name, use in kernel.variables.items()},
                 "follows_found": kernel.follows_found,
                 "whole": kernel.whole,
+                "code": None if code is None or len(code.instructions) > LONGEST_KERNEL else code.as_json(),
             }
-            for symbol, kernel in found.items()
+            for symbol, (kernel, code) in found.items()
         },
     }
 
 
-def _unpacked(value: Any) -> Accesses:
+def _unpacked(value: Any) -> ReadKernels:
     """Return what a file says. Raises ValueError, TypeError, KeyError or AttributeError where nobody wrote it so."""
     if value["reader"] != _readers_version():
         return {}
     return {symbol: _kernel(kernel) for symbol, kernel in value["kernels"].items()}
 
 
-def _kernel(value: Any) -> KernelAccesses:
+def _kernel(value: Any) -> ReadKernel:
     if not isinstance(value["follows_found"], bool) or not isinstance(value["whole"], bool):
         raise TypeError("not a truth value")
-    return KernelAccesses(
+    accesses = KernelAccesses(
         {_offset(offset): use for offset, use in _uses(value["words"]).items()},
         _uses(value["variables"]),
         value["follows_found"],
         value["whole"],
     )
+    return ReadKernel(accesses, None if value["code"] is None else KernelCode.from_json(value["code"]))
 
 
 def _uses(value: Mapping[str, Any]) -> dict[str, Use]:

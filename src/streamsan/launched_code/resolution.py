@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from streamsan.launched_code.added_references import added_slots
 from streamsan.launched_code.code_remarks import code_remarks
+from streamsan.launched_code.extended_slots import ExtendedSlots
 from streamsan.launched_code.image_folder import image_folder
 from streamsan.launched_code.kernel_readings import KernelReadings, Progress, read_kernels
 from streamsan.launched_code.patched_slots import PatchedSlots
-from streamsan.launched_code.reference_patches import kernel_of, patch_table
+from streamsan.launched_code.reference_patches import kernel_of, patch_table, shape_patches
 from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
-from streamsan.launched_code.variable_references import SlotsWithVariables, variables_of
+from streamsan.launched_code.variable_references import variables_of
 from streamsan.trace import Trace
+from streamsan.trace.store import MOST_CONTINUATIONS
 
 
 class ResolvedKernels:
@@ -32,11 +37,16 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     `progress` is told how many images of code were read.
     """
     shapes = list(trace.launch_shapes)
-    kernels = [kernel_of(shape) for shape in shapes[1:]]
     folder = image_folder(path, trace.metadata)
+    kernels = map(kernel_of, shapes[1:])
     readings = read_kernels(kernels, folder, RememberedKernels(users_folder()), progress)
-    slots = PatchedSlots(trace.slots, patch_table(shapes, readings), len(trace.sites))
+    patches = shape_patches(shapes, readings)
+    symbols: dict[str, int] = {}
+    added = added_slots(patches, variables_of(shapes, readings, symbols))
+    room = np.full(len(shapes), MOST_CONTINUATIONS, np.intp)
+    if added is not None:
+        room -= added.count
+    slots = PatchedSlots(trace.slots, patch_table(patches), room, len(trace.sites))
     trace.read_kernels = slots.sites
-    used = variables_of(shapes, readings)
-    trace.slots = SlotsWithVariables(slots, trace, used) if used else slots
+    trace.slots = slots if added is None else ExtendedSlots(slots, trace, added, symbols)
     return ResolvedKernels(trace, readings, slots)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamsan.kernels.uses import Use
 from streamsan.machine_code.cubin import Cubin, KernelLayout
-from streamsan.machine_code.disassembler import disassembled
+from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.machine_code.pointer_flow import FOUND, PointerFlow, Touched
 from streamsan.vocabulary import AccessMode, SlotFlag
 
@@ -34,22 +34,14 @@ class KernelAccesses:
 
 def accesses_of(content: bytes, cubin: Cubin, symbols: Iterable[str] | None = None) -> dict[str, KernelAccesses]:
     """Read kernels (those of `symbols`, or all) of a cubin, whose bytes are `content`. Raises `DisassemblyError`."""
-    if symbols is None:
-        wanted, numbers = list(cubin.kernels), []
-    else:
-        wanted = [symbol for symbol in symbols if symbol in cubin.kernels]
-        # Of a library's cubin with its thousands of kernels few were launched.
-        numbers = [cubin.numbers[symbol] for symbol in wanted if symbol in cubin.numbers]
-        if not numbers:
-            return {}
-    functions = disassembled(content, numbers)
-    found = {}
-    for symbol in wanted:
-        if symbol in functions:
-            flow = PointerFlow(cubin.kernels[symbol], cubin.addresses)
-            flow.run(functions[symbol], cubin.labels.get(symbol, {}))
-            found[symbol] = _accesses(cubin.kernels[symbol], flow)
-    return found
+    return {symbol: kernel_accesses(code) for symbol, code in kernels_of(content, cubin, symbols).items()}
+
+
+def kernel_accesses(code: KernelCode) -> KernelAccesses:
+    """Read one kernel."""
+    flow = PointerFlow(code.layout, code.addresses)
+    flow.run(code.instructions, code.labels)
+    return _accesses(code.layout, flow)
 
 
 def _accesses(layout: KernelLayout, flow: PointerFlow) -> KernelAccesses:

@@ -82,8 +82,15 @@ class KernelCode:
 
 def kernels_of(content: bytes, cubin: Cubin, symbols: Iterable[str] | None = None) -> dict[str, KernelCode]:
     """The kernels (those of `symbols`, or all) of a cubin, whose bytes are `content`. Raises `DisassemblyError`."""
-    functions = disassembled(content)
-    wanted = cubin.kernels if symbols is None else [symbol for symbol in symbols if symbol in cubin.kernels]
+    if symbols is None:
+        wanted, numbers = list(cubin.kernels), []
+    else:
+        wanted = [symbol for symbol in symbols if symbol in cubin.kernels]
+        # Of a library's cubin with its thousands of kernels few were launched.
+        numbers = [cubin.numbers[symbol] for symbol in wanted if symbol in cubin.numbers]
+        if not numbers:
+            return {}
+    functions = disassembled(content, numbers)
     return {
         symbol: KernelCode(
             cubin.kernels[symbol], functions[symbol], dict(cubin.labels.get(symbol, {})), dict(cubin.addresses)

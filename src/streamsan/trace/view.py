@@ -15,6 +15,8 @@ from streamsan.trace.store import Slots, owners
 from streamsan.trace.trace import Trace
 from streamsan.vocabulary import AccessMode, NodeKind, OperationKind, SlotFlag
 
+_FIRST_REFERENCE = SlotFlag.ASSUMED | SlotFlag.TOUCHES | SlotFlag.ATOMIC
+"""flags of a slot that are about the reference in it"""
 _KERNEL_NODES = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
 
 
@@ -67,7 +69,7 @@ def _view(slots: Slots) -> OperationView:
         shape = 0
     in_slot = kind in REFERENCE_KINDS
     if in_slot:
-        references.append(Reference(address, size, object_, AccessMode(flags & MODE_BITS), flags & SlotFlag.ASSUMED))
+        references.append(Reference(address, size, object_, AccessMode(flags & MODE_BITS), flags & _FIRST_REFERENCE))
     text = b""
     for slot in slots[1:]:
         if slot["kind"] == OperationKind.REFERENCES:

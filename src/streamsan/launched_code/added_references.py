@@ -1,0 +1,94 @@
+"""References that launches have besides those of their arguments: further ranges, variables, rows; as slots to add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.launched_code.launch_ranges import UsedRange
+from streamsan.launched_code.reference_patches import Patches
+from streamsan.trace.references import MODE_BITS, MOST_NUMBERED, Reference, packed
+from streamsan.vocabulary import AccessMode
+
+NOTHING = -1
+"""a source: the address is 0"""
+Variables = Sequence[tuple[int, UsedRange]]
+"""the numbers of the variables that a kernel uses, and how"""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedSlots:
+    """Continuation slots to add to launches: those of shape `s` are `first[s]` to `first[s] + count[s]`.
+
+    Each slot has two addresses: that of `source`, a reference of the launch or (from `-2` on downwards) a variable, and
+    `further` bytes.
+    """
+
+    first: NDArray[np.intp]
+    count: NDArray[np.intp]
+    words: NDArray[np.uint64]
+    """of each slot eight, addresses 0"""
+    source: NDArray[np.intp]
+    further: NDArray[np.uint64]
+    """modulo 2^64"""
+
+
+def variable_source(number: int) -> int:
+    """Return the source that stands for a variable."""
+    return -2 - number
+
+
+def added_slots(patches: Sequence[Patches], variables: Mapping[int, Variables]) -> AddedSlots | None:
+    """Return the slots to add for each shape, by its patches and the variables that it uses; None: for no shape any."""
+    first, count = np.zeros(len(patches), np.intp), np.zeros(len(patches), np.intp)
+    slots: list[bytes] = []
+    sources: list[tuple[int, int]] = []
+    further: list[tuple[int, int]] = []
+    known: dict[tuple[int, tuple[tuple[int, UsedRange], ...]], tuple[int, int]] = {}
+    for number, each in enumerate(patches):
+        used = tuple(variables.get(number, ()))
+        key = (id(each), used)
+        if key not in known:
+            begin = len(slots)
+            ranges = [*_further_ranges(each), *((variable_source(at), 0, how) for at, how in used)]
+            references = [Reference(0, how.size, 0, AccessMode(how.bits & MODE_BITS), how.bits & ~MODE_BITS)
+                          for _, _, how in ranges]  # fmt: skip
+            slots += packed(references)
+            padded = [*ranges, (NOTHING, 0, UsedRange(0))] if len(ranges) % 2 else ranges
+            for one, other in zip(padded[::2], padded[1::2], strict=True):
+                sources.append((one[0], other[0]))
+                further.append((one[1], other[1]))
+            rows = list(_rows(each))
+            slots += rows
+            sources += [(NOTHING, NOTHING)] * len(rows)
+            further += [(0, 0)] * len(rows)
+            known[key] = (begin, len(slots) - begin)
+        first[number], count[number] = known[key]
+    if not count.any():
+        return None
+    return AddedSlots(
+        first,
+        count,
+        np.frombuffer(b"".join(slots), np.uint64).reshape(-1, 8),
+        np.array(sources, np.intp).reshape(-1, 2),
+        np.array(further, np.int64).reshape(-1, 2).view(np.uint64),
+    )
+
+
+def _further_ranges(patches: Patches) -> Iterator[tuple[int, int, UsedRange]]:
+    """Yield the ranges behind each first one: of which reference, how far from where that is brought, and the range."""
+    for number, patch in enumerate(patches):
+        for used in patch.ranges[1:]:
+            # Rows are said of references that have a number before these are added.
+            how = used if used.rows is None else UsedRange(used.bits)
+            yield number, how.begin - patch.ranges[0].begin, how
+
+
+def _rows(patches: Patches) -> Iterator[bytes]:
+    """Yield the slots with the rows of the references in their places."""
+    for number, patch in enumerate(patches[:MOST_NUMBERED]):
+        if patch.ranges and patch.ranges[0].rows is not None:
+            yield patch.ranges[0].rows.packed(number)

@@ -1,0 +1,115 @@
+"""Slots in which launches have continuation slots added: what they use besides the references of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.launched_code.added_references import NOTHING, AddedSlots, variable_source
+from streamsan.launched_code.variable_references import KnownVariables
+from streamsan.trace import Trace
+from streamsan.trace.launch_shapes import named_shapes
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
+from streamsan.trace.store import MOST_CONTINUATIONS, Slots, SlotStore, as_words, uncut_end
+from streamsan.vocabulary import OperationKind
+
+_WORDS, _ADDRESS, _LAST = 8, 4, 7
+"""words of a slot, and two of them"""
+_MORE_BIT = np.uint64(8 * 5)
+"""of the last word: where `more` begins"""
+Rows = NDArray[np.intp]
+
+
+class ExtendedSlots:
+    """The slots of a store with those that its launches get added. Memory does not grow with the trace."""
+
+    def __init__(self, slots: SlotStore, trace: Trace, added: AddedSlots, symbols: dict[str, int]) -> None:
+        """`symbols`: the variables that kernels use, and their numbers."""
+        self._slots = slots
+        self._trace = trace
+        self._added = added
+        self._symbols = symbols
+        self._processes = np.array([thread.process for thread in trace.threads], np.intp)
+
+    def count(self) -> int:
+        """Return the number of operations."""
+        return self._slots.count()
+
+    def chunks(self, size: int, first: int) -> Iterator[Slots]:
+        """Yield the slots."""
+        size = max(size, MOST_CONTINUATIONS + 1)
+        variables = KnownVariables(self._trace, self._symbols)
+        # Where a variable lies was said once, perhaps before `first`: what may be left out is read for that.
+        for chunk in self._slots.chunks(size, 0 if self._symbols else first):
+            slots = self._extended(chunk, variables)
+            if first and int(slots["sequence"][slots["kind"] < FIRST_CONTINUATION_KIND][-1]) < first:
+                continue
+            start = 0
+            while start < len(slots):
+                end = uncut_end(slots, start + size)
+                yield slots[start:end]
+                start = end
+
+    def _extended(self, slots: Slots, variables: KnownVariables) -> Slots:
+        at, shapes = named_shapes(slots)
+        shapes[shapes >= len(self._added.count)] = 0
+        counts = self._added.count[shapes]
+        fits = (counts > 0) & (slots["more"][at] + counts <= MOST_CONTINUATIONS)
+        events = variables.events(slots) if self._symbols else []
+        if not fits.any():
+            for event in events:
+                variables.tell(slots[event])
+            return slots
+        order = np.argsort(at[fits], kind="stable")
+        at, shapes, counts = at[fits][order], shapes[fits][order], counts[fits][order]
+        owner = np.repeat(np.arange(len(at)), counts)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        template = self._added.first[shapes][owner] + within
+        new = self._added.words[template]
+        words = as_words(slots).copy()
+        for half in (0, 1):
+            self._point(new, half, words, at[owner], template)
+        if self._symbols:
+            processes = self._processes[slots["thread"][at]]
+            begin = 0
+            for event in [*events, len(slots)]:
+                end = int(np.searchsorted(owner, np.searchsorted(at, event)))
+                part = slice(begin, end)
+                self._point_to_variables(new[part], template[part], processes[owner[part]], variables)
+                if event < len(slots):
+                    variables.tell(slots[event])
+                begin = end
+        words[at, _LAST] += counts.astype(np.uint64) << _MORE_BIT
+        behind = at + 1 + slots["more"][at]
+        extended = np.insert(words, np.repeat(behind, counts), new, axis=0)
+        return extended.reshape(-1).view(SLOT)
+
+    def _point(self, new: NDArray[np.uint64], half: int, words: NDArray[np.uint64], at: Rows, template: Rows) -> None:
+        """Set addresses in the slots `new` that go by references of their launches, which are at `at`."""
+        source = self._added.source[template, half]
+        rows = np.flatnonzero(source >= 0)
+        if not len(rows):
+            return
+        at, source, template = at[rows], source[rows], template[rows]
+        kinds = (words[:, _LAST] >> np.uint64(16)).astype(np.uint8)
+        launched = kinds[at] == OperationKind.LAUNCH
+        in_slot = launched & (source == 0)
+        slot = np.where(in_slot, at, at + 1 + (source - launched) // 2)
+        slot = np.minimum(slot, len(words) - 1)
+        there = in_slot | (kinds[slot] == OperationKind.REFERENCES)
+        flat = slot * _WORDS + np.where(in_slot, _ADDRESS, 2 * ((source - launched) % 2))
+        address = words.reshape(-1)[flat]
+        known = there & (address != 0)
+        new[rows, 2 * half] = np.where(known, address + self._added.further[template, half], np.uint64(0))
+
+    def _point_to_variables(
+        self, new: NDArray[np.uint64], template: Rows, processes: Rows, variables: KnownVariables
+    ) -> None:
+        """Set addresses in slots that go by variables, as they lie now."""
+        addresses = variables.addresses()
+        for half in (0, 1):
+            source = self._added.source[template, half]
+            rows = np.flatnonzero(source < NOTHING)
+            new[rows, 2 * half] = addresses[processes[rows], variable_source(0) - source[rows]]

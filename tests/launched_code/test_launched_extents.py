@@ -1,0 +1,212 @@
+"""How far kernels reach is known where their code, sizes and arguments tell it: parts of one buffer are told apart."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from launched_traces import Recorded, codes, cubin, references
+
+from streamsan.launched_code import launch_ranges
+from streamsan.machine_code.disassembler import disassembler
+from streamsan.trace import Reference
+from streamsan.trace.rows import Rows
+from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, OperationKind, SlotFlag
+
+pytestmark = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+
+READ, WRITE, BOTH = AccessMode.READ, AccessMode.WRITE, AccessMode.READ_WRITE
+ATOMIC = SlotFlag.ATOMIC | SlotFlag.TOUCHES
+N = 256
+"""threads of a launch, and elements that it works on"""
+END = 4 * N
+
+
+def recorded(folder: Path) -> Recorded:
+    return Recorded(folder, [cubin(name="extent_kernels")])
+
+
+def adds(r: Recorded, n: int = N) -> int:
+    """The shape of `vector_add(a, b, c, n)`."""
+    return r.shape("vector_add", 0, 8, 16, arguments=struct.pack("<QQQi", 0, 0, 0, n))
+
+
+def counts(r: Recorded) -> int:
+    """The shape of `scaled_atomics(counts, sums, n)`."""
+    return r.shape("scaled_atomics", 0, 8, arguments=struct.pack("<QQi", 0, 0, N))
+
+
+def tile(r: Recorded, left: int) -> int:
+    """The shape of `tile(in, out, width, x0, y0, w, h)`: 16 of 64 columns, 8 rows."""
+    arguments = struct.pack("<QQiiiii", 0, 0, 64, left, 0, 16, 8)
+    return r.shape("tile", 0, 8, grid=(2, 1, 1), block=(8, 8, 1), arguments=arguments)
+
+
+def stencil(r: Recorded, *offsets: int | tuple[int, ...]) -> int:
+    """The shape of `stencil(in, out, n)`."""
+    return r.shape("stencil", *offsets, arguments=struct.pack("<QQi", 0, 0, N))
+
+
+Launch = Callable[[Recorded, int, int], None]
+
+
+def halves(apart: int) -> Launch:
+    def launch(r: Recorded, one: int, other: int) -> None:
+        a, b, c, shape = r.memory("d_a"), r.memory("d_b"), r.memory("d_c"), adds(r)
+        r.launch(one, shape, a, b, c)
+        r.launch(other, shape, a, b, c + apart)
+
+    return launch
+
+
+def columns(apart: int) -> Launch:
+    def launch(r: Recorded, one: int, other: int) -> None:
+        parts, whole = r.memory("d_parts"), r.memory("d_whole")
+        r.launch(one, tile(r, 0), parts, whole)
+        r.launch(other, tile(r, apart), parts, whole)
+
+    return launch
+
+
+def copied(begin: int) -> Launch:
+    def launch(r: Recorded, one: int, other: int) -> None:
+        a, b, c, host = r.memory("d_a"), r.memory("d_b"), r.memory("d_c"), r.memory("h", MemoryKind.PINNED)
+        r.launch(one, adds(r), a, b, c)
+        pair = [Reference(c + begin, 64, 0, WRITE), Reference(host, 64, 0, READ)]
+        r.say(OperationKind.COPY, stream=other, references=pair, api="cudaMemcpyAsync")
+
+    return launch
+
+
+def interior_and_edge(begin: int) -> Launch:
+    """A stencil in place, whose edge another stream fills: the edge is only read."""
+
+    def launch(r: Recorded, one: int, other: int) -> None:
+        grid = r.memory("d_grid")
+        r.launch(one, stencil(r, (0, 8)), grid)
+        r.say(
+            OperationKind.COPY,
+            stream=other,
+            references=[Reference(r.memory("h", MemoryKind.PINNED), 4, 0, WRITE), Reference(grid + begin, 4, 0, READ)],
+            api="cudaMemcpyAsync",
+        )
+
+    return launch
+
+
+def both_update(r: Recorded, one: int, other: int) -> None:
+    numbers, sums = r.memory("d_counts"), r.memory("d_sums")
+    for stream in (one, other):
+        r.launch(stream, counts(r), numbers, sums)
+
+
+def one_updates(r: Recorded, one: int, other: int) -> None:
+    numbers, sums, other_sums = r.memory("d_counts"), r.memory("d_sums"), r.memory("d_b")
+    r.launch(one, counts(r), numbers, sums)
+    r.launch(other, adds(r), other_sums, other_sums, sums)
+
+
+def nodes(apart: int) -> Launch:
+    def launch(r: Recorded, one: int, other: int) -> None:
+        a, c, executable = r.memory("d_a"), r.memory("d_c"), 0x9000
+        r.say(OperationKind.GRAPH_INSTANTIATE, object=executable, address=0x8000, size=1)
+        r.say(
+            OperationKind.GRAPH_NODE,
+            stream=executable,
+            object=1,
+            detail=NodeKind.KERNEL,
+            references=[Reference(a), Reference(c)],
+            shape=r.shape("vector_add", (0, 8), 16, arguments=struct.pack("<QQQi", 0, 0, 0, N)),
+        )
+        r.say(OperationKind.GRAPH_LAUNCH, stream=one, object=executable)
+        r.launch(other, adds(r), a, a, c + apart)
+
+    return launch
+
+
+@pytest.mark.parametrize(
+    ("launch", "found"),
+    [
+        (halves(END), []),
+        (halves(END - 4), ["SS109 proven"]),
+        (columns(16), []),
+        (columns(15), ["SS109 proven"]),
+        (copied(END), []),
+        (copied(END - 4), ["SS109 proven"]),
+        (interior_and_edge(0), []),
+        (interior_and_edge(4), ["SS109 proven"]),
+        (both_update, []),
+        (one_updates, ["SS109 proven"]),
+        (nodes(END), []),
+        (nodes(END - 4), ["SS109 proven"]),
+    ],
+)
+def test_two_streams(tmp_path: Path, launch: Launch, found: list[str]) -> None:
+    for ordered in (True, False):
+        folder = tmp_path / str(ordered)
+        folder.mkdir()
+        r = recorded(folder)
+        one, other = r.stream(1), r.stream(2)
+        launch(r, one, one if ordered else other)
+        assert codes(r.check()) == ([] if ordered else found)
+
+
+def test_references_say_what_is_touched(tmp_path: Path) -> None:
+    r = recorded(tmp_path)
+    r.launch(1, adds(r), 0x10000, 0x20000, 0x30000)
+    r.launch(1, adds(r, 0), 0x10000, 0x20000, 0x30000)  # no element
+    r.launch(1, stencil(r, 0, 8), 0x10000, 0x20000)
+    r.launch(1, stencil(r, (0, 8)), 0x10000)
+    r.launch(1, stencil(r, 8, 0), 0x10000, 0x20000)
+    r.launch(1, tile(r, 4), 0x10000, 0x20000)
+    r.launch(1, counts(r), 0x10000, 0x20000)
+    assert references(r) == [
+        (Reference(0x10000, END, 0, READ), Reference(0x20000, END, 0, READ), Reference(0x30000, END, 0, WRITE)),
+        (),
+        (Reference(0x10000, END, 0, READ), Reference(0x20004, END - 8, 0, WRITE)),
+        (Reference(0x10000, END, 0, READ), Reference(0x10004, END - 8, 0, WRITE)),
+        (Reference(0x10004, END - 8, 0, WRITE), Reference(0x20000, END, 0, READ)),
+        (
+            Reference(0x10000, 512, 0, READ),
+            Reference(0x20010, 7 * 256 + 64, 0, WRITE, 0, Rows(64, 256, 8)),
+        ),
+        (Reference(0x10000, 0, 0, BOTH, ATOMIC), Reference(0x20000, 0, 0, BOTH, ATOMIC)),
+    ]
+
+
+def test_what_depends_on_memory_or_is_not_known_has_no_extent(tmp_path: Path) -> None:
+    r = recorded(tmp_path)
+    arguments = struct.pack("<QQQi", 0, 0, 0, N)
+    r.launch(1, r.shape("gathered", 0, 8, 16, arguments=arguments), 0x10000, 0x20000, 0x30000)
+    r.launch(1, r.shape("vector_add", 0, 8, 16), 0x10000, 0x20000, 0x30000)
+    r.launch(1, r.shape("vector_add", 0, 8, 16, arguments=arguments, grid=(0, 0, 0)), 0x10000, 0x20000, 0x30000)
+    whole = (Reference(0x10000, 0, 0, READ), Reference(0x20000, 0, 0, READ), Reference(0x30000, 0, 0, WRITE))
+    gathered, *others = references(r)
+    assert gathered == (
+        Reference(0x10000, 0, 0, READ),
+        Reference(0x20000, END, 0, READ),
+        Reference(0x30000, END, 0, WRITE),
+    )
+    assert others == [whole, whole]
+
+
+def test_extents_are_computed_once_and_not_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    compute = launch_ranges.extents_of
+
+    def counted(*given):  # type: ignore[no-untyped-def]
+        calls.append(given)
+        return compute(*given)
+
+    monkeypatch.setattr(launch_ranges, "extents_of", counted)
+    r = recorded(tmp_path)
+    for number in range(5):
+        r.launch(1, adds(r), 0x10000 * number + 0x10000, 0x20000, 0x30000)
+        r.launch(1, adds(r, 100), 0x10000, 0x20000, 0x30000)
+    assert {found[2].size for found in references(r)} == {END, 400}
+    assert len(calls) == 2
+    monkeypatch.setattr(launch_ranges, "LONGEST", -1.0)
+    assert {found[2].size for found in references(r)} == {0}
+    assert len(calls) == 2
