@@ -231,6 +231,7 @@ public:
                                     : writes           ? AccessMode::READ_WRITE
                                                        : AccessMode::OPAQUE;
             launch.operation = launch.operation.as_use(mode);
+            if (baked.surest().access.operation.assumed()) launch.operation.flags |= bit(SlotFlag::ASSUMED);
             visit(static_cast<const Placed&>(launch), Part{allocation.base});
         });
     }

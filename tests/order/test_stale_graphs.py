@@ -8,7 +8,7 @@ import pytest
 from order_program import READ, READ_WRITE, WRITE, Node, Program, kernel, line_of
 
 from streamsan.trace import Reference
-from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, RelatedRole, SlotFlag
+from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, NodeKind, RelatedRole, SlotFlag
 from streamsan.vocabulary import OperationKind as Kind
 
 S, T = 10, 11
@@ -130,6 +130,18 @@ def test_a_node_that_may_not_run_is_no_doubt_of_the_caller(freed_first: bool) ->
     assert not fact.assumed
     ((_, node),) = [each for each in fact.related if each[0] is RelatedRole.USE]
     assert node.flags & SlotFlag.CONDITIONAL
+
+
+def test_a_free_beside_a_node_that_may_not_run_is_a_doubt() -> None:
+    for conditional in (False, True):
+        p = Program(S, T)
+        p.alloc(P, MemoryKind.STREAM_ORDERED, S)
+        node = kernel(P, READ_WRITE)
+        p.graph(G, [replace(node, flags=SlotFlag.CONDITIONAL) if conditional else node])
+        p.graph_launch(G, S)
+        freed = p.free(P, FreeClass.ASYNC, T)
+        (fact,) = p.facts(102)
+        assert (line_of(fact), fact.assumed) == (freed, conditional)
 
 
 def test_a_node_that_runs_speaks_before_one_that_may_not() -> None:

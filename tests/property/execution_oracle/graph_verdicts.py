@@ -10,12 +10,14 @@ from execution_oracle.memory import Allocation, stale
 from execution_oracle.program import Body, Node, Op
 from execution_oracle.search import delayed
 from execution_oracle.uses import Use, conflict
+from streamsan.trace import Reference
 from streamsan.vocabulary import HandleKind, MemoryKind, NodeKind
 from streamsan.vocabulary import OperationKind as Kind
 
 if TYPE_CHECKING:
     from execution_oracle.verdicts import Oracle
 
+KEPT_BY_ADDRESS = {MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.MANAGED, MemoryKind.PINNED}
 AS_WORK = {
     NodeKind.KERNEL: Kind.LAUNCH,
     NodeKind.COPY: Kind.COPY,
@@ -59,6 +61,8 @@ class _Exec:
     baked: list[tuple[int, Use, Allocation]] = field(default_factory=list)
     """each access of a node to memory, by the node's number, as the graph was when it was looked at last"""
     updated: bool = False
+    recycled: dict[tuple[int, Allocation], bool] = field(default_factory=dict)
+    """accesses of nodes that got the address before its present owner did; whether it is known who had it then"""
 
 
 class GraphJudge:
@@ -116,8 +120,9 @@ class GraphJudge:
         """Find the memory that the nodes' pointers mean.
 
         That stays, whoever gets the addresses. Only an update of nodes looks at all of them anew: then a pointer that
-        does not tell its generation is taken to be of the present owner.
+        does not tell its generation is taken to be of whoever had the address when the node got it.
         """
+        exec_.recycled.clear()
         found: list[tuple[int, Use, Allocation]] = []
         for number, at in enumerate(exec_.nodes, 1):
             if at.node.kind not in AS_WORK:
@@ -129,9 +134,23 @@ class GraphJudge:
                 if allocation is not None and not unregistered:
                     use = Use(-1, number, Op(Kind.GRAPH_LAUNCH), reference, AS_WORK[at.node.kind])
                     found.append((number, use, allocation))
+                    if self.came_back(at, reference, allocation):
+                        exec_.recycled[number, allocation] = self.had_it(at, allocation)
         exec_.baked, exec_.updated = found, False
         exec_.after_alloc &= {allocation for _, _, allocation in found}
         exec_.stale_said.clear()
+
+    def came_back(self, at: _Node, reference: Reference, allocation: Allocation) -> bool:
+        """Whether a node got an address before the memory was made that has it now."""
+        made = self.oracle.numbers[allocation.index]
+        return not reference.generation and allocation.kind in KEPT_BY_ADDRESS and made > at.number
+
+    def had_it(self, at: _Node, owner: Allocation) -> bool:
+        """Whether the allocation that had the base before is the one that the node was given."""
+        before, numbers = self.oracle.memory.before.get(owner), self.oracle.numbers
+        if before is None or before.freed is None:
+            return False
+        return numbers[before.index] <= at.number <= numbers[before.freed]
 
     def judge_body(self, exec_: _Exec, changed_only: bool) -> None:
         """Judge a body by all of its own executions, launched or not."""
@@ -185,6 +204,11 @@ class GraphJudge:
                 if allocation not in exec_.own and allocation not in foreign:
                     foreign.add(allocation)
                     self.use_foreign(Use(index, 0, op, replace(use.reference, flags=0), Kind.LAUNCH), allocation)
+                continue
+            if (number, allocation) in exec_.recycled:
+                if exec_.recycled[number, allocation] and allocation not in exec_.stale_said:
+                    exec_.stale_said.add(allocation)
+                    oracle.say(303, index)
                 continue
             if stale(use.reference, allocation) or allocation.freed is not None:
                 known = allocation.freed is not None or oracle.memory.previous(allocation) is not None
