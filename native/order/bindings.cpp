@@ -119,6 +119,7 @@ NB_MODULE(_engine, module) {
              })
         .def("explanations", [](const Engine& engine) { return list_of(engine.explanations(), &explanation_tuple); })
         .def_prop_ro("launched", &Engine::has_launched)
+        .def_prop_ro("used_host_memory", &Engine::has_used_host_memory)
         .def_prop_ro("operations", &Engine::operations)
         .def_prop_ro("problems", &Engine::problems)
         .def_prop_ro("allocations", &Engine::allocations)

@@ -76,6 +76,8 @@ public:
         return count;
     }
     [[nodiscard]] bool has_launched() const { return launched_; }
+    /// Whether work for which the host does not wait used memory that the host can access.
+    [[nodiscard]] bool has_used_host_memory() const { return uses_host_; }
     /// Calls that were entered, that nothing of their thread followed, in processes that did not end normally.
     [[nodiscard]] std::vector<Operation> inside() const;
     [[nodiscard]] const std::vector<Explanation>& explanations() const { return explanations_.list(); }
@@ -366,6 +368,7 @@ private:
     std::uint64_t begins_at_;
     EdgeKinds edges_;
     bool launched_ = false;  ///< kernels
+    bool uses_host_ = false;
     /// A program may start a thread for each task, and nobody says when one ends: further threads share the timelines
     /// of others. So their calls seem ordered: silence, never a false finding; no wait is called redundant from then
     /// on.

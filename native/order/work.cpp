@@ -57,6 +57,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         const Allocation& target = process.allocations[at];
         return pageable(target.kind) && !target.marks.registered && target.live();
     };
+    const bool used_host = uses_host_;
     for (const Reference& reference : references_) {
         if (at_once && !reference.behind) continue;
         if (is_written_there(reference)) continue;
@@ -73,6 +74,8 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
             if (is_written_there(reference)) use(process, thread, &stream, own, reference, written, settled);
         }
     }
+    // What the host waits for itself it cannot meet.
+    if (wait == WaitClass::COMPLETE) uses_host_ = used_host;
     stream.work = placed;
     stream.has_work = true;
     process.worker = stream.index;
@@ -157,6 +160,7 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
             }
         });
     }
+    uses_host_ |= host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED;
     if (host_side(allocation.kind)) {
         if (settled) access.operation.flags = static_cast<std::uint8_t>(access.operation.flags & ~touches_bit);
         if (bounded_extent(placed.operation.kind)) access.end = end_of(reference, allocation);

@@ -7,7 +7,7 @@ from order_program import PRIMARY, WRITE
 from recorded_program import Recording
 
 from streamsan.order.engine import analyse
-from streamsan.order.recordings import NOT_SEEN, recording_limits, recording_remarks
+from streamsan.order.recordings import NO_HOST_ACCESSES, NOT_SEEN, recording_limits, recording_remarks
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Reference, Site
 from streamsan.vocabulary import ContextKind, ExitKind, FreeClass, MemoryKind, SlotFlag, WaitClass
@@ -99,6 +99,26 @@ def test_what_cannot_be_seen_is_said_once_where_kernels_ran() -> None:
     program.launch(S, BUFFER)
     assert recording_remarks(program.trace(), program.analysis()) == [NOT_SEEN]
     assert recording_limits(program.trace(), program.analysis()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "wait", "said"),
+    [
+        (MemoryKind.PINNED, WaitClass.NONE, [NO_HOST_ACCESSES]),
+        (MemoryKind.REGISTERED, WaitClass.NONE, [NO_HOST_ACCESSES]),
+        (MemoryKind.MANAGED, WaitClass.NONE, [NO_HOST_ACCESSES]),
+        (MemoryKind.PINNED, WaitClass.COMPLETE, []),
+        (MemoryKind.PLAIN, WaitClass.NONE, []),
+    ],
+)
+def test_the_option_is_named_where_the_host_could_meet_work(kind: MemoryKind, wait: WaitClass, said: list[str]) -> None:
+    program = Recording(S, threads=1)
+    program.alloc(BUFFER, kind)
+    program.copy(S, BUFFER, WRITE, detail=wait)
+    trace, analysis = program.trace(), program.analysis()
+    assert recording_remarks(trace, analysis) == said
+    trace.metadata["host_accesses"] = True
+    assert recording_remarks(trace, analysis) == []
 
 
 # -- what the driver answers ----------------------------------------------------------------------

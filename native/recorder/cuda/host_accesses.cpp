@@ -16,6 +16,7 @@
 #include "recorder/cuda/omissions.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/row_table.hpp"
 #include "recorder/host/fault_chain.hpp"
 #include "recorder/host/host_memory.hpp"
 #include "recorder/trace_writer/undisturbed.hpp"
@@ -94,9 +95,9 @@ void say(ThreadState& state, const Call& call, Protected result) {
 }
 
 void add_use(ThreadState& state, const Reference& reference) {
-    constexpr auto doubtful =
-        static_cast<std::uint8_t>(SlotFlag::CONDITIONAL) | static_cast<std::uint8_t>(SlotFlag::STRIDED);
-    if (reference.address == 0 || (reference.mode_flags & doubtful) != 0) return;
+    constexpr auto strided = static_cast<std::uint8_t>(SlotFlag::STRIDED);
+    if (reference.address == 0 || (reference.mode_flags & conditional_flag) != 0) return;
+    if ((reference.mode_flags & strided) != 0 && reference.rows == 0) return;  // nobody knows which bytes
     if (here().known.maybe(reference.address)) state.host_uses.push_back(reference);
 }
 
@@ -116,6 +117,12 @@ void protect(ThreadState& state, const Call& call, const Reference& reference) {
     use.end =
         reference.size == 0 || reference.size > end - reference.address ? end : reference.address + reference.size;
     use.site = call.site;
+    if (reference.rows != 0) {
+        const Rows rows = row_table().of(reference.rows);
+        use.width = rows.width;
+        use.pitch = std::max<std::uint64_t>(rows.pitch, 1);
+        if (rows.slices > 1) use.slice_pitch = std::max<std::uint64_t>(rows.slice_pitch, 1);
+    }
     use.device_writes = (reference.mode_flags & 3) != static_cast<std::uint8_t>(AccessMode::READ);
     constexpr std::uint64_t in_page = Protection::page - 1;
     if (range->kind == MemoryKind::REGISTERED) {

@@ -85,6 +85,7 @@ std::string metadata(const Settings& settings, pid_t parent) {
     json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
     if (!settings.code.empty()) json += ", \"code\": " + as_json(text_of(last_part(settings.code)));
     if (!settings.code_left_out.empty()) json += ", \"code_left_out\": " + as_json(text_of(settings.code_left_out));
+    if (settings.host_accesses) json += ", \"host_accesses\": true";
     // What identifies people is never written; what is needed until the end of the run (paths of modules) is removed
     // then.
     return json + (settings.redact ? ", \"redacted\": true}" : ", \"command\": " + command() + "}");

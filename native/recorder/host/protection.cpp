@@ -77,7 +77,11 @@ Protected Protection::protect(const Use& use) noexcept {
                     0,
                     use.device_writes,
                     !use.device_writes,
-                    use.means};
+                    use.means,
+                    use.begin,
+                    use.width,
+                    use.pitch,
+                    use.slice_pitch};
     if (wanted.begin >= wanted.end) return Protected::done;
     const bool in_part = wanted.end - wanted.begin > most_bytes;
     if (in_part) wanted.end = wanted.begin + most_bytes;
@@ -89,7 +93,9 @@ Protected Protection::protect(const Use& use) noexcept {
     if (!may_cut(wanted.first_page()) || !may_cut(wanted.last_page())) return Protected::too_many;
     for (std::size_t index = 0; index < count_; ++index) {
         Interval& each = intervals_[index];
-        if (each.begin != wanted.begin || each.end != wanted.end) continue;
+        if (each.begin != wanted.begin || each.end != wanted.end || each.width != wanted.width ||
+            each.pitch != wanted.pitch)
+            continue;
         const bool closed = each.device_writes;
         each.device_writes |= wanted.device_writes;
         each.device_reads |= wanted.device_reads;
@@ -144,6 +150,24 @@ bool Protection::end_use(std::size_t& index, bool writes) noexcept {
     return !goes_on;
 }
 
+/// A page of an interval is open from here on. Returns whether nothing is left of the interval; `index` is then
+/// another's.
+bool Protection::leave_out(std::size_t index, std::uint64_t first) noexcept {
+    Interval& each = intervals_[index];
+    const Interval before = each;
+    each.end = first;
+    Interval behind = before;
+    behind.begin = first + page;
+    if (each.begin >= each.end) {
+        if (behind.begin >= behind.end) remove(index);
+        else each = behind;
+    } else if (behind.begin < behind.end && count_ < most_intervals) {
+        intervals_[count_++] = behind;
+    }
+    settle(before.first_page(), before.last_page(), before.means);
+    return before.begin >= first && before.end <= first + page;
+}
+
 Met Protection::accessed(std::uint64_t address, bool writes) noexcept {
     const std::uint64_t first = address & ~(page - 1);
     Met met = Met::nothing;
@@ -154,20 +178,13 @@ Met Protection::accessed(std::uint64_t address, bool writes) noexcept {
             ++index;
             continue;
         }
-        if (each.begin <= address && address < each.end) {
+        if (each.holds(address)) {
             met = Met::use;
             index += end_use(index, writes) ? 0 : 1;
             continue;
         }
-        // Its first or its last page, or the one that it has.
         if (met == Met::nothing) met = Met::neighbour;
-        const Interval before = each;
-        if (address < each.begin) each.begin = first + page;
-        else each.end = first;
-        const bool gone = each.begin >= each.end;
-        if (gone) remove(index);
-        settle(before.first_page(), before.last_page(), before.means);
-        index += gone ? 0 : 1;
+        index += leave_out(index, first) ? 0 : 1;
     }
     lock_.give();
     return met;

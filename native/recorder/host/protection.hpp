@@ -35,6 +35,9 @@ struct Use {
     std::uint32_t site = 0;        ///< of the call
     bool device_writes = false;
     Means means = Means::page_protection;
+    std::uint64_t width = 0;  ///< of rows that it touches, with gaps between them; 0: all bytes
+    std::uint64_t pitch = 1;
+    std::uint64_t slice_pitch = ~std::uint64_t{0};
 };
 
 /// What came of an attempt to protect.
@@ -95,11 +98,19 @@ private:
         bool device_writes = false;
         bool device_reads = false;
         Means means = Means::page_protection;
+        std::uint64_t origin = 0;  ///< where its first row begins
+        std::uint64_t width = 0;
+        std::uint64_t pitch = 1;
+        std::uint64_t slice_pitch = ~std::uint64_t{0};
 
         [[nodiscard]] std::uint64_t first_page() const { return begin & ~(page - 1); }
         [[nodiscard]] std::uint64_t last_page() const { return (end + page - 1) & ~(page - 1); }
         [[nodiscard]] bool forbids(bool writes) const {
             return writes || device_writes || means == Means::protection_key;
+        }
+        [[nodiscard]] bool holds(std::uint64_t address) const {
+            if (address < begin || address >= end) return false;
+            return width == 0 || (address - origin) % slice_pitch % pitch < width;
         }
         [[nodiscard]] bool overlaps(std::uint64_t from, std::uint64_t to) const { return begin < to && from < end; }
     };
@@ -116,6 +127,7 @@ private:
     bool may_cut(std::uint64_t place) noexcept;
     void remove(std::size_t index) noexcept { intervals_[index] = intervals_[--count_]; }
     void release_where(std::uint64_t begin, std::uint64_t end) noexcept;
+    bool leave_out(std::size_t index, std::uint64_t first) noexcept;
     bool end_use(std::size_t& index, bool writes) noexcept;
 
     SignalFreeLock lock_;

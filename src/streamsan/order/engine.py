@@ -71,6 +71,8 @@ class Analysis:
     normally"""
     launches: bool = False
     """whether a kernel or a graph was launched"""
+    used_host_memory: bool = False
+    """whether work for which the host did not wait used memory that the host can access"""
 
 
 def _operation(values: _Operation) -> Operation:
@@ -165,7 +167,7 @@ def run(
     )
     inside = tuple(_operation(values) for values in engine.inside())
     needed = frozenset(engine.needed_waits())
-    return Analysis(facts, engine.operations, engine.problems, needed, inside, engine.launched)
+    return Analysis(facts, engine.operations, engine.problems, needed, inside, engine.launched, engine.used_host_memory)
 
 
 def unmet_requirements(threads: Iterable[Thread], chunks: Iterable[Slots]) -> frozenset[Requirement]:

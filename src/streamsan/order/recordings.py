@@ -15,6 +15,11 @@ NOT_SEEN = (
     "framework's pool hands out"
 )
 
+NO_HOST_ACCESSES = (
+    "what the host itself did with pinned, registered and managed memory was not recorded: "
+    "`streamsan run --host-accesses` records it"
+)
+
 
 def recording_limits(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
     """Return what limits the result of this recording, one line each; nothing for other traces."""
@@ -22,8 +27,13 @@ def recording_limits(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
 
 
 def recording_remarks(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
-    """Return what no recording of such a program shows, one line each: nothing went wrong."""
-    return [NOT_SEEN] if trace.origin == RECORDING and analysis.launches else []
+    """Return what no recording of such a program shows, or not this one, one line each: nothing went wrong."""
+    if trace.origin != RECORDING:
+        return []
+    remarks = [NOT_SEEN] if analysis.launches else []
+    if analysis.used_host_memory and not trace.metadata.get("host_accesses"):
+        remarks.append(NO_HOST_ACCESSES)
+    return remarks
 
 
 def ended_inside(trace: AnalysedTrace, calls: Sequence[Operation]) -> list[str]:

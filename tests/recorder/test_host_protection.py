@@ -1,0 +1,23 @@
+"""Protection of host memory by itself: what each access meets, bounds, threads, forks; under sanitizers too."""
+
+from __future__ import annotations
+
+import platform
+import re
+
+import pytest
+from trace_writer_driver import NATIVE, UNDER_SANITIZERS, build, run
+
+DRIVER = NATIVE / "recorder/tests/host_driver.cpp"
+UNITS = (
+    "recorder/tests/host_driver.cpp",
+    "recorder/host/protection.cpp recorder/host/fault_chain.cpp",
+)
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="a fault tells its mode on x86-64")
+
+
+@pytest.mark.parametrize("sanitizer", ["plain", *UNDER_SANITIZERS])
+@pytest.mark.parametrize("name", re.findall(r'\{"(\w+)", \w+\}', DRIVER.read_text()))
+def test_protection(name: str, sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert run(build(tmp_path_factory, sanitizer, UNITS), name) == "done\n"
