@@ -36,7 +36,7 @@ struct Simulation {
         params.conditional.type = cudaGraphCondTypeWhile;
         params.conditional.size = 1;
         cudaGraphNode_t node;
-        CHECK(cudaGraphAddNode(&node, graph, nullptr, 0, &params));
+        CHECK(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
         CHECK(cudaStreamBeginCaptureToGraph(stream, params.conditional.phGraph_out[0], nullptr, nullptr, 0,
                                             cudaStreamCaptureModeGlobal));
         advance<<<(n + 255) / 256, 256, 0, stream>>>(field, n, again);

@@ -55,7 +55,7 @@ public:
         loop.conditional.handle = again;
         loop.conditional.type = cudaGraphCondTypeWhile;
         loop.conditional.size = 1;
-        CHECK(cudaGraphAddNode(&loops, graph_, &begins, 1, &loop));
+        CHECK(cudaGraphAddNode(&loops, graph_, &begins, nullptr, 1, &loop));
         cudaGraph_t body = loop.conditional.phGraph_out[0];
         CHECK(cudaStreamBeginCaptureToGraph(stream_, body, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
         relax<<<(n + 255) / 256, 256, 0, stream_>>>(state, n, left_, again);
