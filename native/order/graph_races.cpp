@@ -75,6 +75,15 @@ struct NodeAccess {
     std::uint32_t node;
     NodeKind kind;
     Access access;
+    bool may_not_run;  ///< that is all that is not known for sure
+
+    /// The access of a launch that runs the node.
+    [[nodiscard]] Access when_it_runs() const {
+        Access result = access;
+        if (may_not_run)
+            result.operation.flags = static_cast<std::uint8_t>(result.operation.flags & ~bit(SlotFlag::ASSUMED));
+        return result;
+    }
 };
 
 /// Nodes that do the same to the same bytes, by chain.
@@ -94,7 +103,7 @@ struct Uses {
 };
 
 bool is_like(const NodeAccess& one, const NodeAccess& other) {
-    return one.kind == other.kind && same_access(one.access, other.access);
+    return one.kind == other.kind && one.may_not_run == other.may_not_run && same_access(one.access, other.access);
 }
 
 /// Groups, those that begin at lower addresses first.
@@ -102,7 +111,7 @@ std::vector<Group> grouped(std::vector<NodeAccess>& kept, const GraphPaths& path
     std::stable_sort(kept.begin(), kept.end(), [](const NodeAccess& one, const NodeAccess& other) {
         const auto order = [](const NodeAccess& each) {
             return std::tuple(each.access.begin, each.access.end, each.access.rows, each.access.operation.flags,
-                              each.kind, each.node);
+                              each.kind, each.may_not_run, each.node);
         };
         return order(one) < order(other);
     });
@@ -172,6 +181,10 @@ private:
         if (one.kind == NodeKind::HOST || other.kind == NodeKind::HOST) return Conflict::absent;
         const Conflict found = conflict_on(allocation, one.access, other.access);
         if (found == Conflict::possible && !worth_a_note(one.access, other.access)) return Conflict::absent;
+        if (found == Conflict::possible && (one.may_not_run || other.may_not_run)) {
+            const Conflict then = conflict_on(allocation, one.when_it_runs(), other.when_it_runs());
+            return then == Conflict::sure ? Conflict::likely : then;
+        }
         if (found != Conflict::absent) return found;
         const bool kernels = one.kind == NodeKind::KERNEL && other.kind == NodeKind::KERNEL;
         const bool one_reads = one.access.operation.reads_only() || other.access.operation.reads_only();
@@ -259,7 +272,8 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
                 if (!here.lives.empty()) here.lives.back().free_node = node;
             } else if (kind != NodeKind::HOST || process.allocations[allocation].kind == MemoryKind::GRAPH) {
                 here.writes |= reference.mode != AccessMode::READ;
-                here.kept.push_back({node, kind, access_of(body.nodes[node], reference)});
+                const bool may_not_run = body.nodes[node].conditional() && !reference.assumed;
+                here.kept.push_back({node, kind, access_of(body.nodes[node], reference), may_not_run});
             }
             needed |= !here.lives.empty() || (here.writes && here.kept.size() > 1);
         }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from order_program import READ, WRITE, Node, Program, line_of
 
 from streamsan.order.facts import Fact
 from streamsan.trace import Reference
-from streamsan.vocabulary import FactVariant, MemoryKind, NodeKind, RelatedRole, RuleCode
+from streamsan.vocabulary import FactVariant, MemoryKind, NodeKind, RelatedRole, RuleCode, SlotFlag
 
 S = 10
 P = 0x10000
@@ -119,6 +120,21 @@ def test_graphs_of_many_nodes_are_compared(streams: int, rounds: int) -> None:
         made = p.graph(G, nodes, edges)
         found = pairs(p.facts(), made)
         assert found == (set() if joined else {(len(nodes) - 1, len(nodes))})
+
+
+@pytest.mark.parametrize("conditional", [(1,), (2,), (1, 2)])
+def test_a_node_that_may_not_run_beside_one_that_does(conditional: tuple[int, ...]) -> None:
+    """Of two that may not run perhaps only one does."""
+    nodes = [
+        replace(copy(0, 64, WRITE), flags=SlotFlag.CONDITIONAL if number in conditional else 0) for number in (1, 2)
+    ]
+    p = Program(S)
+    p.alloc(P)
+    made = p.graph(G, nodes)
+    facts = p.facts()
+    assert [(line_of(fact), fact.assumed, fact.likely) for fact in facts] == (
+        [(made + 2, True, True)] if len(conditional) == 1 else []
+    )
 
 
 def test_what_is_not_compared_is_said() -> None:

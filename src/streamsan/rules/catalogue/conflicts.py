@@ -69,6 +69,8 @@ class UnorderedConflict(Rule):
         )
         where_they_write = "" if known or writes else " and one of them writes"
         may = "" if sure or case.fact.likely else f", if they touch the same bytes{where_they_write}"
+        if nodes and case.fact.likely and any(use and use.flags & SlotFlag.CONDITIONAL for use in (later, earlier)):
+            may = ", if the conditional node runs that body"
         overtakes = case.fact.variant is FactVariant.CONFLICT_OVERTAKES
         if overtakes:
             reason = f"it may begin before {short(case, earlier)} has ended, and does not wait for that"
