@@ -121,3 +121,9 @@ __global__ void local_array(float* a, float* b, float* c, int i) {
 }
 
 }  // extern "C"
+
+/// The body of a conditional node decides whether it runs again.
+extern "C" __global__ void repeats(float* p, cudaGraphConditionalHandle again) {
+    p[threadIdx.x] *= 0.5f;
+    if (threadIdx.x == 0) cudaGraphSetConditional(again, p[0] > 1.0f);
+}

@@ -39,6 +39,7 @@ USES = {
     "copies_structures": {0: "WRITE", 8: "READ", 16: "READ"},
     "switches": {0: "WRITE", 8: "WRITE", 16: "READ_WRITE a", 24: "READ"},
     "local_array": {0: "WRITE", 8: "WRITE", 16: "WRITE"},
+    "repeats": {0: "READ_WRITE"},
 }
 VARIABLES = {
     "counts": {"counter": "READ_WRITE a"},
