@@ -169,9 +169,21 @@ EVERY_KERNEL void gathered(P<const float> in, P<const int> index, P<float> out, 
     if (i < n) out[i] = in[index[i]];
 }
 
+EVERY_KERNEL void guarded_index(P<const int> index, P<float> out, int n, int m) {
+    int i = INDEX_X;
+    if (i >= n) return;
+    int at = index[i];
+    if (at >= 2 && at < m) out[at] = 1;
+}
+
 EVERY_KERNEL void histogram(P<const unsigned char> in, P<int> bins, int n) {
     int i = INDEX_X;
     if (i < n) atomicAdd(bins + in[i], 1);
+}
+
+EVERY_KERNEL void divided(P<const float> x, P<float> y, float by, int n) {
+    int i = INDEX_X;
+    if (i < n) y[i] = x[i] / by;
 }
 
 EVERY_KERNEL void unless_flag(P<const int> flag, P<float> p, int n) {

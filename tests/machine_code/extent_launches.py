@@ -129,6 +129,8 @@ def _kernels() -> dict[str, Callable[[Chance], Made]]:
         "row_sums": line("PPii", n, small(0, 37)),
         "product": plane("PPPiii", lambda c, w, h: (h, w, c.randint(0, 21))),
         "gathered": line("PPPi", n),
+        "guarded_index": line("PPii", n, small(0, 9)),
+        "divided": line("PPfi", lambda chance, _: 3.0, n),
         "histogram": line("PPi", n),
         "unless_flag": line("PPi", n),
         "where_mask": line("PPi", n),

@@ -30,6 +30,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no compiler of the
 
 DEPEND_ON_MEMORY = {
     ("gathered", 0, "r"),
+    ("guarded_index", 8, "w"),
     ("histogram", 8, "u"),
     ("unless_flag", 8, "w"),
     ("where_mask", 8, "w"),
@@ -95,6 +96,39 @@ def test_large_launches_take_as_long_as_small_ones(architecture: str) -> None:
     arguments, pointers = buffer_of("PPqi", (1 << 30, 100_000))
     found = extents_of(codes["batch"], LaunchShape((400, 64, 1), (256, 1, 1), 0, arguments, pointers))
     assert found[0].reads == Extent(0, 63 * (1 << 32) + 400_000, True, False, 400_000, 1 << 32, 64)
+
+
+@needs_disassembler
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_long_loops_take_as_long_as_short_ones(architecture: str) -> None:
+    codes = kernels(architecture)
+
+    def launched(kernel: str, form: str, values: tuple, grid: tuple, block: tuple) -> dict[int, WordExtents]:
+        arguments, pointers = buffer_of(form, values)
+        return extents_of(codes[kernel], LaunchShape(grid, block, 0, arguments, pointers))
+
+    found = launched("grid_stride", "PPi", (500_000_000,), (1024, 1, 1), (256, 1, 1))
+    assert whole(found[0].reads) == whole(found[8].writes) == (0, 2_000_000_000)
+    found = launched("grid_stride_wide", "PPQ", (5_000_000_000,), (1024, 1, 1), (256, 1, 1))
+    assert whole(found[0].reads) == whole(found[8].writes) == (0, 20_000_000_000)
+    found = launched("row_sums", "PPii", (10_000, 20_000), (40, 1, 1), (256, 1, 1))
+    assert whole(found[0].reads) == (0, 800_000_000)
+    assert whole(found[8].writes) == (0, 40_000)
+    found = launched("product", "PPPiii", (1000, 1001, 10_000), (63, 63, 1), (16, 16, 1))
+    assert whole(found[0].reads) == (0, 40_000_000)
+    assert whole(found[8].reads) == (0, 40_040_000)
+    assert whole(found[16].writes) == (0, 4_004_000)
+    found = launched("backwards", "Pi", (1 << 30,), (512, 1, 1), (256, 1, 1))
+    assert whole(found[0].writes) == (0, 1 << 32)
+
+
+@needs_disassembler
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_guard_bounds_an_index_that_memory_holds(architecture: str) -> None:
+    arguments, pointers = buffer_of("PPii", (1000, 300))
+    shape = LaunchShape((4, 1, 1), (256, 1, 1), 0, arguments, pointers)
+    found = extents_of(kernels(architecture)["guarded_index"], shape)
+    assert found[8].writes == Extent(8, 1200, False, False)
 
 
 @needs_disassembler

@@ -24,7 +24,8 @@ _COMPARES = frozenset(
     {"ISETP", "UISETP", "FSETP", "UFSETP", "DSETP", "HSETP2", "FCHK", "PLOP3", "UPLOP3", "R2P", "UR2UP"}
 )
 """their first operands are predicates, and they write no register"""
-_PAIRS = frozenset({"64", "WIDE", "HI", "S64", "U64", "F64"})
+_PAIRS = frozenset({"64", "S64", "U64", "F64"})
+_LAST_PAIR = frozenset({"WIDE", "HI"})
 _ROWS_OF_TILES = {"HMMA": 4, "IMMA": 4, "QMMA": 4, "OMMA": 4, "BMMA": 8, "DMMA": 8}
 _ALL_REGISTERS = 128
 _STRUCTURE_BYTES = 64
@@ -90,6 +91,10 @@ class AddressCode:
     operations: list[tuple[Operation, ...]]
     needed: list[frozenset[Key]]
     """before each block: what is read later on"""
+    order: list[int]
+    """the place of each block where those that lead to others come first, but for the ways back of loops"""
+    begins_loop: list[bool]
+    """whether a way leads back to the block"""
     block_at: dict[int, int]
     """index of the first instruction -> block"""
     words: dict[int, tuple[int, ...]]
@@ -121,17 +126,38 @@ def address_code(
         )
     every = [[_operation(at, instructions[at]) for at in range(block.begin, block.end)] for block in blocks]
     kept, needed = _slice(blocks, every, words)
+    order = _order(blocks)
     return AddressCode(
         layout,
         blocks,
         [tuple(_with_low_compares(each)) for each in kept],
         needed,
+        order,
+        [any(order[each] >= order[number] for each in before) for number, before in enumerate(_before(blocks))],
         {block.begin: number for number, block in enumerate(blocks)},
         words,
         frozenset(unclear),
         bool(layout.base or not layout.parameters) and not touched.anything,
         labels,
     )
+
+
+def _order(blocks: Sequence[Block]) -> list[int]:
+    """Reverse postorder; what stands last in the text is visited first, so that loops come before what follows them."""
+    seen = {0}
+    finished: list[int] = []
+    path = [(0, sorted(blocks[0].successors))] if blocks else []
+    while path:
+        number, left = path[-1]
+        follower = left.pop() if left else None
+        if follower is None:
+            finished.append(number)
+            path.pop()
+        elif follower not in seen:
+            seen.add(follower)
+            path.append((follower, sorted(blocks[follower].successors)))
+    place = {number: at for at, number in enumerate(reversed(finished))}
+    return [place.get(number, len(blocks)) for number in range(len(blocks))]
 
 
 # Operands -------------------------------------------------------------------------------------------------------------
@@ -265,14 +291,11 @@ def _slice(
     """The operations of each block that are needed, and what is needed before each."""
     uses = [[_uses(each) for each in block] for block in every]
     defines = [[_defines(each) for each in block] for block in every]
+    before = _before(blocks)
     stack = False
     while True:
         needed: list[frozenset[Key]] = [frozenset()] * len(blocks)
         kept: list[list[Operation]] = [[] for _ in blocks]
-        before: list[list[int]] = [[] for _ in blocks]
-        for number, block in enumerate(blocks):
-            for follower in block.successors:
-                before[follower].append(number)
         todo = list(range(len(blocks)))
         queued = set(todo)
         while todo:
@@ -305,6 +328,15 @@ def _slice(
         return kept, needed
 
 
+def _before(blocks: Sequence[Block]) -> list[list[int]]:
+    """The blocks from which each one is come to."""
+    found: list[list[int]] = [[] for _ in blocks]
+    for number, block in enumerate(blocks):
+        for follower in block.successors:
+            found[follower].append(number)
+    return found
+
+
 def _seed(operation: Operation, words: Mapping[int, tuple[int, ...]], stack: bool) -> bool:
     return (
         operation.name in BRANCHES
@@ -317,10 +349,14 @@ def _uses(operation: Operation) -> set[Key]:
     found: set[Key] = {name for name, _ in operation.ins if name not in ("PT", "UPT")}
     if operation.guard is not None and operation.guard[0] not in ("PT", "UPT"):
         found.add(operation.guard[0])
-    pair = not _PAIRS.isdisjoint(operation.suffixes) or operation.name in ("RET", "CALL", "STL")
+    # `IMAD.WIDE R2,R4,R5,R6` and `IMAD.HI` add a pair; others with a suffix of 64 bits read nothing but pairs.
+    last_pair = operation.name in ("IMAD", "UIMAD") and not _LAST_PAIR.isdisjoint(operation.suffixes)
+    all_pairs = not _PAIRS.isdisjoint(operation.suffixes) and operation.name not in ("SHF", "USHF")
+    all_pairs = all_pairs or operation.name in ("RET", "CALL", "STL")
     stored = operation.name in MEMORY
     for source in operation.sources:
         each = source.operand
+        pair = all_pairs or (last_pair and source is operation.sources[-1])
         if isinstance(each, Address):
             registers: Sequence[Register] = each.registers
         elif isinstance(each, Register) and not stored:

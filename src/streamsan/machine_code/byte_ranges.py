@@ -82,7 +82,8 @@ def box(begin: int, width: int, steps: Sequence[tuple[int, int]]) -> Box:
 
 def boxes_of(begins: NDArray[np.int64], width: int, steps: Sequence[tuple[int, int]]) -> list[Box] | None:
     """The boxes that begin at each of `begins`; None: too many."""
-    begins = np.unique(begins)
+    if len(begins) > 1 and (np.diff(begins) < 0).any():
+        begins = np.sort(begins)
     begins, ends = _runs(begins, begins + width)
     widths = ends - begins
     if len(begins) > 1 and (widths == widths[0]).all():

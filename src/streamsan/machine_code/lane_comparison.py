@@ -51,6 +51,14 @@ class Spread(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """What follows for a sum: that it is `LT` 0, `GE` 0, `EQ` to 0 or `NE` to it."""
+
+    relation: str
+    distance: Sum
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Truth:
     """What a predicate is: the threads where it may be true, and those where it may be false."""
 
@@ -60,6 +68,8 @@ class Truth:
     """it is the carry of this sum of registers (the second: subtracted)"""
     lower: tuple[Value, Value] | None = None
     """it compares these two, the lower halves of numbers of 64 bits"""
+    if_true: tuple[Fact, ...] = ()
+    if_false: tuple[Fact, ...] = ()
 
 
 TRUE = Truth(True, False)
@@ -69,17 +79,22 @@ EITHER = Truth(True, True)
 
 def not_(truth: Truth) -> Truth:
     """The opposite."""
-    return Truth(truth.false, truth.true)
+    return Truth(truth.false, truth.true, if_true=truth.if_false, if_false=truth.if_true)
 
 
 def and_(first: Truth, second: Truth) -> Truth:
     """Both."""
-    return Truth(first.true & second.true, first.false | second.false)
+    return Truth(
+        first.true & second.true,
+        first.false | second.false,
+        if_true=first.if_true + second.if_true,
+        if_false=first.if_false if second.false is False else second.if_false if first.false is False else (),
+    )
 
 
 def or_(first: Truth, second: Truth) -> Truth:
     """One of them."""
-    return Truth(first.true | second.true, first.false & second.false)
+    return not_(and_(not_(first), not_(second)))
 
 
 def xor_(first: Truth, second: Truth) -> Truth:
@@ -131,6 +146,9 @@ class Cutting:
             undecided = true & false & threads
             if some(undecided):
                 self._cut(distance, undecided, equal=relation == "EQ")
+                pair = ("EQ", "NE") if relation == "EQ" else ("LT", "GE")
+                one, other = (Fact(each, distance) for each in pair)
+                return Truth(true, false, if_true=(one,), if_false=(other,))
         return Truth(true, false)
 
     def _cut(self, distance: Sum, undecided: Mask, *, equal: bool) -> None:
@@ -144,6 +162,36 @@ class Cutting:
             if cuts:
                 raise Split(counter, cuts)
         self.spread(distance)
+
+
+def narrower(fact: Fact, threads: Mask) -> tuple[Counter, Counter | None] | None:
+    """The counter of which a fact says more than was known, and what it is then (None: it can be nothing)."""
+    inexact = [(counter, factor) for counter, factor in fact.distance.terms if not counter.exact]
+    if len(inexact) != 1:
+        return None
+    counter, factor = inexact[0]
+    if not isinstance(factor, int):
+        return None
+    terms = tuple(term for term in fact.distance.terms if term[0] is not counter)
+    limits = bounds(Sum(None, fact.distance.constant, terms))
+    if limits is None:
+        return None
+    least_rest: int = least(among(limits[0], threads))
+    most_rest: int = greatest(among(limits[1], threads))
+    low: int = counter.low
+    high: int = counter.high
+    # rest + factor * counter, for one rest between the two
+    if fact.relation in ("LT", "EQ"):
+        top = (-1 if fact.relation == "LT" else 0) - least_rest
+        low, high = (low, min(high, top // factor)) if factor > 0 else (max(low, -(top // -factor)), high)
+    if fact.relation in ("GE", "EQ"):
+        low, high = (max(low, -(most_rest // factor)), high) if factor > 0 else (low, min(high, most_rest // -factor))
+    if fact.relation == "NE" and least_rest == most_rest and least_rest % factor == 0:
+        hole = -least_rest // factor
+        low, high = low + (hole == low), high - (hole == high)
+    if (low, high) == (counter.low, counter.high):
+        return None
+    return counter, Counter(low, high, exact=False) if low <= high else None
 
 
 def _cuts(distance: Sum, counter: Counter, factor: Number, threads: Mask, *, equal: bool) -> list[int]:

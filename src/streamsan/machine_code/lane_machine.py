@@ -1,7 +1,8 @@
 """Runs a kernel's code for all threads of a part of a launch at once, as far as addresses go.
 
-Threads that go different ways are different `State`s; the one that is first in the code goes first, and where two meet
-they become one again. Where memory decides, threads go both ways, and have a share of themselves in each.
+Threads that go different ways are different `State`s; those in a function that was called go first, then those that are
+first in the code, and where two meet they become one again. Where memory decides, threads go both ways, and have a
+share of themselves in each.
 """
 
 from __future__ import annotations
@@ -14,19 +15,45 @@ import numpy as np
 
 from streamsan.machine_code import opcodes
 from streamsan.machine_code.address_code import BRANCHES, MEMORY, AddressCode, Operation
-from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Truth, and_
+from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Split, Spread, and_
 from streamsan.machine_code.lane_operations import address_of, run
-from streamsan.machine_code.lane_state import STACK, Launch, State, merged
-from streamsan.machine_code.lane_values import Mask, Place, Sum, Wide, every, inverse, mask_of, same, some
+from streamsan.machine_code.lane_state import STACK, Impossible, Launch, State, merged
+from streamsan.machine_code.lane_values import (
+    Counter,
+    Mask,
+    Place,
+    Sum,
+    Wide,
+    every,
+    inverse,
+    mask_of,
+    same,
+    some,
+)
+from streamsan.machine_code.loop_strides import (
+    Strides,
+    advanced,
+    follows,
+    iterations_at_most,
+    same_strides,
+    same_truth,
+    strides,
+)
 
 _INSTRUCTION_BYTES = 16
 _SMALLEST_SHARE = 2.0**-40
 """below this a share is 0, so that sums of shares are exact"""
-_PATIENCE = 40
+_PATIENCE = 10
 """how often threads may come to a loop's begin, each time less sure, before its values are given up"""
-_LANES_PER_UNIT = 4096
-_UNITS_OF_ACCESS = 2
+_FEWEST_ITERATIONS = 4
+"""below this it is not worth while to look how many are alike"""
+_TRIES = 4
+_REST = 6
+"""iterations until that is tried again"""
+_LANES_PER_UNIT = 1024
+_UNITS_OF_ACCESS = 4
 
+Note = tuple[int, str, Wide, int, Mask, Mask]
 Touch = Callable[[int, str, Wide, int, Mask, Mask], None]
 """word, mode, address (None: any), bytes, threads that may touch them, threads that do"""
 
@@ -59,16 +86,18 @@ class LaneMachine:
         self._touch = touch
         self._cost = 1 + lanes // _LANES_PER_UNIT
         self._waiting: dict[int, State] = {}
-        self._order: list[int] = []
+        self._order: list[tuple[int, int, int]] = []
         self._seen: dict[int, State] = {}
         self._leaks: dict[int, int] = {}
+        self._paces: dict[int, tuple[State | None, Strides | None]] = {}
+        self._rests: dict[int, int] = {}
 
     def run(self) -> None:
         """Follow all threads to their end. Raises `Split` and `Spread` (to be run again in parts), and `NotKnown`."""
         self._arrive(0, State(self._launch, {}, {}, True, 1.0))
         while self._order:
-            block = heappop(self._order)
-            state = self._waiting.pop(block)
+            block = heappop(self._order)[2]
+            state = self._hurried(block, self._waiting.pop(block))
             if not self._again(block, state):
                 self._block(block, state)
 
@@ -80,7 +109,7 @@ class LaneMachine:
         waiting = self._waiting.get(block)
         if waiting is None:
             self._waiting[block] = state
-            heappush(self._order, block)
+            heappush(self._order, (-state.depth, self._code.order[block], block))
         else:
             self._waiting[block] = merged(waiting, state, self._code.needed[block])
 
@@ -135,8 +164,10 @@ class LaneMachine:
             target = self._target(operation)
             if target is None:
                 raise NotKnown("a call of code that is not here")
+            state.depth += 1
         elif name == "RET":
             target = self._returned(state, operation)
+            state.depth -= 1
         elif name not in ("EXIT", "KILL"):
             raise NotKnown(name)
         taken, rest = state.threads & truth.true, state.threads & truth.false
@@ -147,9 +178,13 @@ class LaneMachine:
             share = np.where(share < _SMALLEST_SHARE, 0.0, share)
         goes, stays = some(taken), some(rest)
         if stays:
-            self._arrive(behind, state.copy(rest, share) if goes else state)
+            staying = state.copy(rest, share)
+            staying.learn(truth.if_false)
+            self._arrive(behind, staying)
         if goes and name not in ("EXIT", "KILL"):
-            self._arrive(target, state.copy(taken, share) if stays else state)
+            state.threads, state.share = taken, share
+            state.learn(truth.if_true)
+            self._arrive(target, state)
 
     def _target(self, operation: Operation) -> int | None:
         for source in operation.sources:
@@ -189,6 +224,83 @@ class LaneMachine:
         elif register is not None:
             state.registers[register] = Place(state.barriers.get(texts[1], -1))
 
+    # Loops that are known ---------------------------------------------------------------------------------------------
+
+    def _hurried(self, block: int, state: State) -> State:
+        """At a loop's begin, where the last iterations all added the same: the state after as many more as do so too.
+
+        That is tried, not believed: one iteration is run for a counter of iterations in place of a number. It must end
+        one step further, and no thread may leave or turn off.
+        """
+        if not self._code.begins_loop[block]:
+            return state
+        needed = self._code.needed[block]
+        before, steps = self._paces.get(block, (None, None))
+        now = None if before is None else strides(before, state, needed)
+        self._paces[block] = (state.copy(state.threads, state.share), now)
+        if not now or steps is None or not same_strides(steps, now):
+            return state
+        if self._rests.get(block, 0) > 0:
+            self._rests[block] -= 1
+            return state
+        count = self._iterations(block, state, now)
+        if count < _FEWEST_ITERATIONS:
+            self._rests[block] = _REST
+            return state
+        later = advanced(state, now, count)
+        self._paces[block] = (later.copy(later.threads, later.share), now)
+        return later
+
+    def _iterations(self, block: int, state: State, steps: Strides) -> int:
+        """How many iterations all do the same; what they touch is noted. 0: none."""
+        most = iterations_at_most(state, steps)
+        for _ in range(_TRIES):
+            if most < _FEWEST_ITERATIONS:
+                return 0
+            counter = Counter(0, most - 1)
+            notes: list[Note] = []
+            first = advanced(state, steps, counter)
+            try:
+                last = self._iteration(block, first, notes)
+            except Split as split:
+                if split.counter is not counter:
+                    raise
+                most = min(split.cuts)
+                continue
+            except Spread as spread:
+                if spread.counter is not counter:
+                    raise
+                return 0
+            if last is None or not follows(first, last, steps, self._code.needed[block]):
+                return 0
+            for note in notes:
+                self._touch(*note)
+            return most
+        return 0
+
+    def _iteration(
+        self, header: int, state: State, notes: list[tuple[int, str, Wide, int, Mask, Mask]]
+    ) -> State | None:
+        """Run the loop's body once by itself; None: not all threads come back."""
+        inside = self._loop(header)
+        kept = (self._waiting, self._order, self._seen, self._leaks, self._paces, self._rests, self._touch)
+        self._waiting, self._order, self._seen, self._leaks, self._paces, self._rests = {}, [], {}, {}, {}, {}
+        self._touch = lambda *note: notes.append(note)
+        try:
+            self._block(header, state.copy(state.threads, state.share))
+            while self._order:
+                block = heappop(self._order)[2]
+                if block == header:
+                    return None if self._order else self._waiting[block]
+                if block not in inside:
+                    return None
+                here = self._hurried(block, self._waiting.pop(block))
+                if not self._again(block, here):
+                    self._block(block, here)
+            return None
+        finally:
+            self._waiting, self._order, self._seen, self._leaks, self._paces, self._rests, self._touch = kept
+
     # Loops that memory decides ----------------------------------------------------------------------------------------
 
     def _again(self, block: int, state: State) -> bool:
@@ -198,7 +310,9 @@ class LaneMachine:
         is given up.
         """
         before = self._seen.get(block)
-        self._seen[block] = state
+        if self._code.begins_loop[block]:
+            # The state itself goes on and changes.
+            self._seen[block] = state.copy(state.threads, state.share)
         if before is None or every((state.share >= 1) | inverse(state.threads)):
             return False
         keys = self._code.needed[block]
@@ -211,7 +325,7 @@ class LaneMachine:
         if self._leaks.get(block, 0) > _PATIENCE:
             for key in keys:
                 if isinstance(key, str):
-                    if not _same_truth(before.predicates.get(key, EITHER), state.predicates.get(key, EITHER)):
+                    if not same_truth(before.predicates.get(key, EITHER), state.predicates.get(key, EITHER)):
                         state.predicates[key] = EITHER
                 elif not same(before.registers.get(key), state.registers.get(key)):
                     state.registers[key] = None
@@ -233,18 +347,19 @@ class LaneMachine:
             waiting.share = waiting.share + held
 
     def _loop(self, header: int) -> set[int]:
-        """The blocks from which the way leads back to `header`, and not before it in the code."""
+        """The blocks from which the way leads back to `header`, and that do not come before it."""
+        order = self._code.order
         before: dict[int, list[int]] = {}
         for number, block in enumerate(self._code.blocks):
             for follower in block.successors:
                 before.setdefault(follower, []).append(number)
         inside = {header}
-        todo = [each for each in before.get(header, ()) if each >= header]
+        todo = [each for each in before.get(header, ()) if order[each] >= order[header]]
         while todo:
             number = todo.pop()
             if number not in inside:
                 inside.add(number)
-                todo.extend(each for each in before.get(number, ()) if each >= header)
+                todo.extend(each for each in before.get(number, ()) if order[each] >= order[header])
         return inside
 
     # Memory -----------------------------------------------------------------------------------------------------------
@@ -272,6 +387,11 @@ class LaneMachine:
         address = address_of(state, operation.address) if simple and operation.address is not None else None
         if isinstance(address, Sum) and address.base == STACK:
             return
+        if guard.if_true and some(guard.false & threads):
+            seen = state.under(guard.if_true, address)
+            if isinstance(seen, Impossible):
+                return
+            address = seen
         based = isinstance(address, Sum) and address.base is not None
         surely = surely if isinstance(surely, (bool, np.ndarray)) else bool(surely)
         for mode in modes:
@@ -289,17 +409,13 @@ def _always(state: State, operation: Operation) -> bool:
 def _covers(before: State, state: State, keys: frozenset[int | str]) -> bool:
     for key in keys:
         if isinstance(key, str):
-            if not _same_truth(before.predicates.get(key, EITHER), state.predicates.get(key, EITHER)):
+            if not same_truth(before.predicates.get(key, EITHER), state.predicates.get(key, EITHER)):
                 return False
         elif before.registers.get(key) is not None and not same(before.registers.get(key), state.registers.get(key)):
             return False
     if before.barriers != state.barriers:
         return False
     return all(value is None or same(value, state.cells.get(place)) for place, value in before.cells.items())
-
-
-def _same_truth(one: Truth, two: Truth) -> bool:
-    return bool(np.all(one.true == two.true)) and bool(np.all(one.false == two.false))
 
 
 def _total(state: State) -> Any:

@@ -619,8 +619,10 @@ def _load_local(state: State, operation: Operation, cutting: Cutting) -> None:
 
 
 def _from_memory(state: State, operation: Operation, cutting: Cutting) -> None:
-    """What memory holds is not known, but a number of 8 or 16 bits is bounded."""
+    """What memory holds is not known, but a number has bounds."""
     value: Value = None
+    if operation.targets == 1:
+        value = low_word(bounded(SIGNED, -SIGNED - 1))
     for suffix, low, high in (("U8", 0, 0xFF), ("S8", -0x80, 0x7F), ("U16", 0, 0xFFFF), ("S16", -0x8000, 0x7FFF)):
         if suffix in operation.suffixes:
             value = low_word(bounded(low, high))

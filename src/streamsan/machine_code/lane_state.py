@@ -11,8 +11,9 @@ import numpy as np
 from streamsan.machine_code.address_code import Key, Operation, Source
 from streamsan.machine_code.cubin import KernelLayout
 from streamsan.machine_code.instruction_operands import Constant, Register
-from streamsan.machine_code.lane_comparison import EITHER, TRUE, Truth, not_
+from streamsan.machine_code.lane_comparison import EITHER, TRUE, Fact, Truth, narrower, not_
 from streamsan.machine_code.lane_values import (
+    Counter,
     Guarded,
     Half,
     Mask,
@@ -31,6 +32,7 @@ from streamsan.machine_code.lane_values import (
     low_word,
     number_of,
     product,
+    replaced,
     same,
     select,
     some,
@@ -42,6 +44,13 @@ from streamsan.machine_code.lane_values import (
 STACK = -1
 """the base of addresses in the thread's own memory"""
 _SIGNED = -(1 << 31)
+
+
+class Impossible:
+    """What stands in the place of a value where no thread can be."""
+
+
+IMPOSSIBLE = Impossible()
 
 
 @dataclass
@@ -106,6 +115,10 @@ class State:
     barriers: dict[str, int] = field(default_factory=dict)
     cells: dict[int, Value] = field(default_factory=dict)
     """the thread's own memory, by the distance from where its stack begins"""
+    narrowed: dict[Counter, Counter] = field(default_factory=dict)
+    """numbers of which only bounds were known -> with the bounds that branches told since"""
+    depth: int = 0
+    """how many calls it is in"""
     guard: tuple[Truth, bool] | None = None
     """of the instruction that is done: its predicate, and whether it is inverted"""
 
@@ -125,7 +138,48 @@ class State:
             share,
             dict(self.barriers),
             dict(self.cells),
+            dict(self.narrowed),
+            self.depth,
         )
+
+    def learn(self, facts: tuple[Fact, ...]) -> None:
+        """Take over what follows for numbers of which only bounds are known. No thread is left where that cannot be."""
+        for fact in facts:
+            found = narrower(Fact(fact.relation, self._current(fact.distance)), self.threads)
+            if found is None:
+                continue
+            counter, by = found
+            if by is None:
+                self.threads = False
+                return
+            self.narrowed[counter] = by
+            for key, value in self.registers.items():
+                if isinstance(value, Half):
+                    whole = replaced(value.whole, counter, by)
+                    if whole is not value.whole:
+                        self.registers[key] = Half(whole, value.upper)
+
+    def _current(self, distance: Sum) -> Sum:
+        """The sum with what was learnt since it was made."""
+        for counter, _ in distance.terms:
+            now = counter
+            while now in self.narrowed:
+                now = self.narrowed[now]
+            if now is not counter:
+                distance = replaced(distance, counter, now)
+        return distance
+
+    def under(self, facts: tuple[Fact, ...], address: Wide) -> Wide | Impossible:
+        """An address as an instruction sees it whose guard says these facts."""
+        if not isinstance(address, Sum):
+            return address
+        within = State(
+            self.launch, {0: Half(address, upper=False)}, {}, self.threads, 1.0, narrowed=dict(self.narrowed)
+        )
+        within.learn(facts)
+        if not some(within.threads):
+            return IMPOSSIBLE
+        return number_of(within.registers[0])
 
     # Reading --------------------------------------------------------------------------------------------------------
 
@@ -325,7 +379,9 @@ def merged(first: State, second: State, needed: frozenset[Key]) -> State:
     for name in (first.barriers.keys() & second.barriers.keys()) - barriers.keys():
         barriers[name] = -1
     share = _part(first.share, first.threads) + _part(second.share, second.threads)
-    return State(first.launch, registers, predicates, first.threads | second.threads, share, barriers, cells)
+    threads = first.threads | second.threads
+    narrowed = {each: by for each, by in first.narrowed.items() if second.narrowed.get(each) is by}
+    return State(first.launch, registers, predicates, threads, share, barriers, cells, narrowed, first.depth)
 
 
 def _part(share: Any, threads: Mask) -> Any:

@@ -349,6 +349,14 @@ def upper_word(value: Sum) -> Wide:
     return wrapped(low) if every(low == high) else None
 
 
+def replaced(value: Sum, counter: Counter, by: Counter) -> Sum:
+    """The sum with another counter in the place of one."""
+    if not any(each is counter for each, _ in value.terms):
+        return value
+    terms = tuple((by if each is counter else each, factor) for each, factor in value.terms)
+    return Sum(value.base, value.constant, terms)
+
+
 def sum_of(values: list[Value]) -> Value:
     """The sum of registers, modulo 2^32. A number added to the upper half of a pair gives the upper half of another."""
     uppers = [each for each in values if isinstance(each, Half) and each.upper and upper_word(each.whole) is None]

@@ -39,6 +39,7 @@ _MOST_PARTS = 200
 _MOST_LANES = 1 << 17
 _FEW_LANES = 2048
 _LARGEST_ADDRESS = 1 << 48
+_WIDEST_BOUND = 1 << 31
 _MODES = ("read", "write", "update")
 
 
@@ -169,15 +170,17 @@ class _Found:
         for word in sorted(self.pointers):
             if word in unclear:
                 continue
-            modes = [
-                None
-                if (word, mode) in self.unknown
-                else extent_of(self.sure.get((word, mode), ()), self.maybe.get((word, mode), ()))
-                for mode in _MODES
-            ]
+            modes = [self._extent(word, mode) for mode in _MODES]
             if any(mode is not None for mode in modes):
                 found[word] = WordExtents(*modes)
         return found
+
+    def _extent(self, word: int, mode: str) -> Extent | None:
+        if (word, mode) in self.unknown:
+            return None
+        found = extent_of(self.sure.get((word, mode), ()), self.maybe.get((word, mode), ()))
+        # An index of 32 bits that nothing bounds says nothing.
+        return found if found.sure or found.end - found.begin < _WIDEST_BOUND else None
 
 
 @dataclass(frozen=True, slots=True)
