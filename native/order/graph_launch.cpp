@@ -234,11 +234,13 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
             continue;  // nobody knows of it any more
         const bool frees = node.kind == NodeKind::FREE;
         const Clock& clock = timeline(stream).clock;
-        if (!admit_graph_memory(process, memory.allocation, clock, &stream, operation,
+        Operation part = operation;
+        if (node.conditional()) part.flags |= bit(SlotFlag::ASSUMED);
+        if (!admit_graph_memory(process, memory.allocation, clock, &stream, part,
                                 frees ? FactVariant::GRAPH_FREE : FactVariant::GRAPH_USE))
             continue;
         if (frees) continue;
-        const Operation use = operation.as_use(node.references.front().mode);
+        const Operation use = part.as_use(node.references.front().mode);
         const std::uint32_t index = memory.allocation;
         Allocation& allocation = process.allocations[index];
         const Placed placed{use, timeline(stream).advance()};

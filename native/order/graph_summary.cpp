@@ -112,13 +112,16 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
         if (memory == none || (memory_[memory].exec != none && execs_[memory_[memory].exec].get() == &exec)) return;
         if (node.kind == NodeKind::ALLOC) return;
         constexpr std::size_t most_foreign = 4096;
-        const bool listed = std::any_of(exec.foreign.begin(), exec.foreign.end(), [&](const auto& each) {
+        const auto listed = std::find_if(exec.foreign.begin(), exec.foreign.end(), [&](const auto& each) {
             return each.memory == memory &&
                    (exec.body.nodes[each.node].kind == NodeKind::FREE) == (node.kind == NodeKind::FREE);
         });
         if (recording_ && reference.assumed) return;  // perhaps no use at all, and nothing else speaks for it
-        if (!listed && exec.foreign.size() < most_foreign)
-            exec.foreign.push_back({memory, memory_[memory].made, number});
+        if (listed == exec.foreign.end()) {
+            if (exec.foreign.size() < most_foreign) exec.foreign.push_back({memory, memory_[memory].made, number});
+        } else if (exec.body.nodes[listed->node].conditional()) {
+            listed->node = number;  // that one may not run
+        }
         return;
     }
     if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;

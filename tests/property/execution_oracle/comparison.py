@@ -13,10 +13,11 @@ from execution_oracle.traces import trace_of
 from execution_oracle.verdicts import Oracle, Verdicts
 from streamsan.order.engine import Analysis, analyse
 from streamsan.order.facts import Fact
-from streamsan.vocabulary import EdgeClass
+from streamsan.vocabulary import EdgeClass, SlotFlag
 
 ORDERING = frozenset({101, 102, 103, 104, 106, 107, 108, 109, 205, 303, 304})
 REDUNDANT = 504
+STALE = 303
 EXTENT_NOT_KNOWN = 109
 """what is doubted for another reason: nobody knows which bytes a kernel touches"""
 T = TypeVar("T")
@@ -96,7 +97,7 @@ def differences_if_unknown(may_be: Sequence[Verdicts], analysis: Analysis) -> li
     ordering = [fact for fact in analysis.facts if fact.code in ORDERING]
     all_ = in_all(may_be)
     said = {_key(fact) for fact in ordering}
-    sure = _worst({_key(fact) for fact in ordering if not fact.assumed and not fact.may_be_equal})
+    sure = _worst({_key(fact) for fact in ordering if _is_sure(fact)})
     maybe = set.union(*(each.wrong | each.again | each.late for each in may_be))
     # Whether it is the free that comes too early or the use too late may depend on what is not known.
     # Of the same mistake the milder thing may be said: that only the driver's waits help.
@@ -128,6 +129,12 @@ def differences_if_unknown(may_be: Sequence[Verdicts], analysis: Analysis) -> li
     idle = {fact.operation.sequence for fact in analysis.facts if fact.code == REDUNDANT}
     result += [f"idle by the engine alone: {number}" for number in sorted(idle - all_.nearly_idle)]
     return result
+
+
+def _is_sure(fact: Fact) -> bool:
+    """Whether nothing has to be known yet. Of a pointer that went stale the node says whether it runs at all."""
+    may_not_run = fact.code == STALE and any(node.flags & SlotFlag.CONDITIONAL for _, node in fact.related)
+    return not fact.assumed and not fact.may_be_equal and not may_not_run
 
 
 def _key(fact: Fact) -> tuple[int, int]:

@@ -2,8 +2,9 @@
 
 A stream that somebody else made may be of any kind, one of the default streams, or the same as another unknown one; an
 event may have been recorded by anybody, or by nobody; memory may be of any kind; code that nobody can see may have done
-nothing, or waited for everything and left work everywhere. Of such a program the engine may be certain only of what is
-wrong in all of these, must at least doubt that, and may doubt only what is wrong in one of them.
+nothing, or waited for everything and left work everywhere; a node in the body of a conditional node may not run. Of
+such a program the engine may be certain only of what is wrong in all of these, must at least doubt that, and may doubt
+only what is wrong in one of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from itertools import product
 
 from execution_oracle.lifetimes import ON_EVENT, ON_STREAM, is_ordered
-from execution_oracle.program import LEGACY, PER_THREAD, Known, Op, Program
+from execution_oracle.program import LEGACY, PER_THREAD, Known, Node, Op, Program
 from streamsan.vocabulary import MemoryKind, NodeKind, SlotFlag, StreamKind
 from streamsan.vocabulary import OperationKind as Kind
 
@@ -25,12 +26,18 @@ Guess = StreamKind | int
 
 def is_concrete(program: Program) -> bool:
     """Whether there is nothing in it of which the kind is not known."""
+    if _may_leave_out(program):
+        return False
     unknown = any(op.flags & SlotFlag.ASSUMED or op.kind is Kind.OPAQUE_CALL for op in program.ops)
     return not unknown and not unknown_streams(program) and not _has_unknown_events(program)
 
 
 def instances(program: Program) -> Iterator[Program]:
     """Yield the programs that it may stand for: itself, if nothing in it is unknown."""
+    if _may_leave_out(program):
+        for runs in (True, False):
+            yield from instances(_decided(program, runs))
+        return
     if is_concrete(program):
         whole = program.ops[0].kind is Kind.MAIN_BEGIN
         yield program if whole else replace(program, before=_default_streams(program))
@@ -44,6 +51,25 @@ def instances(program: Program) -> Iterator[Program]:
     for guesses in product(*choices):
         for kind, everything in product(KINDS if memory else KINDS[:1], tells):
             yield _instance(program, dict(zip(streams, guesses, strict=True)), frozenset(memory), kind, everything)
+
+
+def _may_leave_out(program: Program) -> bool:
+    return any(node.conditional for op in program.ops if op.body is not None for node in op.body.nodes)
+
+
+def _decided(program: Program, runs: bool) -> Program:
+    """The program whose launches run all nodes of conditional bodies, or none."""
+
+    def decided(node: Node) -> Node:
+        if not node.conditional:
+            return node
+        return replace(node, conditional=False) if runs else Node(NodeKind.EMPTY)
+
+    ops = [
+        op if op.body is None else replace(op, body=replace(op.body, nodes=tuple(map(decided, op.body.nodes))))
+        for op in program.ops
+    ]
+    return replace(program, ops=tuple(ops))
 
 
 def unknown_streams(program: Program) -> list[int]:

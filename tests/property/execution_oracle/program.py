@@ -29,6 +29,8 @@ class Node:
     references: tuple[Reference, ...] = ()
     object: int = 0
     """the event of an event node"""
+    conditional: bool = False
+    """a launch may leave it out"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from functools import cache
 from execution_oracle.program import Node, Op, Program
 from streamsan.trace import Site, Trace, TraceBuilder
 from streamsan.vocabulary import OperationKind as Kind
+from streamsan.vocabulary import SlotFlag
 
 
 @cache
@@ -63,5 +64,6 @@ def _append_node(builder: TraceBuilder, op: Op, number: int, node: Node) -> None
         object=number,
         address=node.object,
         detail=node.kind,
+        flags=SlotFlag.CONDITIONAL if node.conditional else 0,
         references=node.references,
     )
