@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from streamsan.machine_code import control_flow, pointer_flow
 from streamsan.machine_code.cubin import KernelLayout, Parameter
 from streamsan.machine_code.disassembler import Instruction, split_operands
 from streamsan.machine_code.pointer_flow import PointerFlow
@@ -157,3 +160,19 @@ def test_an_indirect_branch_may_go_anywhere() -> None:
     EXIT
     """
     assert touched(program)[1] == [0]
+
+
+def test_code_that_takes_too_long_to_read_may_do_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = """
+    LDC.64 R2,c[0x0][0x210]
+    @P0 BRA 0x0
+    STG.E desc[UR4][R2.64],R7
+    EXIT
+    """
+    assert touched(program)[3] is False
+    with monkeypatch.context() as few:
+        few.setattr(control_flow, "MOST_WAYS", 1)
+        assert touched(program)[3] is True
+    with monkeypatch.context() as few:
+        few.setattr(pointer_flow, "MOST_MERGES", 1)
+        assert touched(program)[3] is True

@@ -18,6 +18,14 @@ _PASSES_ON = frozenset(
 )
 
 
+MOST_WAYS = 300_000
+"""from block to block, in one function: code that needs more takes minutes to read"""
+
+
+class TooManyWaysError(ValueError):
+    """The function is too large, or its branches lead to too many places."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Instructions `begin` to `end` (exclusive), always run in a row; then one of the blocks `successors`."""
@@ -32,7 +40,7 @@ def blocks_of(instructions: Sequence[Instruction], labels: Mapping[str, int]) ->
     by name is in it.
 
     A return may go behind every call of the function, an indirect branch to every block: more paths than there are,
-    never fewer.
+    never fewer. Raises `TooManyWaysError`.
     """
     places = {name: offset // _INSTRUCTION_BYTES for name, offset in labels.items()}
     targets = [_targets(each, places, len(instructions)) for each in instructions]
@@ -48,6 +56,7 @@ def blocks_of(instructions: Sequence[Instruction], labels: Mapping[str, int]) ->
             synchronised.setdefault(_barrier(each), set()).update(targets[at])
     blocks = []
     whole = True
+    ways = 0
     for begin, end in zip(begins, [*begins[1:], len(instructions)], strict=True):
         last = instructions[end - 1]
         name = _name(last)
@@ -69,6 +78,9 @@ def blocks_of(instructions: Sequence[Instruction], labels: Mapping[str, int]) ->
             following.update(targets[end - 1])
         if passes or name == "CALL":
             following.add(end)
+        ways += len(following)
+        if ways > MOST_WAYS:
+            raise TooManyWaysError(f"more than {MOST_WAYS} ways from block to block")
         blocks.append(Block(begin, end, tuple(sorted(block_at[at] for at in following if at in block_at))))
     return blocks, whole
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from streamsan.machine_code import opcodes
-from streamsan.machine_code.control_flow import blocks_of
+from streamsan.machine_code.control_flow import TooManyWaysError, blocks_of
 from streamsan.machine_code.cubin import WORD_BYTES, KernelLayout
 from streamsan.machine_code.disassembler import Instruction
 from streamsan.machine_code.instruction_operands import Address, Constant, Operand, Register, Symbol
@@ -31,6 +31,8 @@ _SIGN_SHIFT = 0x1F
 _RETURNED = 4
 """the pair of registers in which a function returns an address"""
 
+MOST_MERGES = 400_000
+"""of what is known at the end of one block into another: ten seconds"""
 Registers = dict[int, int]
 """register -> origins of what it holds; a register that is not there holds no address"""
 
@@ -69,16 +71,27 @@ class PointerFlow:
     _at: int = 0
 
     def run(self, instructions: Sequence[Instruction], labels: Mapping[str, int]) -> Touched:
-        """Follow every path until nothing new is learnt; then look what is touched."""
-        blocks, whole = blocks_of(instructions, labels)
+        """Follow every path until nothing new is learnt; then look what is touched.
+
+        Of code that would take too long to read, anything may be.
+        """
+        self.touched = Touched(anything=True)
+        try:
+            blocks, whole = blocks_of(instructions, labels)
+        except TooManyWaysError:
+            return self.touched
         steps = [tuple(steps_of(instructions[block.begin : block.end])) for block in blocks]
         before: list[Registers | None] = [None] * len(blocks)
         before[0] = {}
         todo = [0]
+        merges = 0
         while todo:
             # In the order of the text: a loop is left when it has taught all it can.
             number = heappop(todo)
             registers = self._pass(steps[number], before[number] or {})
+            merges += len(blocks[number].successors)
+            if merges > MOST_MERGES:
+                return self.touched
             for follower in blocks[number].successors:
                 if _merge(before, follower, registers) and follower not in todo:
                     heappush(todo, follower)
