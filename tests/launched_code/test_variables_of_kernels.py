@@ -117,13 +117,17 @@ def test_a_variable_begins_and_ends(tmp_path: Path) -> None:
     r.launch(1, shape)
     r.say(OperationKind.DEVICE_RESET)
     r.launch(1, shape)
+    taken = variable(r, "counter")
+    r.launch(1, shape)
+    r.say(OperationKind.ALLOC, references=[Reference(taken, 64)], detail=MemoryKind.PLAIN)  # its module is unloaded
+    r.launch(1, shape)
     other = r.builder.thread(1, "a thread of another process")
     r.builder.append(OperationKind.LAUNCH, thread=other, shape=shape)
 
     def counter(address: int) -> list[Reference]:
         return [Reference(address, 0, 0, AccessMode.READ_WRITE, SlotFlag.ATOMIC)]
 
-    assert used(r) == [[], counter(first), [], counter(again), [], []]
+    assert used(r) == [[], counter(first), [], counter(again), [], counter(taken), [], []]
 
 
 def test_many_launches(tmp_path: Path) -> None:

@@ -75,23 +75,24 @@ class KnownVariables:
         known.update(int(slots["address"][row]) for row in named)
         ends = np.flatnonzero(np.isin(kinds, _ENDS)).tolist()
         if known:
-            frees = np.flatnonzero(kinds == OperationKind.FREE)
-            ends += frees[np.isin(slots["address"][frees], np.array(sorted(known), np.uint64))].tolist()
-        return sorted([*named, *ends])
+            # An unloaded module's variables are not freed: the memory is given to others.
+            taken = np.flatnonzero((kinds == OperationKind.FREE) | (kinds == OperationKind.ALLOC))
+            ends += taken[np.isin(slots["address"][taken], np.array(sorted(known), np.uint64))].tolist()
+        return sorted({*named, *ends})
 
     def tell(self, slot: np.void) -> None:
         """Note that a variable begins or ends."""
         process, address = self._trace.threads[int(slot["thread"])].process, int(slot["address"])
-        if slot["kind"] == OperationKind.ALLOC:
-            self._alive.setdefault((process, self._variable(slot)), set()).add(address)
-            return
         for (owner, _), places in self._alive.items():
             if owner != process:
                 continue
-            if slot["kind"] == OperationKind.FREE:
-                places.discard(address)
-            else:
+            if slot["kind"] in _ENDS:
                 places.clear()
+            else:
+                places.discard(address)
+        variable = self._variable(slot) if slot["kind"] == OperationKind.ALLOC and slot["detail"] in _KINDS else -1
+        if variable >= 0:
+            self._alive.setdefault((process, variable), set()).add(address)
 
     def _variable(self, slot: np.void) -> int:
         """Return the number of the variable that an allocation is, -1 where it is none."""
