@@ -150,6 +150,9 @@ def build(folder: Path) -> FakeDevice:
                 driver = libraries / "libcuda.so.1"
                 made = beside.submit(_compile, driver, _DRIVER, "-shared", "-Wl,-soname,libcuda.so.1")
                 _compile(libraries / "libcupti.so.13", ["cupti.cpp"], "-shared", "-Wl,-soname,libcupti.so.13")
+                sanitizer = folder / "compute-sanitizer" / "libsanitizer-public.so"
+                sanitizer.parent.mkdir(exist_ok=True)
+                _compile(sanitizer, ["sanitizer.cpp"], "-shared", "-ldl")
                 runtime = libraries / "libcudart.so.13"
                 _compile(runtime, ["runtime.cpp", "tool.cpp"], "-shared", "-ldl", "-Wl,-soname,libcudart.so.13")
                 for source in (PROGRAMS, HOST_PROGRAMS):

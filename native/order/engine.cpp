@@ -384,7 +384,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case ALLOC: allocate(slot, thread, process, operation); return;
         case POINTER_LOST: pointer_lost(slot, process, operation); return;
         case HOST_ACCESS: host_access(thread, process, operation); return;
-        case ALLOC_ATTRIBUTE: return;
+        case ALLOC_ATTRIBUTE:
+        case LAUNCH_ACCESSES: return;  // what was seen of a launch is among its own references
         case HOST_CLOCK: host_clock(thread, process, operation); return;
         case LAUNCH:
         case COPY:

@@ -193,6 +193,29 @@ void captures_lose_context(abi::Word context) {
     if (recorder() != nullptr) count_down(captures().end_context(context));
 }
 
+CapturedNode captured_node(ThreadState& state, const Call& call) {
+    const Driver* const driver = recorder()->driver;
+    const abi::Word stream = issues_to(call);
+    if (stream == 0 || stream == abi::legacy_stream || driver == nullptr) return {};
+    const OwnCalls own(state);
+    auto status = abi::CaptureStatus::none;
+    std::uint64_t id = 0;
+    CapturedNode found;
+    const abi::Word* behind = nullptr;
+    std::size_t count = 0;
+    abi::Status answer = abi::not_supported;
+    if (driver->cuStreamGetCaptureInfo_v2 != nullptr) {
+        answer = driver->cuStreamGetCaptureInfo_v2(stream, &status, &id, &found.graph, &behind, &count);
+    } else if (driver->cuStreamGetCaptureInfo_v3 != nullptr) {
+        const void* edges = nullptr;
+        answer = driver->cuStreamGetCaptureInfo_v3(stream, &status, &id, &found.graph, &behind, &edges, &count);
+    }
+    // What a call makes is all that its stream goes on behind.
+    if (answer != abi::success || status != abi::CaptureStatus::active || count != 1 || behind == nullptr) return {};
+    found.node = behind[0];
+    return found;
+}
+
 RelaxedCaptures::RelaxedCaptures() {
     const Recorder& shared = *recorder();
     if (shared.captures.load(std::memory_order_relaxed) == 0 || shared.driver == nullptr) return;

@@ -43,6 +43,15 @@ private:
 /// Of this process. Never destroyed.
 Captures& captures();
 
+/// A node of a graph that is being captured.
+struct CapturedNode {
+    abi::Word graph = 0;
+    abi::Word node = 0;
+};
+/// The node that the stream of a captured call goes on behind: after the call, the one that it made, if it made one.
+/// Zeros where there is none.
+CapturedNode captured_node(ThreadState& state, const Call& call);
+
 /// Lets own calls of the driver be made while a capture forbids unsafe ones: the thread's mode is relaxed for its life.
 /// Costs nothing while nothing captures. Use inside an OwnCalls.
 class RelaxedCaptures {

@@ -3,8 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "recorder/cuda/handlers.hpp"
-#include "recorder/cuda/processes.hpp"
+#include "recorder/cuda/callback_source.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -23,6 +22,11 @@ constexpr std::array resources{
 void enable(abi::Domain domain, std::uint32_t id, bool wanted) {
     // An id that this CUPTI does not know yet is an error without consequences.
     subscribed.enable_callback(wanted ? 1 : 0, subscriber, domain, id);
+}
+
+void enable_resources() {
+    for (const abi::Resource resource : resources)
+        enable(abi::Domain::resource, static_cast<std::uint32_t>(resource), true);
 }
 
 std::string why_not(const Cupti& cupti, abi::CuptiStatus status, std::string_view other) {
@@ -52,25 +56,8 @@ std::string subscribe(const Cupti& cupti, abi::CallbackFunction callback) {
     }
     if (status != abi::cupti_success) return why_not(cupti, status, std::string_view(other.data()));
     subscribed = cupti;
+    set_callback_source({enable, enable_resources});
     return "";
-}
-
-void enable_callbacks() {
-    for (const Callback& callback : callbacks()) {
-        if (callback.runtime ? !callback.hot : is_handled(callback)) {
-            enable(callback.runtime ? abi::Domain::runtime : abi::Domain::driver, callback.id, true);
-        }
-    }
-    for (const abi::Resource resource : resources)
-        enable(abi::Domain::resource, static_cast<std::uint32_t>(resource), true);
-}
-
-void enable_hot_callbacks(bool wanted) {
-    if (subscriber == nullptr) return;
-    hot_enabled.store(wanted, std::memory_order_relaxed);
-    for (const Callback& callback : callbacks()) {
-        if (callback.runtime && callback.hot) enable(abi::Domain::runtime, callback.id, wanted);
-    }
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -20,13 +20,7 @@ struct Cupti {
 /// not.
 std::string load_cupti(const std::string& places, Cupti& cupti);
 
-/// Becomes the subscriber, with `callback`. Returns "", or why not.
+/// Becomes the subscriber, with `callback`, and the source of callbacks. Returns "", or why not.
 std::string subscribe(const Cupti& cupti, abi::CallbackFunction callback);
-
-/// Enables the callbacks of all functions and resources that are recorded, but those of hot runtime functions.
-void enable_callbacks();
-
-/// Enables or disables the callbacks of hot runtime functions.
-void enable_hot_callbacks(bool enable);
 
 }  // namespace streamsan::recorder::cuda

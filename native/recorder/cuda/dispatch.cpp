@@ -6,6 +6,7 @@
 
 #include "generated/cuda_callbacks.hpp"
 #include "recorder/cuda/contexts.hpp"
+#include "recorder/cuda/device_accesses.hpp"
 #include "recorder/cuda/ended_handles.hpp"
 #include "recorder/cuda/failures.hpp"
 #include "recorder/cuda/handlers.hpp"
@@ -114,6 +115,8 @@ STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data,
         call.captured = is_captured(state, call);
         if (call.captured && !row.registered.sees_captures) return;
     }
+    if (sees_accesses) [[unlikely]]
+        before_call(state, call);
     if (row.registered.handler.enter != nullptr) row.registered.handler.enter(state, call);
 }
 
@@ -126,11 +129,15 @@ STREAMSAN_LAUNCH_PATH void driver_exit(const Row& row, const abi::CallbackData& 
         return;
     call.status = data.returned != nullptr ? *data.returned : abi::success;
     const Handler& handler = row.registered.handler;
+    if (sees_accesses && call.status == abi::success) [[unlikely]]
+        graph_call_ended(state, call);
     if (call.captured && !row.registered.sees_captures) [[unlikely]] {
         exit_captured(state, call, handler);
     } else if (handler.exit != nullptr) {
         handler.exit(state, call);
     }
+    if (sees_accesses && !call.captured) [[unlikely]]
+        after_call(state, call);
     if (call.status != abi::success) [[unlikely]] {
         explain_driver_failure(state, call);
     } else if (!state.explanation.empty() && state.runtime == nullptr) [[unlikely]] {

@@ -19,6 +19,8 @@ namespace streamsan::recorder::cuda {
       (abi::Word, abi::CaptureStatus*, std::uint64_t*, abi::Word*, const abi::Word**, std::size_t*))               \
     X(cuStreamGetCaptureInfo_v3,                                                                                   \
       (abi::Word, abi::CaptureStatus*, std::uint64_t*, abi::Word*, const abi::Word**, const void**, std::size_t*)) \
+    X(cuStreamCreate, (abi::Word*, std::uint32_t))                                                                 \
+    X(cuStreamQuery, (abi::Word))                                                                                  \
     X(cuStreamGetFlags, (abi::Word, std::uint32_t*))                                                               \
     X(cuStreamGetCtx, (abi::Word, abi::Word*))                                                                     \
     X(cuFuncGetParamInfo, (abi::Word, std::size_t, std::size_t*, std::size_t*))                                    \
@@ -34,6 +36,7 @@ namespace streamsan::recorder::cuda {
     X(cuPointerGetAttribute, (void*, std::int32_t, abi::Word))                                                     \
     X(cuPointerGetAttributes, (std::uint32_t, const std::int32_t*, void**, abi::Word))                             \
     X(cuMemGetAddressRange_v2, (abi::Word*, std::size_t*, abi::Word))                                              \
+    X(cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                                               \
     X(cuMemHostGetFlags, (std::uint32_t*, void*))                                                                  \
     X(cuMemHostGetDevicePointer_v2, (abi::Word*, void*, std::uint32_t))                                            \
     X(cuArray3DGetDescriptor_v2, (abi::ArrayDescriptor*, abi::Word))                                               \

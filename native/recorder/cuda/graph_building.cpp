@@ -115,6 +115,28 @@ NodeOrigin origin_here(ThreadState& state) {
     return {state.call.site, api_of(state, state.call), now};
 }
 
+/// Clones have the nodes of their originals, in the same order.
+void nodes_of_clone(ThreadState& state, abi::Word original, abi::Word clone) {
+    const Driver* const driver = recorder()->driver;
+    if (driver == nullptr || driver->cuGraphGetNodes == nullptr) return;
+    const OwnCalls own(state);
+    const RelaxedCaptures relaxed;
+    std::vector<abi::Word> nodes[2];
+    for (const bool is_clone : {false, true}) {
+        std::vector<abi::Word>& found = nodes[is_clone ? 1 : 0];
+        std::size_t count = 0;
+        const abi::Word graph = is_clone ? clone : original;
+        if (driver->cuGraphGetNodes(graph, nullptr, &count) != abi::success) return;
+        found.resize(count);
+        if (count != 0 && driver->cuGraphGetNodes(graph, found.data(), &count) != abi::success) return;
+    }
+    if (nodes[0].size() != nodes[1].size()) return;
+    for (std::size_t index = 0; index < nodes[0].size(); ++index) {
+        node_sites().made(clone, nodes[1][index], origin_here(state));
+        node_sites().copied(clone, nodes[1][index], nodes[0][index]);
+    }
+}
+
 }  // namespace
 
 void place_captured_launch(ThreadState& state) {
@@ -143,6 +165,33 @@ void graph_resource(ThreadState& state, abi::Resource resource, const abi::Graph
             ended_graphs().begin(data.graph);  // also where the driver makes one for itself: a handle may come back
             return;
         case abi::Resource::graph_destroy_starting: node_sites().graph_destroyed(data.graph); return;
+        default: return;
+    }
+}
+
+void graph_call_ended(ThreadState& state, Call& call) {
+    if (call.captured) {
+        const CapturedNode made = captured_node(state, call);
+        // A call that makes no node leaves the stream behind an earlier one.
+        if (made.node != 0 && node_sites().graph_of(made.node) != made.graph)
+            node_sites().made(made.graph, made.node, origin_here(state));
+        return;
+    }
+    switch (call.callback->effect) {
+        case Effect::CAPTURE_END:
+        case Effect::GRAPH_CLONE: {
+            const abi::Word graph = call.output(Role::OUT_HANDLE);
+            if (graph == 0) return;
+            ended_graphs().begin(graph);
+            if (call.callback->effect == Effect::GRAPH_CLONE) nodes_of_clone(state, call.value(Handle::GRAPH), graph);
+            return;
+        }
+        case Effect::GRAPH_ADD_NODE: {
+            const abi::Word node = call.output(Role::OUT_HANDLE);
+            if (node != 0) node_sites().made(call.value(Handle::GRAPH), node, origin_here(state));
+            return;
+        }
+        case Effect::GRAPH_DESTROY: node_sites().graph_destroyed(call.value(Handle::GRAPH)); return;
         default: return;
     }
 }

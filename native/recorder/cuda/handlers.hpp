@@ -79,6 +79,9 @@ void captures_lose_context(abi::Word context);
 // graphs.cpp
 /// A graph resource callback: Resource::graph_*. Comes inside the driver call that `state.call` describes.
 void graph_resource(ThreadState& state, abi::Resource resource, const abi::GraphData& data);
+/// At the exit of a call that succeeded, where nobody tells of the nodes that it made (the Sanitizer API): what can be
+/// learnt of them from the call.
+void graph_call_ended(ThreadState& state, Call& call);
 
 // modules.cpp
 /// Machine code is loaded or unloaded, perhaps inside a call of our own.

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "recorder/cuda/callback_source.hpp"
 #include "recorder/cuda/cupti.hpp"
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/driver.hpp"
@@ -12,6 +13,7 @@
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
 #include "recorder/cuda/omissions.hpp"
+#include "recorder/cuda/sanitizer.hpp"
 #include "recorder/cuda/settings.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -22,13 +24,19 @@ Settings& settings() {
     return read;
 }
 
+/// Becomes whom CUPTI tells of calls, or the Sanitizer API. Returns "", or why it is impossible.
+std::string listen() {
+    if (!settings().sanitizer.empty()) return subscribe_to_sanitizer(settings().sanitizer);
+    Cupti cupti;
+    if (std::string reason = load_cupti(settings().cupti, cupti); !reason.empty()) return reason;
+    return subscribe(cupti, dispatch);
+}
+
 /// Begins to record. Returns "", or why it is impossible.
 std::string begin() {
     if (settings().output.empty()) return "STREAMSAN_RECORD names no output";
-    // CUPTI first: where it is missing no file is left behind.
-    Cupti cupti;
-    if (std::string reason = load_cupti(settings().cupti, cupti); !reason.empty()) return reason;
-    if (std::string reason = subscribe(cupti, dispatch); !reason.empty()) return reason;
+    // The source of callbacks first: where it is missing no file is left behind.
+    if (std::string reason = listen(); !reason.empty()) return reason;
     std::string reason;
     if (!start_recorder(settings(), reason)) return reason;
     begin_host_accesses();

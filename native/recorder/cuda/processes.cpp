@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "recorder/cuda/api_names.hpp"
-#include "recorder/cuda/cupti.hpp"
+#include "recorder/cuda/callback_source.hpp"
+#include "recorder/cuda/device_accesses.hpp"
 #include "recorder/cuda/device_variables.hpp"
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/handlers.hpp"
@@ -95,6 +96,7 @@ void forget_parent(ThreadState& state) {
     launch_shapes_after_fork();
     loaded_code().after_fork();
     device_variables().after_fork();
+    device_accesses_after_fork();
     recorder()->captures.store(0, std::memory_order_relaxed);
 }
 
@@ -118,6 +120,7 @@ void at_exit() noexcept {
     if (phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     const Phase before = phase.exchange(Phase::after_main, std::memory_order_relaxed);
     try {
+        finish_device_accesses();
         // CUPTI is not called here: another thread may hold its lock inside a call that never returns (a reset, say),
         // and the program's exit would wait for it. Calls of the hot functions are seen as far as the driver still
         // answers them.

@@ -16,11 +16,15 @@ struct Driver;  // driver.hpp: the driver's functions that we call ourselves, fo
 /// What `streamsan run` passes in STREAMSAN_RECORD, parsed by settings.cpp: `key=value` pairs, one a line, values
 /// escaped.
 struct Settings {
-    bool sites = true;    ///< record call sites
-    std::string output;   ///< F.sst of the run; other processes write F.<pid>.sst beside it
-    std::string counter;  ///< the shared sequence counter
-    std::string run;      ///< random id that the files of a run share
-    std::string cupti;    ///< folders and files to look for libcupti in, ':' separated, before the usual ones
+    bool sites = true;      ///< record call sites
+    std::string output;     ///< F.sst of the run; other processes write F.<pid>.sst beside it
+    std::string counter;    ///< the shared sequence counter
+    std::string run;        ///< random id that the files of a run share
+    std::string cupti;      ///< folders and files to look for libcupti in, ':' separated, before the usual ones
+    std::string sanitizer;  ///< files that may be the Sanitizer API, ':' separated; "": the accesses of kernels are not
+                            ///< asked for
+    std::string patch;      ///< file with the functions that the Sanitizer API puts into kernels
+    std::string kernels;    ///< regular expression: kernels whose accesses are asked for; "": all
     std::uint64_t max_bytes = 0;
     bool host_accesses = false;  ///< notice accesses of the host to memory that work uses
     bool redact = false;         ///< leave out the arguments of processes and kernels

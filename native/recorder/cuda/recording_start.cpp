@@ -81,6 +81,7 @@ std::string metadata(const Settings& settings, pid_t parent) {
     json += as_json(std::string("streamsan") + (*STREAMSAN_VERSION != '\0' ? " " STREAMSAN_VERSION : ""));
     if (const std::string version = driver_version(); !version.empty())
         json += ", \"driver\": " + as_json(text_of(version));
+    if (!settings.sanitizer.empty()) json += ", \"accesses\": true";
     if (!settings.run.empty()) json += ", \"run\": " + as_json(text_of(settings.run));
     json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
     if (!settings.code.empty()) json += ", \"code\": " + as_json(text_of(last_part(settings.code)));

@@ -32,6 +32,9 @@ void set(Settings& settings, std::string_view key, std::string value) {
     else if (key == "counter") settings.counter = std::move(value);
     else if (key == "run") settings.run = std::move(value);
     else if (key == "cupti") settings.cupti = std::move(value);
+    else if (key == "sanitizer") settings.sanitizer = std::move(value);
+    else if (key == "patch") settings.patch = std::move(value);
+    else if (key == "kernels") settings.kernels = std::move(value);
     else if (key == "omissions") settings.omissions = std::move(value);
     else if (key == "code") settings.code = std::move(value);
     else if (key == "code_left_out") settings.code_left_out = std::move(value);

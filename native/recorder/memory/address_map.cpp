@@ -46,6 +46,8 @@ AddressMap::~AddressMap() {
     // The bits first: whoever learns the address from the API's return must find them.
     mark(range.base, range.size);
     const std::lock_guard lock(live_->lock);
+    if (keeps_bases_) [[unlikely]]
+        live_->bases.insert(range.base);
     Ranges& ranges = live_->ranges;
     auto at = ranges.lower_bound(range.base);
     if (at != ranges.begin()) {
@@ -80,6 +82,11 @@ std::optional<Range> AddressMap::find(std::uint64_t address) const {
     const Range& range = std::prev(after)->second;
     if (address - range.base < range.size || address == range.base) return range;
     return std::nullopt;
+}
+
+std::vector<std::uint64_t> AddressMap::bases() const {
+    const std::lock_guard lock(live_->lock);
+    return {live_->bases.begin(), live_->bases.end()};
 }
 
 void AddressMap::forget_after_fork() {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "generated/vocabulary.hpp"
 
@@ -63,6 +65,8 @@ public:
     void remove(std::uint64_t base) { take(base); }
     /// The live range that holds `address`; takes a lock.
     [[nodiscard]] std::optional<Range> find(std::uint64_t address) const;
+    /// Every address at which a range ever began, in order.
+    [[nodiscard]] std::vector<std::uint64_t> bases() const;
     /// Calls `visit` for every live range (rotation), in the order of addresses, under the lock.
     template <class Visit>
     void each(Visit&& visit) const {
@@ -72,13 +76,16 @@ public:
     /// In a forked child: begins without live ranges, and with a lock that no thread of the parent holds. `maybe` stays
     /// as it is.
     void forget_after_fork();
+    /// From here on `bases` are kept.
+    void keep_bases() noexcept { keeps_bases_ = true; }
 
 private:
     using Ranges = std::map<std::uint64_t, Range>;
     struct Live {
         std::mutex lock;  // held for a walk down the tree: one that readers share would cost more than it saves
         Ranges ranges;
-        Ranges::node_type spare;  ///< what the last free has left: the next allocation takes no memory
+        std::set<std::uint64_t> bases;  ///< where they are kept
+        Ranges::node_type spare;        ///< what the last free has left: the next allocation takes no memory
         const Live* parent = nullptr;
     };
 
@@ -94,6 +101,7 @@ private:
     std::atomic<std::uint64_t> highest_{0};
     std::atomic<bool> beyond_{false};  ///< something lies where there are no bits
     Live* live_;
+    bool keeps_bases_ = false;
 };
 
 }  // namespace streamsan::recorder

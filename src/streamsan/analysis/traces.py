@@ -20,7 +20,7 @@ from streamsan.order import engine
 from streamsan.order.recordings import recording_limits, recording_remarks
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace, TraceError, family
-from streamsan.trace.store import Slots, SlotStore, owners
+from streamsan.trace.store import CHUNK, Slots, SlotStore, owners
 
 if TYPE_CHECKING:
     from streamsan.launched_code.resolution import ResolvedKernels
@@ -49,6 +49,7 @@ def analyse_trace(
         if roots:
             trace.relocate(roots.local)
         kernels = _resolved_kernels(trace, path, progress)
+        _see_accesses(trace)
         if progress is not None:
             trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
         trace.path = name or path
@@ -68,6 +69,15 @@ def _resolved_kernels(trace: Trace, path: str, progress: Progress | None) -> Res
     from streamsan.launched_code.resolution import resolve_kernels
 
     return resolve_kernels(trace, path, progress)
+
+
+def _see_accesses(trace: Trace) -> None:
+    """Give each launch the references that were seen on the device, where they were (`streamsan run --accesses`)."""
+    if trace.metadata.get("accesses") is not True:
+        return
+    from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
+
+    trace.slots = SlotsWithSeenAccesses(trace.slots, CHUNK)
 
 
 def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None, proofs: Proofs = ALL) -> Checked:

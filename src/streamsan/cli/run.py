@@ -12,11 +12,13 @@ import click
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import analyse_trace
+from streamsan.cli.pattern import pattern
 from streamsan.cli.program import end_as, require_place, say_not_started
 from streamsan.cli.progress import Step, progress
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
 from streamsan.cli.size import size
 from streamsan.evidence.proofs import Proofs
+from streamsan.recorder.accesses import required_accesses
 from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.environment import other_tool, own_environment
 from streamsan.recorder.launch import Recording, recording
@@ -48,6 +50,16 @@ With --error-exitcode N it is N if there is a finding at warning or above.
 @click.option(
     "--error-exitcode", type=click.IntRange(0, 255), default=None, metavar="N", help="Exit with N on findings."
 )
+@click.option(
+    "--accesses", is_flag=True, help="See on the device which memory each kernel touches: exact, but much slower."
+)
+@click.option(
+    "--accesses-of",
+    default="",
+    metavar="REGEX",
+    callback=pattern,
+    help="The same, only of kernels in whose name this is found.",
+)
 @click.option("--no-check", is_flag=True, help="Record only; `streamsan check F.sst` checks later, anywhere.")
 @click.option(
     "--require-recording", is_flag=True, help="Exit with 2 unless all that the program asked of its GPU was recorded."
@@ -78,6 +90,8 @@ def run(
     output: str,
     report_file: str,
     error_exitcode: int | None,
+    accesses: bool,
+    accesses_of: str,
     no_check: bool,
     require_recording: bool,
     host_accesses: bool,
@@ -100,6 +114,10 @@ def run(
         program = find_program(command[0], environment)
     except OSError as error:
         return say_not_started(command[0], error)
+    try:
+        seen = required_accesses(program, environment, accesses_of) if accesses or accesses_of else None
+    except RecordingError as error:
+        raise click.ClickException(str(error)) from error
     reason = obstacle(environment, library)
     unrecorded = f"nothing is recorded: {reason}" if reason else ""
     if unrecorded:
@@ -117,6 +135,7 @@ def run(
         redact,
         code=not no_code,
         host_accesses=host_accesses,
+        accesses=seen,
     ) as run_:
         # Another tool keeps its place; a driver may be one that only the program finds.
         taken = other_tool(environment, str(library))

@@ -29,6 +29,12 @@ class Settings:
     """file to which processes append why they cannot record, a line each"""
     cupti: str = ""
     """folders to look for libcupti in before the usual ones, `:` between them"""
+    sanitizer: str = ""
+    """files that may be the Sanitizer API, `:` between them; "": what kernels touch is not asked for"""
+    patch: str = ""
+    """file with the functions that the Sanitizer API puts into kernels"""
+    kernels: str = ""
+    """regular expression: kernels of which it is asked what they touch, "" for all"""
     max_bytes: int = 0
     sites: bool = True
     host_accesses: bool = False
@@ -47,6 +53,9 @@ class Settings:
             "counter": self.counter,
             "run": self.run,
             "cupti": self.cupti,
+            "sanitizer": self.sanitizer,
+            "patch": self.patch,
+            "kernels": self.kernels,
             "max_bytes": str(self.max_bytes),
             "sites": str(int(self.sites)),
             "host_accesses": str(int(self.host_accesses)),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from streamsan.recorder.accesses import PATCH, Accesses
 from streamsan.recorder.code_folder import code_folder, make_code_folder, remove_images
 from streamsan.recorder.cupti_places import cupti_places
 from streamsan.recorder.environment import Settings, recording_environment
@@ -60,12 +61,13 @@ def recording(
     redact: bool = False,
     code: bool = True,
     host_accesses: bool = False,
+    accesses: Accesses | None = None,
 ) -> Iterator[Recording]:
     """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
 
     `redact`: the arguments of processes and kernels are never written, nor machine code. `code`: the machine code of
     kernels is kept beside the trace. `host_accesses`: memory that work uses is protected, so that the host's accesses
-    to it are recorded.
+    to it are recorded. `accesses`: what kernels touch is seen on the device.
     """
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
         counter = os.path.join(folder, "counter")
@@ -86,6 +88,9 @@ def recording(
             run=secrets.token_hex(8),
             omissions=omissions,
             cupti=":".join(cupti_places(program, environment)),
+            sanitizer=":".join(accesses.places) if accesses else "",
+            patch=str(PATCH) if accesses else "",
+            kernels=accesses.kernels if accesses else "",
             max_bytes=max_bytes,
             sites=sites,
             host_accesses=host_accesses,

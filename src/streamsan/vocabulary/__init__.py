@@ -92,6 +92,8 @@ class OperationKind(IntEnum):
     """a migration or prefetch on `stream`"""
     STREAM_MEMORY_OP = 69
     """wait or write of a value in memory on `stream`; detail: ValueOperation, and where that names one, `size` is the value and `address` is exact"""
+    LAUNCH_ACCESSES = 70
+    """what the LAUNCH of sequence `object` touched, as it was seen on the device: its references, all in continuation slots, take the place of the launch's own; detail: SeenAccesses"""
     CAPTURE_BEGIN = 80
     """`stream` begins to capture as capture `object`: what is issued to it is not executed; detail: CaptureMode"""
     CAPTURE_END = 81
@@ -205,6 +207,15 @@ class WaitClass(IntEnum):
     """of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence), but waits for it before it uses memory, or nobody knows whether it does"""
     AT_ONCE = 5
     """of a launch: programmatic as well, and what the kernel does first does not wait for the one before it: uses of memory by references without BEHIND, or the trigger that lets the next kernel begin"""
+
+
+class SeenAccesses(IntEnum):
+    """How much of what a kernel touched was seen. The byte `detail` of a LAUNCH_ACCESSES."""
+
+    ALL = 1
+    """all: memory that no reference names was not touched"""
+    SOME = 2
+    """not all: what the launch's own references name and these do not may have been touched too"""
 
 
 class ValueOperation(IntEnum):

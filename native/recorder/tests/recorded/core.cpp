@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "recorder/cuda/callback_source.hpp"
 #include "recorder/cuda/cupti.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/failures.hpp"

@@ -1,0 +1,57 @@
+// Where kernels note what they touch: memory of the device that the patch (access_patch.cu) writes and the host reads.
+//
+// A *note* is 512 words of bits, for one page of addresses that one launch used in one way. In a page of words (64 KiB)
+// a bit is 4 bytes; in a page of bytes (16 KiB) it is one. Which of the two an access needs it knows by itself, so a
+// bit that is set says exactly which bytes were touched. Notes are taken one after the other; a table of hashes leads
+// from a page to its note. When there are no notes left, a page still has the lowest and the highest byte that was
+// used.
+#pragma once
+#include <cstdint>
+
+namespace streamsan::recorder {
+
+/// How a launch used a page. Atomic: by atomic operations, and by loads and stores that are ordered like these.
+enum class PageUse : std::uint32_t { read = 0, write = 1, atomic = 2 };
+
+struct DeviceNotes {
+    static constexpr unsigned words = 512;        ///< of a note
+    static constexpr unsigned bits = 32 * words;  ///< of a note
+    static constexpr unsigned bits_log2 = 14;
+    static constexpr unsigned word_shift = 2;  ///< of a page of words: a bit is 4 bytes
+    static constexpr unsigned launch_bits = 18;
+    static constexpr unsigned launch_shift = 64 - launch_bits;
+    static constexpr unsigned page_shift = 3;
+    static constexpr unsigned bytes_bit = 4;  ///< of a key: a page of bytes
+    static constexpr std::uint32_t lost_note = 0xffffffff;
+
+    /// One for each page, launch and use.
+    struct Record {
+        /// launch << launch_shift | page << page_shift | bytes_bit | use + 1. The page is the address >> 14 of a page
+        /// of bytes, >> 16 of one of words. Page 0 of words stands for copies of tensors, whose addresses nobody tells,
+        /// that of bytes for the launch itself: that its kernel notes what it touches. 0: never filled in.
+        std::uint64_t key;
+        /// Where there is no note: 1 << 16 less the lowest offset in the page, and one behind the highest.
+        std::uint32_t below_end;
+        std::uint32_t end;
+    };
+    struct Entry {
+        std::uint64_t key;
+        std::uint32_t record;  ///< its index + 1; 0: not yet
+        std::uint32_t spare;
+    };
+
+    // The head, at an address that is a multiple of 1 << launch_bits: what a launch is given is this address plus its
+    // number.
+    std::uint32_t taken;         ///< records
+    std::uint32_t lost;          ///< accesses found no record: not all that was touched is noted
+    std::uint32_t record_count;  ///< room
+    std::uint32_t note_count;    ///< room: the first so many records have a note
+    std::uint32_t entry_mask;    ///< entries - 1, a power of two less one
+    std::uint32_t spare;
+    Entry* entries;
+    Record* records;
+    std::uint32_t* bits_of_notes;
+};
+static_assert(sizeof(DeviceNotes) == 48 && sizeof(DeviceNotes::Record) == 16 && sizeof(DeviceNotes::Entry) == 16);
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,135 @@
+"""Slots whose launches have the references that were seen on the device (exact mode), in place of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.trace.layout import REFERENCES, ROWS, SLOT
+from streamsan.trace.references import MODE_BITS, MOST_NUMBERED
+from streamsan.trace.store import MOST_CONTINUATIONS, Slots, SlotStore, uncut_end
+from streamsan.vocabulary import OperationKind, SeenAccesses, SlotFlag
+
+MEMBER = "accesses"
+"""of the metadata: there are LAUNCH_ACCESSES"""
+_OF_FIRST = MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC
+"""bits of a launch's `flags` that are about its first reference"""
+_PAIR = ("first", "second")
+"""references of a REFERENCES slot"""
+_GENERATION = 0xFFFFFFFF
+"""of a launch's `object`: the bits that are about its first reference"""
+
+
+class SlotsWithSeenAccesses:
+    """The slots of a store; each launch has the references of its LAUNCH_ACCESSES.
+
+    Where not all accesses were seen, it has its own as well. What a LAUNCH_ACCESSES says of a launch that is not in
+    the trace is passed over.
+    """
+
+    def __init__(self, slots: SlotStore, size: int) -> None:
+        """Read what was seen, in chunks of `size`."""
+        self._slots = slots
+        self._seen: dict[int, tuple[bool, bytes]] = {}
+        """of a launch's sequence: whether that is all, and the continuation slots"""
+        same: dict[bytes, bytes] = {}
+        for chunk in slots.chunks(size, 0):
+            for at in np.flatnonzero(chunk["kind"] == OperationKind.LAUNCH_ACCESSES).tolist():
+                slot = chunk[at]
+                further = chunk[at + 1 : at + 1 + int(slot["more"])].tobytes()
+                # A kernel does the same again and again.
+                further = same.setdefault(further, further)
+                self._seen[int(slot["object"])] = int(slot["detail"]) == SeenAccesses.ALL, further
+        self._sequences = np.array(sorted(self._seen), np.uint64)
+
+    def count(self) -> int:
+        """Return the number of operations."""
+        return self._slots.count()
+
+    def __len__(self) -> int:
+        """Return of how many launches accesses were seen."""
+        return len(self._seen)
+
+    def chunks(self, size: int, first: int) -> Iterator[Slots]:
+        """Yield the slots."""
+        size = max(size, MOST_CONTINUATIONS + 1)
+        for chunk in self._slots.chunks(size, first):
+            slots = self._changed(chunk)
+            start = 0
+            while start < len(slots):
+                end = uncut_end(slots, start + size)
+                yield slots[start:end]
+                start = end
+
+    def _changed(self, slots: Slots) -> Slots:
+        launched = np.flatnonzero(slots["kind"] == OperationKind.LAUNCH)
+        launched = launched[np.isin(slots["sequence"][launched], self._sequences)]
+        if not len(launched):
+            return slots
+        parts: list[Slots] = []
+        begin = 0
+        for at in launched.tolist():
+            end = at + 1 + int(slots[at]["more"])
+            parts += [slots[begin:at], _with_seen(slots[at:end], *self._seen[int(slots[at]["sequence"])])]
+            begin = end
+        return np.concatenate([*parts, slots[begin:]])
+
+
+def _with_seen(launch: Slots, is_all: bool, seen: bytes) -> Slots:
+    """Return a launch's slots with what was seen of it; `launch` is not changed."""
+    further = np.frombuffer(seen, SLOT)
+    if not is_all:
+        references = _references(launch[1:])
+        fits = (
+            len(launch) - 1 + len(further) <= MOST_CONTINUATIONS
+            and 1 + references + _references(further) <= MOST_NUMBERED
+        )
+        if fits:
+            return _joined(launch.copy(), further, 1 + references)
+    further = _with_modes(further, launch)
+    own = launch[:1].copy()
+    own["address"] = own["size"] = 0
+    own["object"] &= np.uint64(~_GENERATION & 0xFFFFFFFFFFFFFFFF)
+    own["flags"] &= np.uint8(~_OF_FIRST & 0xFF)
+    return _joined(own, further, 1)
+
+
+def _with_modes(further: Slots, launch: Slots) -> Slots:
+    """Return what was seen with the modes that the launch's own references have, where the device told none."""
+    pairs = further.view(REFERENCES)
+    holds = further["kind"] == OperationKind.REFERENCES
+    unknown = [
+        holds & (pairs["count"] > at) & (pairs[f"{name}_mode"] & MODE_BITS == 0) for at, name in enumerate(_PAIR)
+    ]
+    if not (unknown[0].any() or unknown[1].any()):
+        return further
+    known = {int(launch["address"][0]): int(launch["flags"][0]) & _OF_FIRST}
+    own = launch[launch["kind"] == OperationKind.REFERENCES].view(REFERENCES)
+    for name in _PAIR:
+        addresses, modes = own[f"{name}_address"].tolist(), own[f"{name}_mode"].tolist()
+        known.update(zip(addresses, modes, strict=True))
+    changed = further.copy().view(REFERENCES)
+    for rows, name in zip(unknown, _PAIR, strict=True):
+        for row in np.flatnonzero(rows).tolist():
+            changed[f"{name}_mode"][row] = known.get(int(changed[f"{name}_address"][row]), 0)
+    return changed.view(SLOT)
+
+
+def _joined(launch: Slots, further: Slots, before: int) -> Slots:
+    """Return a launch with further continuation slots, whose references follow `before` others."""
+    joined = np.concatenate([launch, further])
+    joined["more"][0] = len(joined) - 1
+    behind = joined[len(launch) :]
+    rows = np.flatnonzero(behind["kind"] == OperationKind.ROWS)
+    numbers = behind.view(ROWS)["reference"]
+    numbers[rows] = np.minimum(numbers[rows].astype(np.int64) + before, MOST_NUMBERED - 1)
+    return joined
+
+
+def _references(further: Slots) -> int:
+    """Return how many references continuation slots have."""
+    pairs = further[further["kind"] == OperationKind.REFERENCES].view(REFERENCES)
+    count: NDArray[np.uint8] = pairs["count"]
+    return int(np.minimum(count, 2).sum())

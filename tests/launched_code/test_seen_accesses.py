@@ -1,0 +1,91 @@
+"""What was seen on the device takes the place of a launch's own references."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
+from streamsan.trace import Reference, Trace, TraceBuilder
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND, REFERENCES, ROWS
+from streamsan.trace.rows import Rows
+from streamsan.vocabulary import AccessMode, OperationKind, SeenAccesses, SlotFlag
+
+BASE = 0x7F0000000000
+STREAM = 0x55
+
+
+def trace_of(own: list[Reference], seen: list[Reference], detail: SeenAccesses) -> Trace:
+    """Return a trace with one launch, of which something was seen."""
+    builder = TraceBuilder("seen.sst", origin="recording")
+    thread = builder.thread(0, "main")
+    builder.append(OperationKind.LAUNCH, thread=thread, stream=STREAM, references=own)
+    launch = builder.operations
+    builder.append(OperationKind.LAUNCH_ACCESSES, thread=thread, object=launch, detail=detail, references=seen)
+    return builder.finish()
+
+
+def launched(trace: Trace) -> list[tuple[int, int, int]]:
+    """Return address, size and mode byte of the references of the trace's launch."""
+    found: list[tuple[int, int, int]] = []
+    for chunk in SlotsWithSeenAccesses(trace.slots, 1000).chunks(1000, 0):
+        inside = False
+        for slot in chunk:
+            kind = int(slot["kind"])
+            if kind < FIRST_CONTINUATION_KIND:
+                inside = kind == OperationKind.LAUNCH
+                if inside and int(slot["address"]):
+                    mask = AccessMode.READ_WRITE | SlotFlag.ATOMIC | SlotFlag.TOUCHES
+                    found.append((int(slot["address"]), int(slot["size"]), int(slot["flags"]) & mask))
+            elif inside and kind == OperationKind.REFERENCES:
+                pair = slot.view(REFERENCES)
+                names = ("first", "second")[: int(pair["count"])]
+                found += [tuple(int(pair[f"{name}_{part}"]) for part in ("address", "size", "mode")) for name in names]
+    return found
+
+
+def reference(offset: int, size: int = 0, mode: AccessMode = AccessMode.OPAQUE, rows: Rows | None = None) -> Reference:
+    return Reference(BASE + offset, size, 0, mode, 0, rows)
+
+
+def test_what_was_seen_replaces_the_own_references() -> None:
+    seen = [reference(64, 128, AccessMode.WRITE), reference(4096, 8, AccessMode.READ)]
+    trace = trace_of([reference(0), reference(4096), reference(8192)], seen, SeenAccesses.ALL)
+    assert launched(trace) == [(BASE + 64, 128, AccessMode.WRITE), (BASE + 4096, 8, AccessMode.READ)]
+
+
+def test_beside_them_where_not_all_was_seen() -> None:
+    trace = trace_of([reference(0)], [reference(64, 128, AccessMode.WRITE)], SeenAccesses.SOME)
+    assert launched(trace) == [(BASE, 0, 0), (BASE + 64, 128, AccessMode.WRITE)]
+
+
+def test_a_kernel_that_touched_nothing_has_no_references() -> None:
+    assert launched(trace_of([reference(0)], [], SeenAccesses.ALL)) == []
+
+
+def test_a_mode_that_was_not_told_is_that_of_the_own_reference() -> None:
+    own = [reference(0, mode=AccessMode.READ), reference(64, mode=AccessMode.WRITE)]
+    trace = trace_of(own, [reference(64), reference(0), reference(128)], SeenAccesses.ALL)
+    assert launched(trace) == [(BASE + 64, 0, AccessMode.WRITE), (BASE, 0, AccessMode.READ), (BASE + 128, 0, 0)]
+
+
+@pytest.mark.parametrize("detail", SeenAccesses)
+def test_rows_stay_with_their_reference(detail: SeenAccesses) -> None:
+    tile = reference(64, 1024 + 48, AccessMode.WRITE, Rows(48, 1024, 2))
+    trace = trace_of([reference(0), reference(4096)], [reference(0, 16, AccessMode.READ), tile], detail)
+    (chunk,) = SlotsWithSeenAccesses(trace.slots, 1000).chunks(1000, 0)
+    rows = [slot.view(ROWS) for slot in chunk if int(slot["kind"]) == OperationKind.ROWS]
+    # Counted as in a launch, whose own slot has the first, if only an empty one.
+    expected = {SeenAccesses.ALL: 2, SeenAccesses.SOME: 3}[detail]
+    assert [int(row["reference"]) for row in rows[:1]] == [expected]
+
+
+def test_operations_are_not_cut_and_none_is_lost() -> None:
+    trace = trace_of(
+        [reference(0)], [reference(64 * each, 8, AccessMode.READ) for each in range(100)], SeenAccesses.ALL
+    )
+    slots = SlotsWithSeenAccesses(trace.slots, 1)
+    chunks = list(slots.chunks(1, 0))
+    assert all(int(chunk["kind"][0]) < FIRST_CONTINUATION_KIND for chunk in chunks)
+    kinds = [int(kind) for chunk in chunks for kind in chunk["kind"] if kind < FIRST_CONTINUATION_KIND]
+    assert kinds == [OperationKind.LAUNCH, OperationKind.LAUNCH_ACCESSES]
+    assert (slots.count(), len(slots)) == (2, 1)
