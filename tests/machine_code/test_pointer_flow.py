@@ -7,13 +7,15 @@ import pytest
 from streamsan.machine_code import control_flow, pointer_flow
 from streamsan.machine_code.cubin import KernelLayout, Parameter
 from streamsan.machine_code.disassembler import Instruction, split_operands
+from streamsan.machine_code.kernel_accesses import kernel_accesses
+from streamsan.machine_code.kernel_code import KernelCode
 from streamsan.machine_code.pointer_flow import PointerFlow
 
 JUMPS = ("BRA", "EXIT", "CALL", "RET", "BSSY", "BSYNC", "BRX")
 LAYOUT = KernelLayout("kernel", 0x210, (Parameter(0, 8), Parameter(8, 8), Parameter(16, 8)))
 
 
-def flow_of(text: str) -> PointerFlow:
+def instructions_of(text: str) -> list[Instruction]:
     """`@P0 STG.E desc[UR4][R2.64],R7` in each line."""
     instructions = []
     for line in text.strip().splitlines():
@@ -21,8 +23,12 @@ def flow_of(text: str) -> PointerFlow:
         predicate = words.pop(0) if words[0].startswith("@") else ""
         operands = split_operands(words[1]) if len(words) > 1 else ()
         instructions.append(Instruction(predicate, words[0], operands, words[0].startswith(JUMPS)))
+    return instructions
+
+
+def flow_of(text: str) -> PointerFlow:
     flow = PointerFlow(LAYOUT, {})
-    flow.run(instructions, {})
+    flow.run(instructions_of(text), {})
     return flow
 
 
@@ -176,3 +182,17 @@ def test_code_that_takes_too_long_to_read_may_do_anything(monkeypatch: pytest.Mo
     with monkeypatch.context() as few:
         few.setattr(pointer_flow, "MOST_MERGES", 1)
         assert touched(program)[3] is True
+
+
+def test_words_of_a_kernel_with_tensor_maps_may_be_used() -> None:
+    program = """
+    LDC.64 R2,c[0x0][0x210]
+    LDG.E R4,desc[UR4][R2.64]
+    UTMALDG.2D [UR8],[UR4]
+    EXIT
+    """
+    modes = []
+    for text in (program, program.replace("UTMALDG.2D [UR8],[UR4]", "UTMAPF.L2.2D [UR8],[UR4]")):
+        code = KernelCode(LAYOUT, tuple(instructions_of(text)), {}, {})
+        modes.append({word: use.mode.name for word, use in kernel_accesses(code).words.items()})
+    assert modes == [{0: "READ", 8: "OPAQUE", 16: "OPAQUE"}, {0: "READ"}]

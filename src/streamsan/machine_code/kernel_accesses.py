@@ -11,6 +11,9 @@ from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.machine_code.pointer_flow import FOUND, PointerFlow, Touched
 from streamsan.vocabulary import AccessMode, SlotFlag
 
+_BY_TENSOR_MAPS = frozenset({"UTMALDG", "UTMAREDG", "UTMASTG"})
+"""copies whose address is in a tensor map, a structure of 128 bytes that the driver made"""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelAccesses:
@@ -41,7 +44,13 @@ def kernel_accesses(code: KernelCode) -> KernelAccesses:
     """Read one kernel."""
     flow = PointerFlow(code.layout, code.addresses)
     flow.run(code.instructions, code.labels)
-    return _accesses(code.layout, flow)
+    found = _accesses(code.layout, flow)
+    if any(each.opcode.partition(".")[0] in _BY_TENSOR_MAPS for each in code.instructions):
+        # Any word that is not followed otherwise may be in a map, or lead to one.
+        for parameter in code.layout.parameters:
+            for word in parameter.words:
+                found.words.setdefault(word, Use(AccessMode.OPAQUE))
+    return found
 
 
 def _accesses(layout: KernelLayout, flow: PointerFlow) -> KernelAccesses:
