@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <string>
+#include <new>
+#include <string_view>
 #include <unordered_map>
 
 #include "recorder/cuda/recorder.hpp"
@@ -15,79 +14,84 @@
 
 namespace streamsan::recorder::cuda {
 
-/// One of the table. Lives until the process ends.
-struct LaunchShape {
+/// What is compared first: four words.
+struct ShapeHead {
+    LaunchDimensions dimensions;
+    std::uint16_t places = 0;
+    std::uint16_t argument_bytes = 0;
+};
+static_assert(sizeof(ShapeHead) == 4 * sizeof(std::uint64_t), "no padding: compared as words");
+
+/// One of the table. Lives until the process ends. Its places and arguments lie right behind it: a launch looks at two
+/// cache lines mostly.
+struct alignas(64) LaunchShape {
     std::uint64_t hash = 0;
     const Kernel* kernel = nullptr;
-    LaunchDimensions dimensions;
-    std::uint32_t place_bytes = 0;
-    std::uint32_t argument_bytes = 0;
-    std::unique_ptr<PackedPlace[]> places;
-    std::unique_ptr<unsigned char[]> arguments;
+    ShapeHead head;
     mutable std::atomic<std::uint64_t> id{0};  ///< with the writer's generation in the upper half
+
+    [[nodiscard]] std::size_t place_bytes() const { return head.places * sizeof(PackedPlace); }
+    [[nodiscard]] const unsigned char* places() const { return reinterpret_cast<const unsigned char*>(this + 1); }
+    [[nodiscard]] const unsigned char* arguments() const { return places() + place_bytes(); }
 };
 
 namespace {
 
-/// For a handful of words: a call of the library's function takes longer.
+template <class Word>
+inline Word word_at(const void* bytes, std::size_t offset) {
+    Word word;
+    std::memcpy(&word, static_cast<const unsigned char*>(bytes) + offset, sizeof word);
+    return word;
+}
+
+/// For a handful of words: a call of the library's function takes longer. `size`: a multiple of 4 where it is small.
 inline bool same_bytes(const void* one, const void* other, std::size_t size) {
-    constexpr std::size_t few = 128, word = sizeof(std::uint32_t);
-    if (size > few || size % word != 0) return std::memcmp(one, other, size) == 0;
-    const auto *left = static_cast<const unsigned char*>(one), *right = static_cast<const unsigned char*>(other);
-    std::uint32_t differences = 0;
-    for (std::size_t at = 0; at < size; at += word) {
-        std::uint32_t mine, theirs;
-        std::memcpy(&mine, left + at, word);
-        std::memcpy(&theirs, right + at, word);
-        differences |= mine ^ theirs;
-    }
+    constexpr std::size_t few = 128;
+    if (size > few || size % 4 != 0) return std::memcmp(one, other, size) == 0;
+    std::uint64_t differences = 0;
+    std::size_t at = 0;
+    for (; at + 8 <= size; at += 8) differences |= word_at<std::uint64_t>(one, at) ^ word_at<std::uint64_t>(other, at);
+    if (at < size) differences |= word_at<std::uint32_t>(one, at) ^ word_at<std::uint32_t>(other, at);
     return differences == 0;
 }
 
 /// A shape as it is looked for.
 struct Wanted {
     const Kernel& kernel;
-    LaunchDimensions dimensions;
-    std::span<const PackedPlace> places;
-    std::span<const unsigned char> arguments;
+    ShapeHead head;
+    const PackedPlace* places;
+    const unsigned char* arguments;  ///< zeros follow them up to a multiple of 32
 
+    [[nodiscard]] std::size_t place_bytes() const { return head.places * sizeof(PackedPlace); }
     [[nodiscard]] std::uint64_t hash() const {
         call_sites::WordsHash hash;
-        const auto pair = [](std::uint32_t low, std::size_t high) {
-            return std::uint64_t{low} | static_cast<std::uint64_t>(high) << 32;
+        const auto add_four = [&hash](const void* bytes) {
+            hash.add(0, word_at<std::uint64_t>(bytes, 0));
+            hash.add(1, word_at<std::uint64_t>(bytes, 8));
+            hash.add(2, word_at<std::uint64_t>(bytes, 16));
+            hash.add(3, word_at<std::uint64_t>(bytes, 24));
         };
-        const auto& [grid, block, shared] = dimensions;
-        hash.add(0, pair(grid[0], grid[1]));
-        hash.add(1, pair(grid[2], block[0]));
-        hash.add(2, pair(block[1], block[2]));
-        hash.add(3, pair(shared, arguments.size()));
         hash.add(0, reinterpret_cast<std::uint64_t>(&kernel));
-        for (std::size_t at = 0; at < arguments.size(); at += 4 * sizeof(std::uint64_t)) {
-            std::uint64_t words[4];  // zeros follow the buffer
-            std::memcpy(words, arguments.data() + at, sizeof words);
-            for (std::size_t each = 0; each < 4; ++each) hash.add(each, words[each]);
-        }
-        for (std::size_t at = 0; at < places.size(); at += 2) {
-            const PackedPlace one = places[at], two = at + 1 < places.size() ? places[at + 1] : PackedPlace{};
-            hash.add(1, std::uint64_t{one.reference} | std::uint64_t{one.offset} << 16 |
-                            std::uint64_t{two.reference} << 32 | std::uint64_t{two.offset} << 48);
-        }
+        add_four(&head);
+        for (std::size_t at = 0; at < head.argument_bytes; at += 32) add_four(arguments + at);
+        const std::size_t bytes = place_bytes();
+        std::size_t at = 0;
+        for (; at + 8 <= bytes; at += 8) hash.add(1, word_at<std::uint64_t>(places, at));
+        if (at < bytes) hash.add(2, word_at<std::uint32_t>(places, at));
         return hash.value();
     }
     [[nodiscard]] bool is(const LaunchShape& shape) const {
-        return shape.kernel == &kernel && same_bytes(&shape.dimensions, &dimensions, sizeof dimensions) &&
-               shape.place_bytes == places.size_bytes() && shape.argument_bytes == arguments.size() &&
-               same_bytes(shape.places.get(), places.data(), places.size_bytes()) &&
-               same_bytes(shape.arguments.get(), arguments.data(), arguments.size());
+        return shape.kernel == &kernel && same_bytes(&shape.head, &head, sizeof head) &&
+               same_bytes(shape.places(), places, place_bytes()) &&
+               same_bytes(shape.arguments(), arguments, head.argument_bytes);
     }
     /// What is kept of it when there are too many.
-    [[nodiscard]] Wanted reduced() const { return {kernel, {}, places, {}}; }
+    [[nodiscard]] Wanted reduced() const { return {kernel, {{}, head.places, 0}, places, arguments}; }
     [[nodiscard]] bool is_reduced() const {
-        constexpr LaunchDimensions none{};
-        return arguments.empty() && std::memcmp(&dimensions, &none, sizeof none) == 0;
+        const ShapeHead less{{}, head.places, 0};
+        return same_bytes(&head, &less, sizeof head);
     }
 };
-static_assert(sizeof(LaunchDimensions) == 28, "no padding: compared as bytes");
 
 /// Stands for what is not kept: id 0.
 const LaunchShape& no_shape() {
@@ -111,7 +115,7 @@ private:
     bool takes(const Wanted& wanted);
 
     std::mutex mutex_;
-    std::unordered_multimap<std::uint64_t, std::unique_ptr<LaunchShape>> all_;
+    std::unordered_multimap<std::uint64_t, const LaunchShape*> all_;
     std::size_t whole_ = 0;
     std::uint64_t bytes_of_whole_ = 0;
     std::atomic<bool> crowded_{false};
@@ -125,21 +129,20 @@ STREAMSAN_LAUNCH_PATH ShapeStore& shape_store() {
 const LaunchShape* ShapeStore::find(const Wanted& wanted, std::uint64_t hash) const {
     const auto [begin, end] = all_.equal_range(hash);
     const auto found = std::find_if(begin, end, [&](const auto& entry) { return wanted.is(*entry.second); });
-    return found == end ? nullptr : found->second.get();
+    return found == end ? nullptr : found->second;
 }
 
 const LaunchShape& ShapeStore::make(const Wanted& wanted, std::uint64_t hash) {
-    auto made = std::make_unique<LaunchShape>();
+    const std::size_t bytes = wanted.place_bytes() + wanted.head.argument_bytes;
+    void* const room = ::operator new(sizeof(LaunchShape) + bytes, std::align_val_t{alignof(LaunchShape)});
+    auto* const made = new (room) LaunchShape;
     made->hash = hash;
     made->kernel = &wanted.kernel;
-    made->dimensions = wanted.dimensions;
-    made->place_bytes = static_cast<std::uint32_t>(wanted.places.size_bytes());
-    made->argument_bytes = static_cast<std::uint32_t>(wanted.arguments.size());
-    made->places = std::make_unique_for_overwrite<PackedPlace[]>(wanted.places.size());
-    std::ranges::copy(wanted.places, made->places.get());
-    made->arguments = std::make_unique_for_overwrite<unsigned char[]>(wanted.arguments.size());
-    std::ranges::copy(wanted.arguments, made->arguments.get());
-    return *all_.emplace(hash, std::move(made))->second;
+    made->head = wanted.head;
+    auto* const content = reinterpret_cast<unsigned char*>(made + 1);
+    std::memcpy(content, wanted.places, wanted.place_bytes());
+    std::memcpy(content + wanted.place_bytes(), wanted.arguments, wanted.head.argument_bytes);
+    return *all_.emplace(hash, made)->second;
 }
 
 /// Counts a whole shape, or says that no more are taken.
@@ -147,7 +150,7 @@ bool ShapeStore::takes(const Wanted& wanted) {
     const std::uint64_t most =
         std::min(most_whole_shape_bytes, recorder()->writer->most_bytes_of_launch_shapes() / 3 * 2);
     const std::size_t bytes =
-        sizeof(std::uint32_t) + sizeof(PackedLaunchShape) + wanted.places.size_bytes() + wanted.arguments.size();
+        sizeof(std::uint32_t) + sizeof(PackedLaunchShape) + wanted.place_bytes() + wanted.head.argument_bytes;
     const bool room = !crowded() && whole_ < most_whole_shapes && bytes_of_whole_ + bytes <= most;
     if (room) {
         ++whole_;
@@ -182,13 +185,13 @@ const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t 
     PackedLaunchShape head{};
     head.symbol = symbol_id(*shape.kernel, writer);
     head.code = code_id(*shape.kernel, writer);
-    std::ranges::copy(shape.dimensions.grid, head.grid);
-    std::ranges::copy(shape.dimensions.block, head.block);
-    head.shared = shape.dimensions.shared;
-    head.places = static_cast<std::uint16_t>(shape.place_bytes / sizeof(PackedPlace));
-    head.arguments = static_cast<std::uint16_t>(shape.argument_bytes);
-    std::string content(reinterpret_cast<const char*>(shape.places.get()), shape.place_bytes);
-    content.append(reinterpret_cast<const char*>(shape.arguments.get()), shape.argument_bytes);
+    const LaunchDimensions& dimensions = shape.head.dimensions;
+    std::ranges::copy(dimensions.grid, head.grid);
+    std::ranges::copy(dimensions.block, head.block);
+    head.shared = dimensions.shared;
+    head.places = shape.head.places;
+    head.arguments = shape.head.argument_bytes;
+    const std::string_view content(reinterpret_cast<const char*>(shape.places()), shape.place_bytes() + head.arguments);
     const std::uint32_t id = head.symbol == 0 ? 0 : writer.launch_shape(head, content);
     shape.id.store(generation | id, std::memory_order_relaxed);
     return id;
@@ -204,8 +207,12 @@ STREAMSAN_LAUNCH_PATH std::uint32_t id_of(const LaunchShape& shape) {
 STREAMSAN_LAUNCH_PATH Wanted wanted_of(const Kernel& kernel, const LaunchDimensions& dimensions,
                                        const LaunchArguments& arguments) {
     // Values of arguments are content: left out of a redacted trace.
-    const bool values = !recorder()->settings.redact;
-    return {kernel, dimensions, arguments.places(), values ? arguments.buffer() : std::span<const unsigned char>{}};
+    const std::size_t bytes = recorder()->settings.redact ? 0 : arguments.buffer().size();
+    const auto places = static_cast<std::uint16_t>(arguments.places().size());
+    return {kernel,
+            {dimensions, places, static_cast<std::uint16_t>(bytes)},
+            arguments.places().data(),
+            arguments.buffer().data()};
 }
 
 [[gnu::noinline]] const LaunchShape& find_slowly(LaunchShapesMet& met, const Wanted& wanted, std::uint64_t hash) {
