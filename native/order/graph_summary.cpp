@@ -8,8 +8,10 @@ namespace streamsan::order {
 namespace {
 
 /// Distinct accesses that a graph keeps for one allocation.
-constexpr std::size_t most_accesses = 8;
-constexpr std::size_t most_neighbours = 64;
+constexpr std::size_t most_accesses = 64;
+constexpr std::size_t most_neighbours = 256;
+/// Of these, conflicts that are no more than possible: they must not crowd out the others.
+constexpr std::size_t most_doubtful_neighbours = 128;
 
 /// Whether a node comes after all others. Edges are sorted by the earlier node.
 bool comes_last(const GraphBody& body, std::uint32_t number) {
@@ -215,6 +217,8 @@ void Graphs::add_neighbours(const Allocation& allocation, std::uint32_t index, s
         }
     }
     if (worst == Conflict::absent) return;
+    const std::size_t most = worst == Conflict::possible ? most_doubtful_neighbours : most_neighbours;
+    if (exec.neighbours.size() >= most || neighbour.neighbours.size() >= most) return;
     exec.neighbours.push_back({other.exec, neighbour.incarnation, baked, other.baked, *mine, *theirs});
     // A neighbour that is gone by then is passed over.
     std::erase_if(neighbour.neighbours,

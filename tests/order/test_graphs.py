@@ -258,6 +258,21 @@ def test_graphs_that_share_memory_conflict_unless_ordered() -> None:
         assert not fact.assumed
 
 
+def test_each_of_many_tiles_counts() -> None:
+    for ordered in (False, True):
+        p = Program(S, T)
+        p.alloc(P, bytes=32 * 64)
+        p.graph(G, [copy_node(P + 64 * tile, 64) for tile in range(32)])
+        p.graph(H, [copy_node(P + 64 * 31, 64, READ)])
+        p.graph_launch(G, S)
+        if ordered:
+            p.record(30, S)
+            p.wait(T, 30)
+        launched = p.graph_launch(H, T)
+        copied = p.copy(T, P + 64 * 20, READ, bytes=64)
+        assert [line_of(fact) for fact in p.facts(109)] == ([] if ordered else [launched, copied])
+
+
 def test_a_launch_and_a_plain_use_conflict_either_way_around() -> None:
     for graph_first in (False, True):
         p = Program(S, T)
