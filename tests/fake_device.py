@@ -28,7 +28,7 @@ _DRIVER = ("tool.cpp", "model.cpp", "driver_calls.cpp", "driver_graphs.cpp", "dr
 _FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "STREAMSAN_RECORD")
 """variables that would lead to another CUDA than the fake one"""
 SECONDS = 60
-_ALWAYS = ("recorded: ", "a recording does not show ", "what the host itself did ")
+_ALWAYS = ("recorded: ", "a recording does not show ", "what the host itself did ", "what kernels read and write ")
 """begins what is said of every recording"""
 
 

@@ -104,22 +104,6 @@ std::vector<Reference> GraphExecs::references_of(abi::Word exec, std::uint32_t n
     return {first, first + node.references};
 }
 
-std::vector<Reference> GraphExecs::uses(abi::Word exec) const {
-    const std::lock_guard lock(mutex_);
-    const Exec* const known = find(exec);
-    std::vector<Reference> found;
-    if (known == nullptr) return found;
-    for (std::uint32_t number = 1; number <= known->body->nodes.size(); ++number) {
-        const BodyNode node = now(*known, number);
-        if (!node.enabled) continue;
-        const auto changed = known->changed.find(number);
-        const Reference* const first = changed != known->changed.end() ? changed->second.content.references.data()
-                                                                       : known->body->references_of(node);
-        found.insert(found.end(), first, first + node.references);
-    }
-    return found;
-}
-
 void GraphExecs::set_node(abi::Word exec, std::uint32_t number, const NodeContent& content, NodeOrigin origin) {
     const std::lock_guard lock(mutex_);
     const auto found = execs_.find(exec);

@@ -31,8 +31,24 @@ public:
     [[nodiscard]] std::optional<BodyNode> node(abi::Word exec, std::uint32_t number) const;
     /// What the node uses now, enabled or not.
     [[nodiscard]] std::vector<Reference> references_of(abi::Word exec, std::uint32_t number) const;
-    /// What all its nodes use now that are enabled.
-    [[nodiscard]] std::vector<Reference> uses(abi::Word exec) const;
+    /// Calls `visit(const Reference&)` for what its nodes use now that are enabled, under the lock.
+    template <class Visit>
+    void each_use(abi::Word exec, Visit&& visit) const {
+        const std::lock_guard lock(mutex_);
+        const Exec* const known = find(exec);
+        if (known == nullptr) return;
+        const bool as_read = known->changed.empty() && known->enabled.empty();
+        for (std::uint32_t number = 1; number <= known->body->nodes.size(); ++number) {
+            const BodyNode& read = known->body->nodes[number - 1];
+            const auto changed = as_read ? known->changed.end() : known->changed.find(number);
+            const bool replaced = changed != known->changed.end();
+            if (!(as_read ? read.enabled : now(*known, number).enabled)) continue;
+            const Reference* const first =
+                replaced ? changed->second.content.references.data() : known->body->references_of(read);
+            const std::size_t count = replaced ? changed->second.content.references.size() : read.references;
+            for (std::size_t index = 0; index < count; ++index) visit(first[index]);
+        }
+    }
     void set_node(abi::Word exec, std::uint32_t number, const NodeContent& content, NodeOrigin origin);
     void set_enabled(abi::Word exec, std::uint32_t number, bool enabled);
 

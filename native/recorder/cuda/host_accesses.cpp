@@ -75,10 +75,11 @@ bool has_ring() {
     return found;
 }
 
-/// Looked for now and then: at uses 1, 2, 4, 8, ... and every 4096th.
+/// Looked for where one was asked for, and now and then: at uses 1, 2, 4, 8, ... and every 256th.
 bool stays_away(ThreadState& state, const Call& call) {
     const std::uint32_t number = uses_seen.fetch_add(1, std::memory_order_relaxed) + 1;
-    if ((number & (number - 1)) != 0 && number % 4096 != 0) return false;
+    const bool asked = here().ring_was_asked_for.load(std::memory_order_relaxed);
+    if (!asked && (number & (number - 1)) != 0 && number % 256 != 0) return false;
     const Undisturbed undisturbed;
     host::keep_fault_chain_first();
     if (!has_ring()) return false;
@@ -189,7 +190,7 @@ void note_host_uses(ThreadState& state, OperationKind kind, Detail detail, const
 }
 
 void note_graph_uses(ThreadState& state, std::uint64_t exec) {
-    for (const Reference& reference : graph_execs().uses(exec)) add_use(state, reference);
+    graph_execs().each_use(exec, [&state](const Reference& reference) { add_use(state, reference); });
 }
 
 void protect_host_uses(ThreadState& state, const Call& call) {

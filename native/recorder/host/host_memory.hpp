@@ -15,7 +15,8 @@ struct HostMemory {
 
     bool (*const inside_api)() noexcept;  ///< the calling thread is in a call of the API: what it touches, the driver
                                           ///< touches
-    AddressMap known;                     ///< pinned, registered and managed memory
+    std::atomic<bool> ring_was_asked_for{false};  ///< an io_uring, by a system call that came through here
+    AddressMap known;                             ///< pinned, registered and managed memory
     Protection protection;
     AccessNotes notes;
 };

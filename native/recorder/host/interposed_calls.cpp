@@ -200,6 +200,10 @@ STREAMSAN_INTERPOSED long syscall(long number, ...) noexcept {
         case SYS_pwritev:
         case SYS_pwritev2: add_all(buffers, reinterpret_cast<const struct iovec*>(words[1]), words[2], sent); break;
         case SYS_getrandom: buffers.add(reinterpret_cast<void*>(words[0]), words[1], filled); break;
+        case SYS_io_uring_setup:
+            if (auto* const memory = streamsan::recorder::host::host_memory.load(std::memory_order_acquire))
+                memory->ring_was_asked_for.store(true, std::memory_order_relaxed);
+            break;
         case SYS_futex: buffers.add(reinterpret_cast<void*>(words[0]), sizeof(int), sent); break;
         default: break;
     }
