@@ -28,9 +28,15 @@ _PAIRS = frozenset({"64", "S64", "U64", "F64"})
 _LAST_PAIR = frozenset({"WIDE", "HI"})
 _ROWS_OF_TILES = {"HMMA": 4, "IMMA": 4, "QMMA": 4, "OMMA": 4, "BMMA": 8, "DMMA": 8}
 _ALL_REGISTERS = 128
+_TEXTURE_LOADS = frozenset({"TEX", "TLD", "TLD4", "TMML", "TXD", "TXQ", "UTXQ"})
+_SCALED = ".X"
+_TWO_TARGETS = "ENL2"
+"""of loads of 32 bytes: their registers are in two places"""
 _STRUCTURE_BYTES = 64
 """a parameter of this size may be the description of a tensor, which has an address inside"""
 MEMORY = opcodes.READS | opcodes.WRITES | opcodes.UPDATES | opcodes.COPIES_TO_SHARED | opcodes.BULK_COPIES
+STACK_STORES = frozenset({"STL", "ST", "ATOM"})
+"""what may change the thread's own memory: generic addresses too"""
 BRANCHES = frozenset(
     {"BRA", "EXIT", "KILL", "RET", "CALL", "BRX", "BRXU", "JMP", "JMX", "BSSY", "BSYNC", "BMOV", "RTT"}
 )
@@ -78,6 +84,8 @@ class Operation:
     """bytes of memory that each thread touches; 0: not known"""
     targets: int
     """registers that it writes at most"""
+    others: tuple[int, ...] = ()
+    """further registers that it writes"""
     low_compare: bool = False
     """it compares the lower halves for the instruction that compares the upper ones"""
 
@@ -137,7 +145,9 @@ def address_code(
         {block.begin: number for number, block in enumerate(blocks)},
         words,
         frozenset(unclear),
-        bool(layout.base or not layout.parameters) and not touched.anything,
+        bool(layout.base or not layout.parameters)
+        and not touched.anything
+        and not any(_TWO_TARGETS in each.opcode for each in instructions),
         labels,
     )
 
@@ -208,9 +218,20 @@ def _operation(at: int, instruction: Instruction) -> Operation:
         tuple(sources),
         tuple(ins),
         address,
-        _bytes(name, suffixes),
+        0
+        if any(_SCALED in each.text for each in sources if isinstance(each.operand, Address))
+        else _bytes(name, suffixes),
         count,
+        _others(name, sources),
     )
+
+
+def _others(name: str, sources: Sequence[Source]) -> tuple[int, ...]:
+    """`TEX RZ,R7,R8,R6` has two results."""
+    second = sources[0].operand if name in _TEXTURE_LOADS and sources else None
+    if not isinstance(second, Register) or second.number is None:
+        return ()
+    return tuple(range(second.number, second.number + 4))
 
 
 def _source(text: str) -> Source:
@@ -228,7 +249,7 @@ def _targets(name: str, suffixes: Sequence[str]) -> int:
         return _ROWS_OF_TILES[name]
     if name.endswith("GMMA") or name == "LDTM":
         return _ALL_REGISTERS
-    if name in ("TEX", "TLD", "TLD4", "TMML", "TXD", "SULD", "LDSM", "TXQ", "UTXQ"):
+    if name in _TEXTURE_LOADS or name in ("SULD", "LDSM"):
         return 8
     wide = max((_WIDTHS.get(suffix, 4) for suffix in suffixes), default=4) // 4
     if (name == "CS2R" and "32" in suffixes) or name in ("SHF", "USHF"):
@@ -341,7 +362,7 @@ def _seed(operation: Operation, words: Mapping[int, tuple[int, ...]], stack: boo
     return (
         operation.name in BRANCHES
         or (operation.name in MEMORY and bool(words.get(operation.at)))
-        or (stack and operation.name == "STL")
+        or (stack and operation.name in STACK_STORES)
     )
 
 
@@ -378,6 +399,7 @@ def _uses(operation: Operation) -> set[Key]:
 
 def _defines(operation: Operation) -> set[Key]:
     found: set[Key] = {name for name in operation.outs if name not in ("PT", "UPT")}
+    found.update(operation.others)
     if operation.target is not None:
         found.update(range(operation.target, operation.target + operation.targets))
     if operation.name == "R2P":

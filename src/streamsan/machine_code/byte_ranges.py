@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MOST_BOXES = 256
+_MOST_PAIRED = 32
+"""boxes of which each is tried with each other"""
 _MOST_PIECES = 1 << 19
 
 
@@ -179,7 +181,7 @@ def _united(boxes: Sequence[Box]) -> list[Box]:
                 found[-1] = union
             else:
                 found.append(each)
-        if len(found) == len(left):
+        if len(found) == len(left) <= _MOST_PAIRED:
             found = _with_any(found)
         if len(found) == len(left):
             break

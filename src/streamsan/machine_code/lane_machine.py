@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from streamsan.machine_code import opcodes
-from streamsan.machine_code.address_code import BRANCHES, MEMORY, AddressCode, Operation
+from streamsan.machine_code.address_code import BRANCHES, MEMORY, STACK_STORES, AddressCode, Operation
 from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Split, Spread, and_
 from streamsan.machine_code.lane_operations import address_of, run
 from streamsan.machine_code.lane_state import STACK, Impossible, Launch, State, merged
@@ -127,11 +127,15 @@ class LaneMachine:
                     raise NotKnown(f"{name} inside of a block")
                 self._move_barrier(state, operation)
             elif name in MEMORY and self._code.words.get(operation.at):
+                if name in STACK_STORES:
+                    state.cells.clear()
                 self._budget.spend(_UNITS_OF_ACCESS * self._cost)
                 state.begin(operation)
                 self._access(state, operation)
                 run(state, operation, self._cutting)
             else:
+                if name in STACK_STORES and name != "STL":
+                    state.cells.clear()
                 run(state, operation, self._cutting)
         self._arrive(self._next(number), state)
 

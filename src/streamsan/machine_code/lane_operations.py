@@ -73,6 +73,7 @@ def run(state: State, operation: Operation, cutting: Cutting) -> None:
 
 def _unknown(state: State, operation: Operation, cutting: Cutting) -> None:
     state.write(operation, [])
+    state.registers.update(dict.fromkeys(operation.others))
     state.write_truth(operation, operation.outs, [EITHER] * len(operation.outs))
     if operation.name in ("R2P", "UR2UP"):
         for number in range(8):
@@ -149,7 +150,9 @@ def _add_upper(state: State, operation: Operation, values: list[Value], addends:
         state.write(operation, [low_word(found)])
     else:
         lowers = next((truth.addends for truth in truths if truth.addends), ())
-        state.write(operation, [halves(_paired(lowers, addends))[1]])
+        # Carries of another sum, or that are not known, are not in it.
+        of_this = all(truth.addends is lowers or not some(truth.true & state.threads) for truth in truths)
+        state.write(operation, [halves(_paired(lowers, addends))[1] if of_this else None])
     state.write_truth(operation, operation.outs, [EITHER] * len(operation.outs))
 
 
@@ -344,11 +347,14 @@ def _shift(state: State, operation: Operation, cutting: Cutting) -> None:
         if is_number(whole):
             found = wrapped(whole >> amount if signed or amount < 32 else (whole >> 32 & (_WORD - 1)) >> (amount - 32))
         else:
-            found = _shifted_pair(whole, amount, cutting)
+            found = _shifted_pair(whole, amount, cutting, signed=signed)
     state.write(operation, [found])
 
 
-def _shifted_pair(whole: Wide, amount: int, cutting: Cutting) -> Value:
+def _shifted_pair(whole: Wide, amount: int, cutting: Cutting, *, signed: bool) -> Value:
+    limits = bounds(whole) if isinstance(whole, Sum) and whole.base is None else None
+    if not signed and amount >= 32 and (limits is None or not every(limits[0] >= 0)):
+        return None
     found = quotient(whole, amount)
     if found is None:
         cutting.spread(whole)

@@ -33,7 +33,7 @@ from streamsan.machine_code.lane_values import (
     low_word,
 )
 
-_UNITS = 20_000
+_UNITS = 12_000
 """steps of one instruction for one launch: half a second"""
 _MOST_PARTS = 200
 _MOST_LANES = 1 << 17
@@ -214,19 +214,26 @@ class _Parts:
             cutting = Cutting(parts < _MOST_PARTS, stuck.get(part, frozenset({0, 1, 2})))
             try:
                 self._machine(part, cutting, budget, found).run()
-            except Split as split:
-                todo.extend(_cut(part, split.counter.axis, split.cuts))
-                continue
-            except Spread as spread:
-                axis = spread.counter.axis
-                low, high = part.ranges[axis]
-                if self._lanes(part) * (high - low + 1) <= _MOST_LANES:
-                    todo.append(_Part(part.ranges, part.spread | {axis}))
+            except (Split, Spread) as cut:
+                if cut.counter.axis < 0:
+                    raise NotKnown("a loop's counter outside of it") from None
+                if isinstance(cut, Spread):
+                    self._spread(part, cut.counter.axis, cutting, todo, stuck)
                 else:
-                    stuck[part] = cutting.axes - {axis}
-                    todo.append(part)
+                    todo.extend(_cut(part, cut.counter.axis, cut.cuts))
                 continue
             self._found.add(found)
+
+    def _spread(
+        self, part: _Part, axis: int, cutting: Cutting, todo: list[_Part], stuck: dict[_Part, frozenset[int]]
+    ) -> None:
+        """Run a part again with the indices of an axis one by one; where these are too many, without hope for them."""
+        low, high = part.ranges[axis]
+        if self._lanes(part) * (high - low + 1) <= _MOST_LANES:
+            todo.append(_Part(part.ranges, part.spread | {axis}))
+        else:
+            stuck[part] = cutting.axes - {axis}
+            todo.append(part)
 
     def _whole(self) -> _Part:
         ranges = tuple((0, size - 1) for size in self._launch.grid)

@@ -97,6 +97,8 @@ def advanced(state: State, steps: Strides, count: int | Counter) -> State:
     """The state after a number of iterations, or after as many as a counter says."""
     times: Wide = Sum(None, 0, ((count, 1),)) if isinstance(count, Counter) else count
     later = state.copy(state.threads, state.share)
+    # What else is known of a predicate was so in one iteration.
+    later.predicates = {name: Truth(truth.true, truth.false) for name, truth in state.predicates.items()}
     for key, step in steps.items():
         later.registers[key] = None if step is None else _added(state.registers.get(key), product(times, step))
     return later
