@@ -61,7 +61,8 @@ bool certain(const Access& one, const Access& other) {
 
 /// Whether a copy or fill touches all that a kernel can reach from its pointer on.
 bool takes_all(const Allocation& allocation, const Access& bulk, const Access& kernel) {
-    if (!is_kernels(kernel) || kernel.exact() || kernel.atomic() || is_kernels(bulk)) return false;
+    if (!is_kernels(kernel) || kernel.exact() || is_kernels(bulk)) return false;
+    if (kernel.atomic() && bulk.operation.reads_only()) return false;  // sums may be looked at while they grow
     return bulk.plain() && bulk.touches() && bulk.rows == nullptr && bulk.begin <= kernel.begin &&
            allocation.size != 0 && !allocation.marks.assumed && bulk.end >= allocation.end();
 }
@@ -119,6 +120,26 @@ bool may_conflict_unseen(const Allocation& allocation, const Access& one, const 
     if (!told(one.operation) || !told(other.operation)) return false;
     if (!has_plain_bytes(allocation.kind) || host_side(allocation.kind)) return false;
     return beside_copy || allocation.kind != MemoryKind::MANAGED;
+}
+
+Beside beside_kernel(const Allocation& allocation, const Access& host, const Access& kernel) {
+    const Operation& work = kernel.operation;
+    const bool launched = work.kind == OperationKind::LAUNCH || work.kind == OperationKind::GRAPH_LAUNCH;
+    if (!launched || !known(work) || (pageable(allocation.kind) && !allocation.marks.registered)) return Beside::meant;
+    const bool writes = host.operation.writes();
+    // What lies before its pointer a kernel rarely uses.
+    if (!kernel.exact() && host.exact() && host.end <= kernel.begin) return Beside::meant;
+    if (kernel.atomic()) return writes ? Beside::meant : Beside::possible;  // a signal, or a counter that is shown
+    const bool covers = host.touches(kernel.begin) && kernel.touches();
+    const bool meet = host.plain() && kernel.plain() && meeting_of(host.touched(), kernel.touched()) == Meeting::meet;
+    const bool all = host.plain() && host.rows == nullptr && host.begin <= kernel.begin && allocation.size != 0 &&
+                     host.end >= allocation.end();
+    if (is_flag(allocation)) {
+        // A word that tells something is polled, or written once. That a result is read is the more likely mistake.
+        const bool result = allocation.kind == MemoryKind::MANAGED && !writes && work.writes();
+        return result && (covers || meet || all) ? Beside::likely : Beside::possible;
+    }
+    return covers || meet ? Beside::sure : all ? Beside::likely : Beside::possible;
 }
 
 Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) {

@@ -72,6 +72,11 @@ Conflict conflict_of(const Access& one, const Access& other);
 /// What two accesses to an allocation are to each other, for memory of its kind.
 Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
 
+/// What a host access is to a kernel that may still run, and uses the same memory.
+enum class Beside : std::uint8_t { meant, possible, likely, sure };
+
+Beside beside_kernel(const Allocation& allocation, const Access& host, const Access& kernel);
+
 /// Of a recording: whether they may be in each other's way though nobody knows what one of them does.
 bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other);
 

@@ -259,6 +259,8 @@ private:
     bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream,
                            const Clock& clock, const Placed& use);
     void host_access(Thread& thread, Process& process, const Operation& operation);
+    /// The host reads, again and again, what a kernel writes: it goes on when the kernel has got there.
+    void learn_by_polling(Timeline& host, const Process& process, const Allocation& allocation);
     void host_clock(Thread& thread, Process& process, const Operation& operation);
     void judge_host_access(Process& process, const Allocation& allocation, const Reference& reference,
                            const Clock& clock, const Operation& operation);

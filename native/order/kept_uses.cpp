@@ -91,7 +91,7 @@ void Allocations::keep_ranged_use(Allocation& allocation, const Access& access, 
             // known better.
             if (use.mode() == AccessMode::OPAQUE && old.mode() != AccessMode::OPAQUE) return false;
             const bool covered = each.part.begin >= access.begin && reach(each.part.end) <= reach(access.end) &&
-                                 covers(use, old) &&
+                                 covers(use, old) && (!access.atomic() || each.access().atomic()) &&
                                  (forbids_host_access(use, access.end) || !forbids_host_access(old, each.part.end)) &&
                                  clock.knows(each.use.epoch, contract);
             if (!covered) return false;

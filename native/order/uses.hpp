@@ -23,6 +23,20 @@ inline bool forbids_host_access(const Operation& operation, std::uint64_t end) {
     return forbids_host_access(operation.kind) || (operation.kind == OperationKind::GRAPH_LAUNCH && end != 0);
 }
 
+/// Memory of a few words that the host and kernels both see is what they talk by: flags, counters.
+inline bool is_flag(const Allocation& allocation) {
+    constexpr std::uint64_t cache_line = 64;
+    return allocation.size != 0 && allocation.size <= cache_line;
+}
+
+/// Whether a read of the host may be one of many, until a kernel writes there: a source's reader says so of conditions
+/// of loops (ATOMIC); a recording sees the first one only.
+inline bool polls(const Allocation& allocation, const Reference& reference, bool recording) {
+    const bool visible = host_side(allocation.kind) && !pageable(allocation.kind);
+    if ((reference.flags & bit(SlotFlag::ATOMIC)) != 0) return visible || allocation.kind == MemoryKind::MANAGED;
+    return recording && visible && is_flag(allocation);
+}
+
 /// Whether the size of its references is what it accesses, not a bound of it.
 inline bool exact_extent(OperationKind kind) { return kind == OperationKind::COPY || kind == OperationKind::MEMSET; }
 

@@ -247,6 +247,17 @@ void Engine::judge_refused_use(Process& process, Thread& thread, const Operation
     }
 }
 
+void Engine::learn_by_polling(Timeline& host, const Process& process, const Allocation& allocation) {
+    process.allocations.each_use(allocation, [&](const Placed& use, const Part&) {
+        const bool kernel = use.operation.kind == OperationKind::LAUNCH && !use.operation.reads_only();
+        if (!kernel || host.clock.knows(use.epoch, contract)) return;
+        Clock told;
+        told.set(use.epoch.slot, Lanes{use.epoch.tick, use.epoch.tick, use.epoch.tick, use.epoch.tick});
+        host.learn(told, edges_.in(EdgeKind::unseen_teller, run_edge));
+        timeline(use.epoch.slot).released = true;
+    });
+}
+
 bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream,
                                const Clock& clock, const Placed& use) {
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
@@ -273,6 +284,8 @@ void Engine::host_access(Thread& thread, Process& process, const Operation& oper
             continue;
         }
         if (allocation.live()) {
+            if (reference.mode == AccessMode::READ && polls(allocation, reference, recording_))
+                learn_by_polling(host, process, allocation);
             judge_host_access(process, allocation, reference, host.clock, operation);
         } else if (!pageable(allocation.kind)) {
             use_freed(process, thread, nullptr, index, {operation, here});
@@ -301,7 +314,8 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
     own.operation.flags = reference.flags;
     own.reach(reference.size, reference.rows);
     own.operation.flags = static_cast<std::uint8_t>(
-        (own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit);
+        (own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit |
+        static_cast<std::uint8_t>(reference.mode));
     const Epoch body = threads_[operation.thread].body;
     const auto judge = [&](const Placed& use, const Part& part, bool bulk) {
         if (reads && use.operation.reads_only()) return;
@@ -316,7 +330,14 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
         // Memory that an unknown caller passes is the host's if the host touches it; whether it is pinned nobody knows.
         const bool callers = allocation.kind == MemoryKind::UNKNOWN && use.operation.kind == OperationKind::COPY;
-        if (!(host_side(allocation.kind) || callers) || !bulk) return;
+        const bool managed = allocation.kind == MemoryKind::MANAGED;
+        if (!(host_side(allocation.kind) || managed || callers)) return;
+        Beside beside = bulk ? Beside::meant : beside_kernel(allocation, own, used);
+        // Nobody sees in a recording whether the host's access is one by which the two talk.
+        if (recording_ && beside == Beside::sure && !managed) beside = Beside::likely;
+        if (!bulk && beside == Beside::meant) return;
+        // Pages of managed memory may move while the host uses them, and a host function says how it shares them.
+        if (managed && bounded_extent(use.operation.kind)) return;
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::HOST_BUFFER_IN_FLIGHT,
@@ -332,18 +353,24 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         if (order == Verdict::observed) name_copy(fact, use.epoch, clock);
         fact.assumed |= callers || may_not_reach || between_rows || use.operation.assumed() ||
                         allocation.marks.assumed || unknown_mode;
+        if (!bulk) {
+            fact.likely = beside == Beside::likely && !fact.assumed;
+            fact.assumed |= beside != Beside::sure;
+        }
         report(fact);
     };
-    process.allocations.each_use(allocation, [&](const Placed& use, Part part) {
+    const auto judge_kept = [&](const Placed& use, Part part) {
         const bool bulk = forbids_host_access(use.operation, part.end);
-        if (part.end == 0 && host_side(allocation.kind)) part.end = allocation.end();
+        if (part.end == 0 && host_side(allocation.kind) && bulk) part.end = allocation.end();
         judge(use, part, bulk);
-    });
+    };
+    process.allocations.each_use(allocation, judge_kept);
+    process.allocations.each_earlier(allocation, judge_kept);
     if (!allocation.marks.baked) return;
     graphs_.each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         for (const BakedAccess& each : baked.accesses) {
             const Access use = launched(each.access, exec.last.operation);
-            judge({use.operation, exec.last.epoch}, use.part(), each.bulk);
+            if (each.bulk || !each.host) judge({use.operation, exec.last.epoch}, use.part(), each.bulk);
         }
     });
 }

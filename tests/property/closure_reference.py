@@ -226,20 +226,22 @@ class Reference:
             self.host(op, *self.awaited(stream))
         node = self.on_stream(op, stream, real=True)
         for address, mode in op.references:
-            self.use(op, address, node, stream, mode == "read", sequence, op.name == "copy")
+            # What a kernel does with pinned memory is judged where it is known.
+            judged = op.name == "copy" or mode != "opaque"
+            self.use(op, address, node, stream, mode == "read", sequence, judged)
         if op.kind == "complete":
             self.host(op, *self.awaited(stream))
 
     do_copy = do_launch
 
-    def use(self, op: Op, address: int, node: int, stream: Stream, reads: bool, sequence: int, copy: bool) -> None:
+    def use(self, op: Op, address: int, node: int, stream: Stream, reads: bool, sequence: int, judged: bool) -> None:
         memory = self.memory[address]
         if memory.free_host is not None:
             self.checks.append(("late", sequence, (memory, self.hosts[op.thread], node)))
             return
         if memory.made is not None:
             self.checks.append(("after_alloc", sequence, (memory.made, node)))
-        memory.uses.append((node, reads, copy, stream))
+        memory.uses.append((node, reads, judged, stream))
 
     def do_host_function(self, op: Op, sequence: int) -> None:
         stream = self.stream(op)
@@ -450,8 +452,8 @@ class Reference:
 
     def check_access(self, sequence: int, what: object) -> None:
         uses, reads, node = what  # type: ignore[misc]
-        for use, use_reads, copy, _ in uses:
-            if copy and not (reads and use_reads):
+        for use, use_reads, judged, _ in uses:
+            if judged and not (reads and use_reads):
                 self.say(108, sequence, self.strength(use, node))
 
     def check_idle(self, sequence: int, what: object) -> None:

@@ -11,6 +11,7 @@ from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.flattening import Bound, Flattening
 from streamsan.kernels.pointer_uses import kernel_uses, named_modes
 from streamsan.kernels.uses import Start, Use
+from streamsan.kernels.variable_uses import device_variables, reached, variable_uses
 from streamsan.kernels.waiting import UnitTexts
 
 
@@ -35,6 +36,11 @@ class KernelBehaviours:
         return Flattening(self.unit)
 
     @cached_property
+    def variables(self) -> Mapping[str, tree.Variable]:
+        """The unit's variables of the device."""
+        return device_variables(self.unit)
+
+    @cached_property
     def texts(self) -> UnitTexts:
         """The texts of the unit's files: where something may wait is read off them."""
         return UnitTexts(self.unit)
@@ -57,6 +63,21 @@ class KernelBehaviour:
         """
         flat = self._unit.flattening.kernel(self._function, self._bound)
         return kernel_uses(flat.function, flat.functions, self._unit.unit.macros)
+
+    @cached_property
+    def variable_uses(self) -> Mapping[str, Use]:
+        """How the kernel uses variables of the device that it, or what it calls, names."""
+        variables = self._unit.variables
+        if not variables or self._function.body is None:
+            return {}
+        flat = self._unit.flattening.kernel(self._function, self._bound)
+        return variable_uses(flat.function, flat.functions, self._unit.unit.macros, variables)
+
+    @cached_property
+    def talks(self) -> bool:
+        """Whether its text looks as if it tells, or asks, other threads something while it runs."""
+        flat = self._unit.flattening.kernel(self._function, self._bound)
+        return any(self._unit.texts.talks(each) for each in reached(self._function, flat.functions))
 
     @property
     def start(self) -> Start:

@@ -10,6 +10,7 @@ from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes, parts
 from streamsan.kernels.first_thread import surely_touched
 from streamsan.kernels.held_objects import is_path
+from streamsan.kernels.thread_values import Touched
 from streamsan.kernels.uses import Use
 from streamsan.vocabulary import AccessMode, SlotFlag
 
@@ -40,11 +41,16 @@ def kernel_uses(function: tree.Function, functions: Functions, macros: dict[str,
         if not found and is_path(name):
             uses[name] = None
             continue
-        mode = _mode(found)
-        surely = touched.reads if mode is AccessMode.READ else touched.writes if mode is not AccessMode.OPAQUE else ()
-        flags = int(SlotFlag.TOUCHES) if name in surely else 0
-        uses[name] = Use(mode, flags | SlotFlag.ATOMIC if found == ATOMIC else flags)
+        uses[name] = use_of(found, name, touched)
     return uses
+
+
+def use_of(found: int, name: str, touched: Touched) -> Use:
+    """Return what a walk found (READS, WRITES, ESCAPES, ATOMIC) of a name, with what is surely touched, as a use."""
+    mode = _mode(found)
+    surely = touched.reads if mode is AccessMode.READ else touched.writes if mode is not AccessMode.OPAQUE else ()
+    flags = int(SlotFlag.TOUCHES) if name in surely else 0
+    return Use(mode, flags | SlotFlag.ATOMIC if found == ATOMIC else flags)
 
 
 def use_by_type(of: tree.Type) -> Use:

@@ -33,6 +33,10 @@ _MENTION = re.compile(r"griddep|grid_?depend|dependent_?grid|programmatic_?depen
 _PLAIN_HEADER = re.compile(r"[\w.]+|(?:cub|thrust|cuda|nv|cooperative_groups|sys|bits)/[\w./]+")
 """CUDA's, C++'s and the system's own headers: of their device functions only those wait whose name says so"""
 _NAMED_CALL = re.compile(r"([^\W\d]\w*)\s*\(\s*\)")
+_TALKS = re.compile(
+    r"\bvolatile\b|_system\b|\batomic_ref\b|\b(?:cuda|cuda::std|std)::(?:atomic|barrier|latch|semaphore)|\b(?:__)?asm\b"
+    r"|\b(?:load|store)_(?:acquire|release)|\b__nanosleep\b|\bmemory_order|\bld_|\bst_"
+)
 _CLOCK = re.compile(r"%(?:global)?(?:timer|clock)|\bclock(?:64)?\s*\(")
 _TRIGGER = re.compile("|".join((*sorted(TRIGGERS), r"griddepcontrol\.launch_dependents")))
 _TYPE = re.compile(r"\b(?:typename|class|struct|enum|using)\s+(?:\.\.\.\s*)?(\w+)|\btypedef\s[^;{}]*?(\w+)\s*;")
@@ -105,6 +109,12 @@ class UnitTexts:
         """Return what a function's body does before it may wait; None where its text is not at hand."""
         found = self._body_text(function)
         return None if found is None else self._scan(*found, 0)
+
+    def talks(self, function: Function) -> bool:
+        """Tell whether a function has a word of volatile memory, atomics or fences of the system, or assembly."""
+        text = self.files.get(function.span.file, "")
+        lines = text.split("\n")[function.span.line - 1 : function.span.end_line]
+        return any(_TALKS.search(line) for line in lines)
 
     def offset(self, file: str, line: int, column: int) -> int:
         """Return the offset of a place in a file."""

@@ -131,10 +131,21 @@ class HostSide:
             allocation.lifetime = Lifetime.FREED if pointer.exact else Lifetime.UNCLEAR
 
     def host_access(
-        self, thread: HostThread, value: Value, size: Value, mode: AccessMode, site: int, certain: bool = True
+        self,
+        thread: HostThread,
+        value: Value,
+        size: Value,
+        mode: AccessMode,
+        site: int,
+        certain: bool = True,
+        *,
+        polls: bool = False,
     ) -> None:
-        """The host reads or writes `size` bytes itself (None: not known how many); `certain` false: perhaps."""
-        reference = self.core.reference(thread, value, size, mode, site)
+        """The host reads or writes `size` bytes itself (None: not known how many); `certain` false: perhaps.
+
+        `polls`: it may read there again and again, until what it waits for is written.
+        """
+        reference = self.core.reference(thread, value, size, mode, site, SlotFlag.ATOMIC if polls else 0)
         allocation = self.core.allocation_of(thread, value if isinstance(value, Pointer) else None)
         if reference is not None and (allocation is None or not allocation.inherited):
             flags = 0 if certain else SlotFlag.ASSUMED

@@ -395,7 +395,7 @@ class SlotFlag(IntEnum):
     BEHIND = 4
     """of a further reference of an AT_ONCE launch: it is used only after the kernel has waited for the one before it"""
     ATOMIC = 128
-    """of a kernel's reference: all of its accesses are atomic"""
+    """of a kernel's reference: all of its accesses are atomic. Of a HOST_ACCESS that reads: it decides whether a loop goes on, and may be repeated until a kernel writes there"""
     STRIDED = 128
     """of a copy's or a fill's reference: its rows leave gaps, not every byte of the range is touched; the first is. Which are says a ROWS slot, where that is known"""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from execution_oracle.memory import HOST_SIDE, Allocation
+from execution_oracle.memory import HOST_SIDE, PAGEABLE, Allocation
 from execution_oracle.program import LEGACY, PER_THREAD, Op
 from streamsan.trace import Reference
 from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag, WaitClass
@@ -15,6 +15,8 @@ EXACT = {Kind.COPY, Kind.MEMSET}
 """of these the whole range is touched"""
 BULK = {Kind.COPY, Kind.MEMSET, Kind.PREFETCH, Kind.HOST_FUNCTION}
 """work on host memory that a host access must not overlap; kernels may be meant to meet the host"""
+FLAG = 64
+"""Memory of so few bytes may be a flag, by which the host and kernels talk."""
 WITHOUT_PLAIN_BYTES = {MemoryKind.ARRAY}
 
 
@@ -85,6 +87,26 @@ def conflict(later: Use, earlier: Use, allocation: Allocation) -> bool:
         return False
     one, other = later.touched(), earlier.touched()
     return max(one.start, other.start) < min(one.stop, other.stop)
+
+
+def beside_kernel(host: Use, kernel: Use, allocation: Allocation, recording: bool) -> tuple[bool, bool]:
+    """Whether a host's access and a kernel may touch the same bytes, and whether they surely do.
+
+    What an unknown kernel does is not judged, nor a signal to one that uses atomics; one that reads memory of the host
+    in a recording may be meant to.
+    """
+    begin, reference = host.reference.address, kernel.reference
+    end = begin + host.reference.size
+    if reference.mode is AccessMode.OPAQUE or allocation.pageable or allocation.kind in PAGEABLE:
+        return False, False
+    if host.reference.size and end <= reference.address:
+        return False, False
+    atomic = bool(reference.flags & SlotFlag.ATOMIC)
+    if atomic:
+        return host.reads, False
+    covers = begin == reference.address or begin <= reference.address < end
+    sure = covers and bool(reference.flags & SlotFlag.TOUCHES) and allocation.size > FLAG
+    return True, sure and not (recording and allocation.kind is not MemoryKind.MANAGED)
 
 
 def meeting(host: Use, work: Use, allocation: Allocation) -> tuple[bool, bool]:

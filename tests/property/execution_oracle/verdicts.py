@@ -36,7 +36,7 @@ from execution_oracle.memory import HOST_SIDE, PAGEABLE, Allocation, Memory, is_
 from execution_oracle.program import INVALID_VALUE, Op, Program, sequences
 from execution_oracle.search import Unfinished, delayed, every_state, possible_order
 from execution_oracle.teardown_verdicts import TeardownJudge
-from execution_oracle.uses import BULK, DEVICE_WORK, Use, conflict, meeting
+from execution_oracle.uses import BULK, DEVICE_WORK, EXACT, Use, beside_kernel, conflict, meeting
 from streamsan.trace import Reference
 from streamsan.vocabulary import FreeClass, MemoryKind, SlotFlag, WaitClass
 from streamsan.vocabulary import OperationKind as Kind
@@ -275,12 +275,17 @@ class Oracle:
         return order <= RUN
 
     def judge_host_access(self, use: Use, life: _Life) -> None:
-        if life.allocation.kind not in HOST_SIDE:
+        managed = life.allocation.kind is MemoryKind.MANAGED
+        if life.allocation.kind not in HOST_SIDE and not managed:
             return
         for earlier in life.uses:
-            if earlier.kind not in BULK or (use.reads and earlier.reads):
+            kernel = earlier.kind is Kind.LAUNCH
+            if not (kernel or earlier.kind in (EXACT if managed else BULK)) or (use.reads and earlier.reads):
                 continue
-            meets, surely = meeting(use, earlier, life.allocation)
+            if kernel:
+                meets, surely = beside_kernel(use, earlier, life.allocation, self.program.origin == "recording")
+            else:
+                meets, surely = meeting(use, earlier, life.allocation)
             if not meets or self.waits_for_host(use, earlier):
                 continue
             if self.is_of_body(earlier, use.op):

@@ -32,10 +32,14 @@ class HostMemory:
         self.machine = machine
         self.any = False
         """Some host memory is known to the model, so accesses matter."""
+        self.polling = False
+        """What is read decides whether a loop goes on: it may be read until a kernel has written it."""
         self._contents: dict[tuple[int, CType | None], ArrayObject] = {}
         self._symbol_contents: dict[Symbol, ArrayObject] = {}
         self._recent: set[tuple[int, int, int | None, AccessMode]] = set()
         self._recent_operation = -1
+        self._instances: dict[int, dict[int, HostBlock]] = {}
+        """Variables of the device, by storage and context: each context has its own."""
 
     # -- what lies behind pointers -----------------------------------------------------------------
 
@@ -95,6 +99,7 @@ class HostMemory:
                 return self._element_pointer(cell.value, 0, span)
             if isinstance(cell.value, LibraryObject):
                 return None
+            self._choose_instance(cell)
             found = self._locate(cell)
             if found is not None:
                 block, offset = found
@@ -107,12 +112,14 @@ class HostMemory:
     def _element_pointer(self, array: ArrayObject, index: Any, span: Span) -> Pointer | None:
         objects = self.machine.objects
         offset: Any = 0
+        self._choose_instance(array)
         size = objects.size_of(array.element) if array.element is not None else 1
         known = self.machine.known(index)
         offset = known * size if isinstance(known, int) and size is not None else None
         while array.host is None and array.cell is not None and isinstance(array.cell.owner, ArrayObject):
             key = array.cell.key
             array = array.cell.owner
+            self._choose_instance(array)
             size = objects.size_of(array.element) if array.element is not None else None
             offset = offset + key * size if offset is not None and isinstance(key, int) and size is not None else None
         if array.symbol is not None and array.cell is None and array.host is None and array.kind == MemoryKind.UNKNOWN:
@@ -121,6 +128,18 @@ class HostMemory:
             self._register(array, objects.bytes_of(array), array.kind, array.label, array.span, span)
         assert array.host is not None
         return self._at(array.host.pointer, offset)
+
+    def _choose_instance(self, storage: Cell | ArrayObject) -> None:
+        """Let the storage of a variable of the device be its memory in the current context."""
+        block, device = storage.host, self.machine.device
+        if block is None or block.kind is not MemoryKind.DEVICE_SYMBOL or not device.thread.stack:
+            return
+        allocation = device.model.core.allocation_of(device.thread, block.pointer)
+        if allocation is None or allocation.context is None:
+            return
+        instances = self._instances.setdefault(id(storage), {})
+        instances[allocation.context.handle] = block
+        storage.host = instances.get(device.thread.stack[-1].handle)
 
     def _at(self, base: Pointer, offset: Any) -> Pointer:
         if isinstance(offset, int) and base.exact:
@@ -206,7 +225,8 @@ class HostMemory:
         key = (pointer.generation, pointer.address if pointer.exact else -1, bytes_, mode)
         if key in self._recent:
             return
-        device.model.host_access(device.thread, pointer, bytes_, mode, device.site(span))
+        polls = self.polling and mode is AccessMode.READ
+        device.model.host_access(device.thread, pointer, bytes_, mode, device.site(span), polls=polls)
         self._recent.add(key)
         self._recent_operation = device.operations
 

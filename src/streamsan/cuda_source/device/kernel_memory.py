@@ -88,6 +88,7 @@ class Kernel:
 
 NO_KERNEL = Kernel("")
 _OPAQUE = Type("", pointers=1)
+_SEEN_BY_ALL = (MemoryKind.PINNED, MemoryKind.REGISTERED, MemoryKind.MANAGED)
 
 
 def kernel_of(machine: Machine, names: dict[Symbol | Handle, str], value: Value) -> Kernel:
@@ -118,7 +119,32 @@ def bound_arguments(
     """Return the memory that a kernel's arguments lead to, with access modes."""
     behaviour = _behaviour(machine, function, operands)
     uses = {} if behaviour is None else behaviour.uses
-    return _arguments(machine, function, operands, _Uses(uses, use_by_type), span)
+    arguments = _arguments(machine, function, operands, _Uses(uses, use_by_type), span)
+    if behaviour is not None:
+        arguments += _variables(machine, behaviour, span)
+    if behaviour is not None and behaviour.talks:
+        return [_shared(machine, each) for each in arguments]
+    return arguments
+
+
+def _shared(machine: Machine, argument: KernelArgument) -> KernelArgument:
+    """Return an argument of a kernel that talks to others: how they share what all of them see, nobody can tell."""
+    value = argument[0]
+    kind = machine.device.kind_of(value) if isinstance(value, Pointer) else MemoryKind.UNKNOWN
+    return (value, AccessMode.OPAQUE) if kind in _SEEN_BY_ALL else argument
+
+
+def _variables(machine: Machine, behaviour: KernelBehaviour, span: Span) -> KernelArguments:
+    """Return the variables of the device that a kernel names, each with its use."""
+    found: KernelArguments = []
+    for name, use in behaviour.variable_uses.items():
+        cell = machine.names.global_cell(name)
+        if cell is None or cell.kind not in (MemoryKind.DEVICE_SYMBOL, MemoryKind.MANAGED):
+            continue
+        array = cell.value if isinstance(cell.value, ArrayObject) else None
+        place = CellPointer(cell) if array is None else ElementPointer(array, 0)
+        found.append(_argument(use, machine.device.address(place, span)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

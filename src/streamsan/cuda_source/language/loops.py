@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from streamsan.cuda_source.device.source_sites import end_of
 from streamsan.cuda_source.language.local_variables import Declarations
+from streamsan.cuda_source.language.polling import polling
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -52,7 +54,7 @@ class Loops:
             and not any(
                 part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
             )
-            and self._summaries.summarise(parts, node.span, counted=self._counted(node))
+            and self._summarise_for(node, parts)
         ):
             return None
         self._assume_bound(node)
@@ -63,6 +65,11 @@ class Loops:
                 self.machine.statements.end_full_expression(node.span)
 
         return self._run(node.condition, node.body, step, node.span, self._induction(node))
+
+    def _summarise_for(self, node: tree.For, parts: list[Any]) -> bool:
+        """Do the same for a `for` loop; one without a step waits for something."""
+        with polling(self.machine, node.step is None):
+            return self._summaries.summarise(parts, node.span, counted=self._counted(node))
 
     def _counted(self, node: tree.For) -> tuple[str, int] | None:
         """Return the induction variable's name and how often the loop runs, if it counts up from 0 by 1."""
@@ -122,7 +129,7 @@ class Loops:
     def while_(self, node: tree.While) -> Completion | None:
         """Run a `while` loop."""
         quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
-        if quiet and self._summaries.summarise([node.condition, node.body], node.span):
+        if quiet and self._summarise(node):
             return None
         return self._run(node.condition, node.body, lambda: None, node.span, None)
 
@@ -139,10 +146,17 @@ class Loops:
         elif (
             not self.relevance.loop_acts(node.body)
             and not self.relevance.expression_acts(node.condition)
-            and self._summaries.summarise([node.condition, node.body], node.span)
+            and self._summarise(node)
         ):
             return None
         return self._run(node.condition, node.body, lambda: None, node.span, None)
+
+    def _summarise(self, node: tree.While | tree.DoWhile) -> bool:
+        """Do at once what a loop without calls of CUDA does; False if that cannot be. Its condition may poll memory."""
+        endless = isinstance(node.condition, tree.Literal_)
+        with polling(self.machine):
+            self._summaries.summarise([node.body if endless else node.condition], node.span)
+        return self._summaries.summarise([node.condition, node.body], node.span)
 
     def _run(
         self,
@@ -157,16 +171,17 @@ class Loops:
         count = unknown = 0
         jumped = False
         endless = condition is None or (isinstance(condition, tree.Literal_) and bool(condition.value))
-        polling = condition is not None and _is_empty(body)
+        empty = condition is not None and _is_empty(body)
         while True:
             if condition is not None and not endless:
-                value = machine.expressions.condition(machine.expressions.operand(condition), condition.span)
+                with polling(machine):
+                    value = machine.expressions.condition(machine.expressions.operand(condition), condition.span)
                 pending = machine.statements.settle(condition.span)
                 if pending is not None:
                     return pending
                 truth = machine.truth(value)
                 if truth is None:
-                    enough = polling or unknown >= limits.unknown_iterations or self._is_query(value)
+                    enough = empty or unknown >= limits.unknown_iterations or self._is_query(value)
                     machine.assume(value, not enough)
                     self._forget_decision(value)
                     if enough:

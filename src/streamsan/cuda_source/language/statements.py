@@ -9,6 +9,7 @@ from typing import Any
 from streamsan.cuda_source.device.source_sites import end_of
 from streamsan.cuda_source.language.local_variables import Declarations
 from streamsan.cuda_source.language.loops import Loops
+from streamsan.cuda_source.language.polling import leaves_loop, polling
 from streamsan.cuda_source.language.returns import Returns
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
@@ -220,7 +221,9 @@ class Statements:
                 completion = self.execute(node.init)
                 if completion is not None:
                     return completion
-            condition = machine.expressions.condition(machine.expressions.operand(node.condition), node.condition.span)
+            with polling(machine, leaves_loop(node.then)):
+                value = machine.expressions.operand(node.condition)
+                condition = machine.expressions.condition(value, node.condition.span)
             pending = self.settle(node.span)
             if pending is not None:
                 return pending

@@ -27,18 +27,30 @@ class HostBufferInFlight(Rule):
     """SS108."""
 
     code = RuleCode.HOST_BUFFER_IN_FLIGHT
-    definition = "Host memory is freed, left, overwritten or read while an asynchronous copy or host function uses it."
-    severity = Severity.ERROR
+    definition = (
+        "Host memory is freed, left, overwritten or read while an asynchronous copy, kernel or function uses it."
+    )
     severity = Severity.ERROR
     outranks = (RuleCode.RELIES_ON_IMPLICIT_SYNC,)
     comes_with_edits = True
-    varies = "error; possible for pageable memory"
+    varies = (
+        "error; possible for pageable memory; beside a kernel error, warning or note, as sure as it is that they meet"
+    )
 
     def weak(self, fact: Fact) -> bool:
         """Pageable copies "might be" synchronous, so they are only possible; a host function never is."""
         pageable = fact.allocation is not None and fact.allocation.kind in PAGEABLE
         functions = any(o.kind is OperationKind.HOST_FUNCTION for _, o in fact.related)
-        return super().weak(fact) or (pageable and not functions)
+        return super().weak(fact) or (pageable and not functions) or (beside_kernel(fact) and fact.assumed)
+
+    def severity_of(self, case: Case) -> Severity:
+        """A kernel may use other parts of the memory, or be meant to meet the host there."""
+        merely_possible = beside_kernel(case.fact) and case.fact.assumed and not case.fact.likely
+        return Severity.NOTE if merely_possible else super().severity_of(case)
+
+    def decided_by_caller(self, fact: Fact) -> bool:
+        """Tell whether a caller decides. That a kernel may use other bytes says so in words of its own."""
+        return fact.may_be_equal or fact.unseen or (fact.assumed and not beside_kernel(fact))
 
     def wrong_execution(self, case: Case) -> WrongExecution | str:
         """The host goes on before the work is complete."""
@@ -64,14 +76,22 @@ class HostBufferInFlight(Rule):
         )
         reads = case.fact.variant is FactVariant.HOST_READ
         memory, work = case.memory(), case.does(use)
+        kernel = beside_kernel(case.fact)
+        doubtful = kernel and case.fact.assumed and not case.fact.likely
         message = (
             f"the host reads {memory} while {work} may still be writing it"
             if reads
             else f"{work} may still be using {memory} when it {state}"
         )
         return Wording(
-            message=message,
+            message=f"{message}, if they touch the same bytes" if doubtful else message,
             related=tuple(related),
-            contract=case.contract("host_function") if function else case.contract("copy"),
+            contract=case.contract("host_function" if function else "kernel" if kernel else "copy"),
             fix=host_wait(case, use, case.line(last)),
         )
+
+
+def beside_kernel(fact: Fact) -> bool:
+    """Tell whether it is a kernel that the host is beside, launched alone."""
+    uses = [operation for role, operation in fact.related if role is RelatedRole.USE]
+    return bool(uses) and all(operation.kind is OperationKind.LAUNCH for operation in uses)
