@@ -79,6 +79,17 @@ def test_rows_stay_with_their_reference(detail: SeenAccesses) -> None:
     assert [int(row["reference"]) for row in rows[:1]] == [expected]
 
 
+def test_the_report_says_of_how_many_launches() -> None:
+    trace = trace_of([reference(0)], [], SeenAccesses.ALL)
+    assert SlotsWithSeenAccesses(trace.slots, 1000).remarks() == [
+        "what kernels touch was seen on the device, of those of graphs it was not"
+    ]
+    builder = TraceBuilder("unseen.sst", origin="recording")
+    builder.append(OperationKind.LAUNCH, thread=builder.thread(0, "main"), stream=STREAM, references=[reference(0)])
+    (said,) = SlotsWithSeenAccesses(builder.finish().slots, 1000).remarks()
+    assert said.startswith("what kernels touch was seen on the device for 0 of 1 launches")
+
+
 def test_operations_are_not_cut_and_none_is_lost() -> None:
     trace = trace_of(
         [reference(0)], [reference(64 * each, 8, AccessMode.READ) for each in range(100)], SeenAccesses.ALL

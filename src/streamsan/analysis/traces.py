@@ -24,6 +24,7 @@ from streamsan.trace.store import CHUNK, Slots, SlotStore, owners
 
 if TYPE_CHECKING:
     from streamsan.launched_code.resolution import ResolvedKernels
+    from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
 
 TRACE_SUFFIX = ".sst"
 
@@ -49,12 +50,13 @@ def analyse_trace(
         if roots:
             trace.relocate(roots.local)
         kernels = _resolved_kernels(trace, path, progress)
-        _see_accesses(trace)
+        seen = _seen_accesses(trace)
         if progress is not None:
             trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
         trace.path = name or path
         checked = check_trace(trace, name or path, proofs=proofs)
-        return checked if kernels is None else replace(checked, remarks=(*checked.remarks, *kernels.remarks()))
+        remarks = [*([] if kernels is None else kernels.remarks()), *([] if seen is None else seen.remarks())]
+        return replace(checked, remarks=(*checked.remarks, *remarks)) if remarks else checked
     except TraceError as error:
         raise UnreadableError(path, error.reason) from error
     except OSError as error:
@@ -71,13 +73,14 @@ def _resolved_kernels(trace: Trace, path: str, progress: Progress | None) -> Res
     return resolve_kernels(trace, path, progress)
 
 
-def _see_accesses(trace: Trace) -> None:
-    """Give each launch the references that were seen on the device, where they were (`streamsan run --accesses`)."""
+def _seen_accesses(trace: Trace) -> SlotsWithSeenAccesses | None:
+    """Give each launch the references that were seen on the device (`streamsan run --accesses`); None without any."""
     if trace.metadata.get("accesses") is not True:
-        return
+        return None
     from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
 
-    trace.slots = SlotsWithSeenAccesses(trace.slots, CHUNK)
+    trace.slots = seen = SlotsWithSeenAccesses(trace.slots, CHUNK)
+    return seen
 
 
 def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None, proofs: Proofs = ALL) -> Checked:

@@ -12,8 +12,6 @@ from streamsan.trace.references import MODE_BITS, MOST_NUMBERED
 from streamsan.trace.store import MOST_CONTINUATIONS, Slots, SlotStore, uncut_end
 from streamsan.vocabulary import OperationKind, SeenAccesses, SlotFlag
 
-MEMBER = "accesses"
-"""of the metadata: there are LAUNCH_ACCESSES"""
 _OF_FIRST = MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC
 """bits of a launch's `flags` that are about its first reference"""
 _PAIR = ("first", "second")
@@ -35,7 +33,9 @@ class SlotsWithSeenAccesses:
         self._seen: dict[int, tuple[bool, bytes]] = {}
         """of a launch's sequence: whether that is all, and the continuation slots"""
         same: dict[bytes, bytes] = {}
+        launched: list[NDArray[np.uint64]] = []
         for chunk in slots.chunks(size, 0):
+            launched.append(chunk["sequence"][chunk["kind"] == OperationKind.LAUNCH])
             for at in np.flatnonzero(chunk["kind"] == OperationKind.LAUNCH_ACCESSES).tolist():
                 slot = chunk[at]
                 further = chunk[at + 1 : at + 1 + int(slot["more"])].tobytes()
@@ -43,6 +43,9 @@ class SlotsWithSeenAccesses:
                 further = same.setdefault(further, further)
                 self._seen[int(slot["object"])] = int(slot["detail"]) == SeenAccesses.ALL, further
         self._sequences = np.array(sorted(self._seen), np.uint64)
+        launches = np.concatenate(launched) if launched else np.empty(0, np.uint64)
+        self._launches = len(launches)
+        self._known = int(np.isin(launches, self._sequences).sum())
 
     def count(self) -> int:
         """Return the number of operations."""
@@ -51,6 +54,13 @@ class SlotsWithSeenAccesses:
     def __len__(self) -> int:
         """Return of how many launches accesses were seen."""
         return len(self._seen)
+
+    def remarks(self) -> list[str]:
+        """Return what is to be said of them, one line each."""
+        if self._known == self._launches:
+            return ["what kernels touch was seen on the device, of those of graphs it was not"]
+        seen = f"for {self._known:,} of {self._launches:,} launches"
+        return [f"what kernels touch was seen on the device {seen}, of those of graphs it was not"]
 
     def chunks(self, size: int, first: int) -> Iterator[Slots]:
         """Yield the slots."""
