@@ -144,12 +144,16 @@ def test_main_has_begun_everywhere_but_in_constructors(builder: Builder, before_
     before = "0" if ON_X86_64 else "1"
     assert answers == {
         "attribute-constructor": before,
+        "table-program": before,
         "constructor": before,
         "thread-of-constructor": "1",
         "main": "1",
         "thread": "1",
         "destructor": "1",
     }
+    # What a main that ends with a call runs is no constructor.
+    answers = dict(line.split() for line in run(program, "table", folder=builder.folder).splitlines())
+    assert answers["table-program"] == "1"
 
 
 def test_constructors_of_libraries(builder: Builder) -> None:

@@ -98,12 +98,30 @@ bool is_initialiser(const Module& module, AddressRange function) {
     });
 }
 
+/// Whether the C library has called main on this stack: a function of its own stands between that and the start
+/// (__libc_start_call_main, since glibc 2.34; constructors are called from the start itself). A main that ends with a
+/// call, as through a pointer, is not on the stack.
+bool main_was_called(const std::uint64_t* addresses, unsigned count) {
+    static const auto start = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "__libc_start_main"));
+    if (start == 0) return false;
+    Modules& modules = Modules::instance();
+    const Module* inner = nullptr;
+    for (unsigned index = 0; index < count; ++index) {
+        const std::uint64_t address = addresses[index] - 1;
+        const Module* const module = modules.find(address);
+        if (module != nullptr && module == inner && module->c_library && function_of(*module, address).begin == start)
+            return true;
+        inner = module;
+    }
+    return false;
+}
+
 }  // namespace
 
 bool is_before_main(const std::uint64_t* addresses, unsigned count) {
     Modules& modules = Modules::instance();
     const Module* program = modules.program();
-    if (program == nullptr) return false;
+    if (program == nullptr || main_was_called(addresses, count)) return false;
     std::uint64_t main = main_given_by_start_code(*program);
     if (main == 0) main = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "main"));
     if (main == 0 || !program->is_code(main)) return false;
