@@ -44,6 +44,8 @@ from streamsan.machine_code.lane_values import (
 STACK = -1
 """the base of addresses in the thread's own memory"""
 _SIGNED = -(1 << 31)
+_MOST_GUARDS = 4
+"""predicates under which a register was written, one after another"""
 
 
 class Impossible:
@@ -203,8 +205,10 @@ class State:
                 value = value.value
             elif not some(threads & value.may_hold):
                 value = value.before
-            else:
+            elif some(threads & value.may_hold & inverse(value.holds)):
                 return None
+            else:
+                return select(value.holds, self._seen(value.value), self._seen(value.before))
         return value
 
     def value(self, source: Source) -> Value:
@@ -307,7 +311,11 @@ class State:
             old = old.before
         open_question = some(truth.true & truth.false & self.threads)
         found = joint(new, old) if open_question else select(truth.true, new, old)
-        if found is None and (new is not None or old is not None):
+        if _guards(old) >= _MOST_GUARDS:
+            old = None
+        # A half of a pair is chosen with the other one, when both are read.
+        halved = isinstance(new, Half) or isinstance(old, Half)
+        if (found is None and (new is not None or old is not None)) or (halved and not same(new, old)):
             return Guarded(predicate, inverted, inverse(truth.false), truth.true, new, old)
         return found
 
@@ -327,6 +335,14 @@ class State:
                         (truth.false & guard.true) | (old.false & guard.false),
                     )
             self.predicates[name] = truth
+
+
+def _guards(value: Value) -> int:
+    count = 0
+    while isinstance(value, Guarded):
+        value = value.before
+        count += 1
+    return count
 
 
 def _positive(number: Sum) -> bool:
