@@ -243,3 +243,19 @@ def test_a_trace_knows_where_machine_code_was_read(tmp_path: Path) -> None:
     assert found == [True, False, False, True]
     assert 0 not in trace.read_kernels
     assert 99 not in trace.read_kernels
+
+
+def test_a_finding_says_from_where_it_knows(tmp_path: Path) -> None:
+    said = []
+    for names in (None, ()):
+        (tmp_path / str(names)).mkdir()
+        r = Recorded(tmp_path / str(names), [cubin()])
+        one, other, x, y = r.stream(1), r.stream(2), r.memory(), r.memory("d_y")
+        r.launch(one, r.shape("axpy", 0, 8), y, x)
+        r.launch(other, r.shape("prints", 0, names=names), y, mode=READ)
+        (finding,) = (each for each in r.check().findings if each.code == "SS109")
+        said.append(finding.related[-1].message.partition("; ")[2])
+    assert said == [
+        "what the kernels read and write is known from machine code",
+        "what the kernel reads and writes is known from machine code",
+    ]

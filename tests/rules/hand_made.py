@@ -17,6 +17,7 @@ class HandMade:
     platform: str = "cuda"
     origin: str = "source"
     apis: list[str] = field(default_factory=lambda: [""])
+    read_kernels: tuple[int, ...] = ()
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
     sequence: int = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Protocol
@@ -47,6 +47,10 @@ class Names(Protocol):
     def threads(self) -> Sequence[Thread]:
         """Host threads by index."""
 
+    @property
+    def read_kernels(self) -> Container[int]:
+        """Sites of kernels whose accesses are known from machine code."""
+
     def site(self, number: int) -> Site:
         """Return the site with this number."""
 
@@ -57,6 +61,11 @@ class Case:
     def __init__(self, names: Names, fact: Fact) -> None:
         self.names = names
         self.fact = fact
+
+    def is_read_from_code(self, operation: Operation) -> bool:
+        """Tell whether it is a kernel's launch or node, of which machine code says what it reads and writes."""
+        kernels = (OperationKind.LAUNCH, OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
+        return operation.kind in kernels and operation.site in self.names.read_kernels
 
     # -- the platform ---------------------------------------------------------------------------
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -213,6 +213,11 @@ class EditedTrace:
     def threads(self) -> Sequence[Thread]:
         """The original's."""
         return self._trace.threads
+
+    @property
+    def read_kernels(self) -> Container[int]:
+        """As in the trace."""
+        return self._trace.read_kernels
 
     @property
     def metadata(self) -> Mapping[str, Any]:

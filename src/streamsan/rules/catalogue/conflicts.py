@@ -84,6 +84,10 @@ class UnorderedConflict(Rule):
         else:
             reason = f"nothing makes the host wait for {short(case, earlier)}"
             fix = host_wait(case, earlier, line)
+        read = [use for use in (earlier, later) if use is not None and case.is_read_from_code(use)]
+        if read:
+            what = "the kernels read and write" if len(read) > 1 else f"{short(case, read[0])} reads and writes"
+            reason += f"; what {what} is known from machine code"
         order = "on" if overtakes else "in the order of"
         where = "" if nodes or not later.stream else f", {order} {case.stream(later)}"
         uses = [case.used(use) for use in case.all_of(*_EARLIER)]
