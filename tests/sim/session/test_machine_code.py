@@ -112,7 +112,7 @@ def test_code_that_is_not_known_says_so(simulated: Device) -> None:
 
 
 def test_without_a_disassembler_the_layout_is_known(simulated: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disassembler, "disassembler", lambda: None)
+    monkeypatch.setattr(disassembler, "disassemblers", lambda: ())
     monkeypatch.setattr(image, "program_of_cubin", program_of_cubin.__wrapped__)  # what is known of the cubin is kept
     x = ok(runtime.cudaMalloc(64))
     kernel = function(b"fields")
@@ -127,7 +127,7 @@ def test_a_cubin_at_an_address_and_its_variables(simulated: Device) -> None:
     ok(runtime.cudaFree(0))
     content = np.frombuffer(CUBIN.read_bytes(), np.uint8)
     module = ok(driver.cuModuleLoadData(content.ctypes.data))
-    assert ok(driver.cuModuleGetFunctionCount(module)) == 19
+    assert ok(driver.cuModuleGetFunctionCount(module)) == 20
     _, size = ok(driver.cuModuleGetGlobal(module, b"counter"))
     assert size == 4
     assert int(driver.cuModuleGetFunction(module, b"nothing")[0]) == 500
