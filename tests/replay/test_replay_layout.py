@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
+
 from streamsan.replay.replayed_steps import Access, Memory
-from streamsan.replay.word_layout import MOST_WORDS, Layout
+from streamsan.replay.word_layout import MOST_ROWS, MOST_WORDS, Layout
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import MemoryKind
 
 
@@ -59,3 +62,43 @@ def test_memory_of_unknown_size_has_words() -> None:
     layout = Layout(unknown)
     assert layout.words == MOST_WORDS
     assert layout.range(access(memory(0), 0, 0)) == (0, MOST_WORDS)
+
+
+def access_of_rows(of: Memory, begin: int, rows: Rows) -> Access:
+    of.cuts.update((begin, begin + rows.extent))
+    of.rows.add((begin, rows))
+    return Access(of, begin, begin + rows.extent, reads=False, writes=True, rows=rows)
+
+
+def test_rows_beside_each_other_share_no_word() -> None:
+    for rows in (Rows(128, 256, 4), Rows(512, 1024, 512), Rows(3, 7, 20, 200, 3)):
+        image = memory(rows.extent + rows.width)
+        left, right = access_of_rows(image, 0, rows), access_of_rows(image, rows.width, rows)
+        layout = Layout(image)
+        mine, theirs = layout.rows(left), layout.rows(right)
+        assert mine is not None
+        assert theirs is not None
+        assert len(mine) >= rows.count * rows.slices
+        assert not np.isin(mine, theirs).any()
+        first, end = layout.range(left)
+        assert (mine[0], mine[-1]) == (first, end - 1)
+
+
+def test_rows_that_overlap_share_words() -> None:
+    image = memory(1 << 20)
+    left, right = access_of_rows(image, 0, Rows(520, 1024, 1000)), access_of_rows(image, 512, Rows(512, 1024, 1000))
+    layout = Layout(image)
+    mine, theirs = layout.rows(left), layout.rows(right)
+    assert mine is not None
+    assert theirs is not None
+    assert np.isin(mine, theirs).sum() >= 1000
+
+
+def test_too_many_rows_are_taken_for_their_range() -> None:
+    image = memory(1 << 40)
+    few, many = Rows(8, 64, 10), Rows(8, 64, 1 << 30)
+    told, whole = access_of_rows(image, 0, few), access_of_rows(image, 0, many)
+    layout = Layout(image)
+    assert layout.rows(told) is not None
+    assert layout.rows(whole) is None
+    assert layout.words <= MOST_WORDS + 2 * MOST_ROWS

@@ -78,8 +78,10 @@ class Comparison:
                 continue
             differs = np.flatnonzero(expected != found)
             if len(differs):
-                first = self.layouts[access.memory.number].range(access)[0]
-                words = f"{self._words(access.memory, differs + first)}: {len(differs):,} of {len(found):,} words"
+                layout = self.layouts[access.memory.number]
+                numbers = layout.rows(access)
+                places = differs + layout.range(access)[0] if numbers is None else numbers[differs]
+                words = f"{self._words(access.memory, places)}: {len(differs):,} of {len(found):,} words"
                 whose = self._whose(found[differs], access.memory)
                 yield Damage(f"{words} that {self.name(place[0])} reads are wrong{whose}", len(differs), len(found))
 

@@ -10,7 +10,7 @@ from streamsan.sim.executor.tasks import Body, Task, Timeline
 from streamsan.sim.executor.timelines import Record
 from streamsan.vocabulary import GraphExecFlag, NodeKind, OperationKind
 
-_WORK = (NodeKind.KERNEL, NodeKind.COPY, NodeKind.MEMSET)
+_WORK = (NodeKind.KERNEL, NodeKind.COPY, NodeKind.MEMSET, NodeKind.HOST)
 
 
 @dataclass(slots=True, eq=False)

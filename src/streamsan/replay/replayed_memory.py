@@ -169,13 +169,27 @@ class ReplayedMemory:
 
     # -- words ------------------------------------------------------------------------------------
     def view(self, access: Access) -> Words:
-        """Return the words of an access, wherever its memory was. Raises IllegalAddressError."""
+        """Return the words of an access, wherever its memory was; of rows a copy. Raises IllegalAddressError."""
+        words, first = self._range(access)
+        numbers = self._layouts[access.memory.number].rows(access)
+        return words if numbers is None else words[numbers - first]
+
+    def store_rows(self, access: Access, words: Words) -> None:
+        """Write what `view` gave back to where it lies: words of rows are not next to each other."""
+        numbers = self._layouts[access.memory.number].rows(access)
+        if numbers is None or len(numbers) != len(words):
+            return
+        there, first = self._range(access)
+        there[numbers - first] = words
+
+    def _range(self, access: Access) -> tuple[Words, int]:
+        """Return all words between the first and the last of an access, and the number of the first."""
         first, end = self._layouts[access.memory.number].range(access)
         start = self._starts.get(access.memory.number)
         if start is None:
-            return np.zeros(end - first, np.uint32)
+            return np.zeros(end - first, np.uint32), first
         words: Words = self.memory.view(start + first * WORD, (end - first) * WORD).view(np.uint32)
-        return words
+        return words, first
 
     def content(self, memory: Memory) -> Words | None:
         """Return what a memory holds, None where its block is not there, or another's."""

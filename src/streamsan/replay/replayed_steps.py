@@ -10,6 +10,7 @@ from streamsan.replay.replayed_handles import HOST_MEMORY, Handles
 from streamsan.replay.window import shortened, start_of_window
 from streamsan.trace import Reference, Trace
 from streamsan.trace.layout import STATUS_UNKNOWN
+from streamsan.trace.rows import Rows
 from streamsan.trace.trace import RECORDING
 from streamsan.trace.view import OperationView, iterate
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, NodeKind, OperationKind, SlotFlag, WaitClass
@@ -47,6 +48,8 @@ class Memory:
     """offsets at which an access begins or ends"""
     starts: set[int] = field(default_factory=set)
     """offsets at which an access begins that nobody knows the end of"""
+    rows: set[tuple[int, Rows]] = field(default_factory=set)
+    """offsets at which accesses begin that leave gaps, with their rows"""
 
     @property
     def end(self) -> int:
@@ -68,6 +71,8 @@ class Access:
     atomic: bool = False
     behind: bool = False
     """of a kernel that begins at once: only after it has waited for the one before it"""
+    rows: Rows | None = None
+    """which bytes of the range it uses; None: all of them, as far as is known"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,18 +282,21 @@ class _Reader:
             if memory.size and (end > memory.size or (not end and view.kind is OperationKind.HOST_ACCESS)):
                 end = memory.size
             mode = reference.mode
-            function = view.kind is OperationKind.HOST_FUNCTION
             memory.cuts.update((begin, end))
             if not end:
                 memory.starts.add(begin)
+            rows = reference.rows if bulk and reference.rows is not None and not reference.rows.dense else None
+            if rows is not None:
+                memory.rows.add((begin, rows))
             yield Access(
                 memory,
                 begin,
                 end,
                 reads=mode is not AccessMode.WRITE,
-                writes=mode is not AccessMode.READ and not function,
+                writes=mode is not AccessMode.READ and not _is_function(view),
                 atomic=not bulk and bool(reference.flags & SlotFlag.ATOMIC),
                 behind=view.kind is OperationKind.LAUNCH and bool(reference.flags & SlotFlag.BEHIND),
+                rows=rows,
             )
 
     def _end_body(self) -> Iterator[Step]:
@@ -311,9 +319,13 @@ class _Reader:
     def _node(self, part: OperationView, space: _Space, before: Sequence[int]) -> Node:
         kind = NodeKind(part.detail) if NodeKind.EMPTY <= part.detail <= NodeKind.OPAQUE else NodeKind.OPAQUE
         accesses = self._accesses(part.references, space, bulk=kind in _BULK_NODES, view=part)
-        if kind is NodeKind.HOST:
-            accesses = iter(())
         return Node(part.object, part.sequence, kind, part.site, tuple(accesses), part.address, tuple(before))
+
+
+def _is_function(view: OperationView) -> bool:
+    """Tell whether it is a host function: what its body writes are accesses of the host's."""
+    node = view.kind is OperationKind.GRAPH_NODE and view.detail == NodeKind.HOST
+    return node or view.kind is OperationKind.HOST_FUNCTION
 
 
 def _references(view: OperationView) -> Iterator[Reference]:

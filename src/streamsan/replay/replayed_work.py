@@ -102,8 +102,14 @@ class ReplayedWork:
             # What can be read is seen, though another access fails: that may be the mistake of another finding.
             views = self._views(sequence, accesses, first)
             perform(kind, sequence, accesses, views, self.seen, first, launch)
+            self._store(accesses, views)
 
         return run
+
+    def _store(self, accesses: Sequence[Access], views: Sequence[Words]) -> None:
+        for access, view in zip(accesses, views, strict=True):
+            if access.writes and access.rows is not None and len(view):
+                self.places.store_rows(access, view)
 
     def _views(self, sequence: int, accesses: Sequence[Access], first: int = 0) -> list[Words]:
         views = []
@@ -133,6 +139,7 @@ class ReplayedWork:
         def run() -> None:
             views = self._views(sequence, accesses[:-1])
             perform(kind, sequence, accesses, [*views, staged], self.seen)
+            self._store(accesses[:-1], views)
 
         return run
 
