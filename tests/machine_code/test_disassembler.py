@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,26 @@ def test_one_that_refuses_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_pa
     disassemblers.cache_clear()
     assert disassemblers() == (str(old), str(new))
     assert [each.opcode for each in disassembled(b"ELF", [7, 3])["k"]] == ["EXIT"]
+
+
+def test_a_function_within_a_kernel_may_be_listed_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So print those of toolkits before 13.2; its code belongs to the kernel that it follows."""
+    parts = [("k", 0, 32, "NOP EXIT"), ("$slow", 32, 16, "RET"), ("m", 0, 16, "EXIT")]
+    listed = [
+        {
+            "function-name": name,
+            "start": start,
+            "length": length,
+            "sass-instructions": [{"opcode": opcode} for opcode in code.split()],
+        }
+        for name, start, length, code in parts
+    ]
+    (tmp_path / "listed.json").write_text(json.dumps([{}, listed]))
+    program(tmp_path / "bin/nvdisasm", f"cat {tmp_path / 'listed.json'}")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    disassemblers.cache_clear()
+    found = {name: [each.opcode for each in code] for name, code in disassembled(b"ELF").items()}
+    assert found == {"k": ["NOP", "EXIT", "RET"], "m": ["EXIT"]}
 
 
 def test_without_one_it_is_said_where_it_comes_from() -> None:

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamsan.machine_code.disassembler import Instruction
+from streamsan.machine_code.disassembler import INSTRUCTION_BYTES, Instruction
 
-_INSTRUCTION_BYTES = 16
 _PLACE = re.compile(r"0x[0-9a-f]+$")
 _REGISTER = re.compile(r"U?R\d+$")
 _RETURNS = frozenset({"RET", "RTT"})
@@ -42,7 +41,7 @@ def blocks_of(instructions: Sequence[Instruction], labels: Mapping[str, int]) ->
     A return may go behind every call of the function, an indirect branch to every block: more paths than there are,
     never fewer. Raises `TooManyWaysError`.
     """
-    places = {name: offset // _INSTRUCTION_BYTES for name, offset in labels.items()}
+    places = {name: offset // INSTRUCTION_BYTES for name, offset in labels.items()}
     targets = [_targets(each, places, len(instructions)) for each in instructions]
     leaders = {0} | {target for found in targets for target in found}
     leaders |= {at + 1 for at, each in enumerate(instructions) if each.jumps or _name(each) in _ENDS}
@@ -101,7 +100,7 @@ def _targets(instruction: Instruction, places: Mapping[str, int], count: int) ->
         label = text.strip("`()")
         if label in places:
             found.append(places[label])
-        elif _PLACE.match(text) and int(text, 16) // _INSTRUCTION_BYTES < count:
-            found.append(int(text, 16) // _INSTRUCTION_BYTES)
+        elif _PLACE.match(text) and int(text, 16) // INSTRUCTION_BYTES < count:
+            found.append(int(text, 16) // INSTRUCTION_BYTES)
     # `RET.REL.NODEC R4, FUNCTION` names where the offset in the register counts from.
     return [] if _name(instruction) in _RETURNS else found

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +35,10 @@ class DisassemblyError(Exception):
 
 class NoDisassemblerError(DisassemblyError):
     """There is none on this machine."""
+
+
+INSTRUCTION_BYTES = 16
+"""of every instruction, since sm_70"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +100,28 @@ def disassembled(content: bytes, functions: Collection[int] = ()) -> dict[str, t
 
 def _functions(program: str, output: bytes) -> dict[str, tuple[Instruction, ...]]:
     try:
-        return {function["function-name"]: tuple(_instructions(function)) for function in json.loads(output)[1]}
+        return _joined(
+            (str(function["function-name"]), int(function.get("start", 0)), tuple(_instructions(function)))
+            for function in json.loads(output)[1]
+        )
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
         raise DisassemblyError(f"{program}: prints something unknown: {error}") from None
+
+
+def _joined(parts: Iterable[tuple[str, int, tuple[Instruction, ...]]]) -> dict[str, tuple[Instruction, ...]]:
+    """Put the parts of a section together: up to 13.0 a function within it (a slow path of division) is listed apart.
+
+    Each part: its name, where it starts in its section in bytes, its code.
+    """
+    functions: dict[str, tuple[Instruction, ...]] = {}
+    whole = ""
+    for name, start, code in parts:
+        if start == 0:
+            whole = name
+            functions[name] = code
+        elif whole and start == INSTRUCTION_BYTES * len(functions[whole]):
+            functions[whole] += code
+    return functions
 
 
 def printed(command: Sequence[str]) -> bytes:

@@ -15,6 +15,7 @@ import numpy as np
 
 from streamsan.machine_code import opcodes
 from streamsan.machine_code.address_code import BRANCHES, MEMORY, STACK_STORES, AddressCode, Operation
+from streamsan.machine_code.disassembler import INSTRUCTION_BYTES
 from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Split, Spread, and_
 from streamsan.machine_code.lane_operations import address_of, run
 from streamsan.machine_code.lane_state import STACK, Impossible, Launch, State, merged
@@ -40,7 +41,6 @@ from streamsan.machine_code.loop_strides import (
     strides,
 )
 
-_INSTRUCTION_BYTES = 16
 _SMALLEST_SHARE = 2.0**-40
 """below this a share is 0, so that sums of shares are exact"""
 _PATIENCE = 10
@@ -197,7 +197,7 @@ class LaneMachine:
             if offset is None and isinstance(source.operand, int):
                 offset = source.operand
             if offset is not None:
-                return self._code.block_at.get(offset // _INSTRUCTION_BYTES)
+                return self._code.block_at.get(offset // INSTRUCTION_BYTES)
         return None
 
     def _known(self, block: int | None) -> int:
@@ -215,7 +215,7 @@ class LaneMachine:
         if not isinstance(place, int):
             raise NotKnown("a return to a place that is not known")
         label = operation.sources[1].text.strip("`()") if len(operation.sources) > 1 else ""
-        return self._code.block_at.get((self._code.labels.get(label, 0) + place) // _INSTRUCTION_BYTES)
+        return self._code.block_at.get((self._code.labels.get(label, 0) + place) // INSTRUCTION_BYTES)
 
     def _move_barrier(self, state: State, operation: Operation) -> None:
         texts = [source.text for source in operation.sources]
