@@ -19,6 +19,8 @@ SCALE = "_Z5scalePfPKfi"
 GRID, BLOCK, SHARED = (4, 3, 2), (32, 2, 1), 64
 FIRST_TWO = (PointerPlace(0, 0), PointerPlace(1, 8))
 WHOLE_SHAPES = 1 << 16
+NEW_SHAPES = 1 << 10  # of one kernel, each met once
+NEW_SHAPE_BYTES = 256 << 10
 
 
 @pytest.fixture(scope="module", params=["plain", *UNDER_SANITIZERS])
@@ -86,16 +88,45 @@ def test_a_redacted_trace_has_no_values_of_arguments(recorded: Scenarios) -> Non
     assert found[0] == LaunchShape(SCALE, (), GRID, BLOCK, SHARED, FIRST_TWO)
 
 
+def test_arguments_that_differ_each_time_are_not_kept_for_ever(recorded: Scenarios) -> None:
+    trace = recorded.trace("step_counter")
+    found = shapes(trace)
+    less = LaunchShape(SCALE, (), places=FIRST_TWO)
+    assert [shape.arguments for shape in found[:NEW_SHAPES]] == [scaled(count) for count in range(NEW_SHAPES)]
+    assert found[NEW_SHAPES:3001] == [less] * (3001 - NEW_SHAPES)
+    same, number, nothing, mixed = found[3001:]
+    assert same == LaunchShape(SCALE, (), places=(PointerPlace(0, 0), PointerPlace(0, 8)))
+    assert number == LaunchShape(SCALE, (), places=FIRST_TWO[:1])
+    assert nothing == LaunchShape("_Z7nothingv", (), GRID, BLOCK, SHARED)
+    assert mixed.grid == GRID
+    assert len(trace.launch_shapes) == 1 + NEW_SHAPES + 5
+
+
+def test_arguments_that_come_back_are_kept(recorded: Scenarios) -> None:
+    trace = recorded.trace("tiles")
+    tiles = [*range(700), *range(700), *range(700, 1400), *range(700, 1400)]
+    assert [shape.arguments for shape in shapes(trace)] == [scaled(tile) for tile in tiles]
+    assert len(trace.launch_shapes) == 1 + 1400
+
+
+def test_large_structures_that_differ_are_kept_up_to_their_bytes(recorded: Scenarios) -> None:
+    found = shapes(recorded.trace("large_structures"))
+    places = (PointerPlace(0, 24), PointerPlace(1, 3992))
+    kept = [shape for shape in found if shape.arguments]
+    assert found == kept + [LaunchShape(found[0].symbol, (), places=places)] * (200 - len(kept))
+    assert {shape.places for shape in kept} == {places}
+    assert len(kept) == NEW_SHAPE_BYTES // (4 + 40 + 2 * 4 + 4000)  # length, head, places, arguments
+
+
 @pytest.mark.deep
 def test_beyond_the_bound_a_shape_keeps_its_symbol_and_places(recorded: Scenarios) -> None:
     trace = recorded.trace("counters")
     found = shapes(trace)
-    less = LaunchShape(SCALE, (), places=FIRST_TWO)
-    kept = [shape for shape in found if shape != less]
+    kept = [shape for shape in found if shape != LaunchShape(shape.symbol, (), places=FIRST_TWO)]
     assert len(found) == 80_000
     assert len(kept) == WHOLE_SHAPES
-    assert len({shape.arguments for shape in kept}) == WHOLE_SHAPES
-    assert WHOLE_SHAPES < len(trace.launch_shapes) <= WHOLE_SHAPES + 8 < MOST_LAUNCH_SHAPES
+    assert len({(shape.symbol, shape.arguments) for shape in kept}) == WHOLE_SHAPES
+    assert WHOLE_SHAPES < len(trace.launch_shapes) <= WHOLE_SHAPES + 80 < MOST_LAUNCH_SHAPES
 
 
 def test_shapes_move_to_the_next_file(recorded: Scenarios) -> None:

@@ -55,9 +55,11 @@ struct alignas(64) Kernel {
     bool layout_known = false;  ///< else the arguments were not looked at, or only those that the name tells of
     /// Whether the next launch tells of `variables`.
     mutable std::atomic<bool> variables_untold{false};
-    bool code_missing = false;                  ///< its machine code was not loaded yet, when this was learnt
-    bool gaps = false;                          ///< there is room between parameters
-    std::uint8_t few_parameters = 0;            ///< how many of `few_rooms`; 0: look at `parameters`
+    bool code_missing = false;        ///< its machine code was not loaded yet, when this was learnt
+    bool gaps = false;                ///< there is room between parameters
+    std::uint8_t few_parameters = 0;  ///< how many of `few_rooms`; 0: look at `parameters`
+    /// Its arguments differ too often to keep them: set once, by the launch shapes. They are only looked through then.
+    mutable std::atomic<bool> arguments_vary{false};
     std::uint16_t argument_bytes = 0;           ///< of the whole argument buffer; 0: not known
     std::array<ParameterRoom, 16> few_rooms{};  ///< as `parameters`, where these are no more
     std::vector<ParameterRoom> parameters;      ///< in the order of `kernelParams`; set by `set_layout` alone

@@ -137,7 +137,8 @@ void LaunchArguments::copy(const unsigned char* buffer, std::size_t size) {
     }
 }
 
-/// Where they stand in the buffer is not known: the kernel's name tells which parameters are pointers.
+/// Looks at them where the caller has them: the buffer is not known, or its other words are not kept. Where the layout
+/// is not known, the kernel's name tells which parameters are pointers, but not their places.
 void LaunchArguments::take_outside(const Kernel& kernel, void* const* arguments) {
     const AddressMap& memory = recorder()->memory;
     const AddressMap::Window window = memory.window().within(lowest_address, highest_address);
@@ -145,7 +146,11 @@ void LaunchArguments::take_outside(const Kernel& kernel, void* const* arguments)
         const auto* const value = static_cast<const unsigned char*>(arguments[each.parameter]);
         for (std::size_t at = 0; value != nullptr && at < each.count; ++at) {
             const std::uint64_t word = load_word(value + each.first + at * word_bytes);
-            if (window.holds(word) && memory.marked(word)) add(word, each.mode_flags);
+            if (!window.holds(word) || !memory.marked(word)) continue;
+            const std::size_t position = add(word, each.mode_flags);
+            if (position == 0 || !kernel.layout_known) continue;
+            places_[place_count_++] = {static_cast<std::uint16_t>(position - 1),
+                                       static_cast<std::uint16_t>(each.buffer + at * word_bytes)};
         }
     }
 }
@@ -157,7 +162,8 @@ void LaunchArguments::collect(const unsigned char* buffer, std::size_t size, std
 
 STREAMSAN_LAUNCH_PATH void LaunchArguments::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
     if (arguments != nullptr) {
-        if (!kernel.layout_known) return take_outside(kernel, arguments);
+        if (!kernel.layout_known || kernel.arguments_vary.load(std::memory_order_relaxed))
+            return take_outside(kernel, arguments);
         copy(kernel, arguments);
     } else {
         const ExtraBuffer given = extra == nullptr ? ExtraBuffer{} : buffer_in(extra);

@@ -29,6 +29,7 @@ struct alignas(64) LaunchShape {
     const Kernel* kernel = nullptr;
     ShapeHead head;
     mutable std::atomic<std::uint64_t> id{0};  ///< with the writer's generation in the upper half
+    std::atomic<bool> met_again{false};
 
     [[nodiscard]] std::size_t place_bytes() const { return head.places * sizeof(PackedPlace); }
     [[nodiscard]] const unsigned char* places() const { return reinterpret_cast<const unsigned char*>(this + 1); }
@@ -63,6 +64,9 @@ struct Wanted {
     const unsigned char* arguments;  ///< zeros follow them up to a multiple of 32
 
     [[nodiscard]] std::size_t place_bytes() const { return head.places * sizeof(PackedPlace); }
+    [[nodiscard]] std::size_t table_bytes() const {
+        return sizeof(std::uint32_t) + sizeof(PackedLaunchShape) + place_bytes() + head.argument_bytes;
+    }
     [[nodiscard]] std::uint64_t hash() const {
         call_sites::WordsHash hash;
         const auto add_four = [&hash](const void* bytes) {
@@ -93,6 +97,13 @@ struct Wanted {
     }
 };
 
+// A kernel that gets a step counter or an offset has other arguments at each launch: each new shape costs a lock,
+// memory and a write. One that goes through its tiles again and again has many, too, but the same ones: a shape that
+// was met again counts a quarter.
+constexpr std::uint64_t share_of_new = 4;
+constexpr std::uint64_t most_of_kernel = share_of_new * most_new_shapes_of_kernel;
+constexpr std::uint64_t most_bytes_of_kernel = share_of_new * most_new_shape_bytes_of_kernel;
+
 /// Stands for what is not kept: id 0.
 const LaunchShape& no_shape() {
     static const auto* const none = new LaunchShape;
@@ -110,12 +121,20 @@ public:
     void after_fork() { new (&mutex_) std::mutex; }
 
 private:
-    const LaunchShape* find(const Wanted& wanted, std::uint64_t hash) const;
+    /// What a kernel's whole shapes count.
+    struct Load {
+        std::uint64_t shapes = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    LaunchShape* find(const Wanted& wanted, std::uint64_t hash) const;
+    void meet_again(const Wanted& wanted, LaunchShape& known);
     const LaunchShape& make(const Wanted& wanted, std::uint64_t hash);
     bool takes(const Wanted& wanted);
 
     std::mutex mutex_;
-    std::unordered_multimap<std::uint64_t, const LaunchShape*> all_;
+    std::unordered_multimap<std::uint64_t, LaunchShape*> all_;
+    std::unordered_map<const Kernel*, Load> loads_;
     std::size_t whole_ = 0;
     std::uint64_t bytes_of_whole_ = 0;
     std::atomic<bool> crowded_{false};
@@ -126,7 +145,7 @@ STREAMSAN_LAUNCH_PATH ShapeStore& shape_store() {
     return *all;
 }
 
-const LaunchShape* ShapeStore::find(const Wanted& wanted, std::uint64_t hash) const {
+LaunchShape* ShapeStore::find(const Wanted& wanted, std::uint64_t hash) const {
     const auto [begin, end] = all_.equal_range(hash);
     const auto found = std::find_if(begin, end, [&](const auto& entry) { return wanted.is(*entry.second); });
     return found == end ? nullptr : found->second;
@@ -149,16 +168,29 @@ const LaunchShape& ShapeStore::make(const Wanted& wanted, std::uint64_t hash) {
 bool ShapeStore::takes(const Wanted& wanted) {
     const std::uint64_t most =
         std::min(most_whole_shape_bytes, recorder()->writer->most_bytes_of_launch_shapes() / 3 * 2);
-    const std::size_t bytes =
-        sizeof(std::uint32_t) + sizeof(PackedLaunchShape) + wanted.place_bytes() + wanted.head.argument_bytes;
-    const bool room = !crowded() && whole_ < most_whole_shapes && bytes_of_whole_ + bytes <= most;
-    if (room) {
-        ++whole_;
-        bytes_of_whole_ += bytes;
-    } else {
+    const std::size_t bytes = wanted.table_bytes();
+    if (crowded() || whole_ == most_whole_shapes || bytes_of_whole_ + bytes > most) {
         crowded_.store(true, std::memory_order_relaxed);
+        return false;
     }
-    return room;
+    Load& load = loads_[&wanted.kernel];
+    if (load.shapes + share_of_new > most_of_kernel || load.bytes + share_of_new * bytes > most_bytes_of_kernel) {
+        wanted.kernel.arguments_vary.store(true, std::memory_order_relaxed);
+        return false;
+    }
+    load.shapes += share_of_new;
+    load.bytes += share_of_new * bytes;
+    ++whole_;
+    bytes_of_whole_ += bytes;
+    return true;
+}
+
+/// What comes back is no counter that goes on: it counts less from now on.
+void ShapeStore::meet_again(const Wanted& wanted, LaunchShape& known) {
+    if (known.met_again.exchange(true, std::memory_order_relaxed) || wanted.is_reduced()) return;
+    Load& load = loads_[&wanted.kernel];
+    load.shapes -= share_of_new - 1;
+    load.bytes -= (share_of_new - 1) * wanted.table_bytes();
 }
 
 const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t hash) {
@@ -170,7 +202,10 @@ const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t 
         ~Mark() { mark = false; }
     } const mark(here);
     const std::lock_guard lock(mutex_);
-    if (const LaunchShape* const known = find(wanted, hash); known != nullptr) return *known;
+    if (LaunchShape* const known = find(wanted, hash); known != nullptr) {
+        meet_again(wanted, *known);
+        return *known;
+    }
     if (!wanted.is_reduced() && takes(wanted)) return make(wanted, hash);
     const Wanted less = wanted.reduced();
     const std::uint64_t hash_of_less = less.hash();
@@ -209,10 +244,11 @@ STREAMSAN_LAUNCH_PATH Wanted wanted_of(const Kernel& kernel, const LaunchDimensi
     // Values of arguments are content: left out of a redacted trace.
     const std::size_t bytes = recorder()->settings.redact ? 0 : arguments.buffer().size();
     const auto places = static_cast<std::uint16_t>(arguments.places().size());
-    return {kernel,
-            {dimensions, places, static_cast<std::uint16_t>(bytes)},
-            arguments.places().data(),
-            arguments.buffer().data()};
+    const Wanted whole{kernel,
+                       {dimensions, places, static_cast<std::uint16_t>(bytes)},
+                       arguments.places().data(),
+                       arguments.buffer().data()};
+    return kernel.arguments_vary.load(std::memory_order_relaxed) ? whole.reduced() : whole;
 }
 
 [[gnu::noinline]] const LaunchShape& find_slowly(LaunchShapesMet& met, const Wanted& wanted, std::uint64_t hash) {
@@ -226,7 +262,8 @@ STREAMSAN_LAUNCH_PATH Wanted wanted_of(const Kernel& kernel, const LaunchDimensi
         return *known;
     }
     const LaunchShape& found = shape_store().find_or_make(wanted, hash);
-    met.by_hash[found.hash % LaunchShapesMet::size] = &found;
+    // At its second meeting, so that the store learns of one: what is never met again pushes nothing out, too.
+    if (found.met_again.load(std::memory_order_relaxed)) met.by_hash[found.hash % LaunchShapesMet::size] = &found;
     return found;
 }
 

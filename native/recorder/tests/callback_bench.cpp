@@ -168,6 +168,23 @@ int main(int count, char** arguments) {
     Prepared large = launch(big, "_Z5large5Large", one_argument);
     measure("launch, 3504 bytes with 50 pointers", large);
 
+    // Another number at each launch, as of an optimiser's step.
+    const auto count_on = [](const char* what, Prepared& call, auto& counter) {
+        constexpr int launches = 20'000;
+        const std::uint64_t begin = nanoseconds();
+        for (int index = 0; index < launches; ++index) {
+            ++counter;
+            call.enter();
+            call.exit();
+        }
+        std::printf("%-40s warm %5.1f ns\n", what, static_cast<double>(nanoseconds() - begin) / launches);
+    };
+    Layout three{{8, 8, 4}}, step{{3504}};
+    Prepared counted = launch(three, "_Z5countPfPKfi", two_arguments);
+    count_on("launch, two pointers and a counter", counted, number);
+    Prepared counted_large = launch(step, "_Z4step5Large", one_argument);
+    count_on("launch, 3504 bytes with a counter", counted_large, words[437]);
+
     Prepared graph("cuGraphLaunch", {0x6001, 0x51});
     measure("graph launch", graph);
     Prepared record("cuEventRecord", {0xe1, 0x51});

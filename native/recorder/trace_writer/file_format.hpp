@@ -26,6 +26,9 @@ constexpr std::uint32_t most_launch_shapes = 1u << 17;
 constexpr std::uint32_t most_whole_shapes = 1u << 16;
 constexpr std::uint64_t most_shape_bytes = 24u << 20;
 constexpr std::uint64_t most_whole_shape_bytes = 16u << 20;
+// Of one kernel so many whole that are met once; four times as many that are met again.
+constexpr std::uint32_t most_new_shapes_of_kernel = 1u << 10;
+constexpr std::uint64_t most_new_shape_bytes_of_kernel = 256u << 10;
 
 struct FileHeader {
     char magic[8];

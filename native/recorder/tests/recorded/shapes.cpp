@@ -1,5 +1,6 @@
 // What kernels are launched with, as calls without a driver below them.
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -25,6 +26,7 @@ constexpr std::uint64_t stream = 0x1001;
 const Kernel scale{"_Z5scalePfPKfi", {8, 8, 4}};
 const Kernel mixed{"_Z5mixedciPdc", {1, 4, 8, 1}};  // with room between its parameters
 const Kernel nothing{"_Z7nothingv", {}};
+const Kernel large{"_Z5large5Large", {4000}};
 
 template <class T>
 std::uint64_t at(T& variable) {
@@ -114,13 +116,50 @@ SCENARIO(older_driver) {
 /// As many as there are, and some more, from several threads.
 SCENARIO(counters) {
     const std::uint64_t a = allocate(0), b = allocate(1);
-    constexpr int each = 20'000;
+    constexpr int each = 20;
+    static std::array<std::array<char, 16>, 4 * each> names;
+    static std::vector<Kernel> kernels;
+    for (auto& name : names) {
+        std::snprintf(name.data(), name.size(), "_Z7scale%02zuPfPKfi", kernels.size());
+        kernels.push_back({name.data(), {8, 8, 4}});
+    }
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 4; ++thread)
         threads.emplace_back([=] {
-            for (int count = 0; count < each; ++count) launch_scale(a, b, thread * each + count);
+            for (int kernel = thread * each; kernel < (thread + 1) * each; ++kernel)
+                for (int count = 0; count < 1000; ++count) launch(kernels[kernel], {&a, &b, &count});
         });
     for (std::thread& thread : threads) thread.join();
+}
+
+/// The arguments of one kernel differ each time.
+SCENARIO(step_counter) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    for (int count = 0; count < 3000; ++count) launch_scale(a, b, count);
+    launch_scale(a, b, 0);
+    launch_scale(a, a, 0);
+    launch_scale(b, 0x1234, 0);
+    launch(nothing, {});  // another kernel keeps its own
+    launch(mixed, {"a", &a, &b, "b"});
+}
+
+/// Many, but the same ones again and again.
+SCENARIO(tiles) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    for (int pass = 0; pass < 4; ++pass)
+        for (int tile = 0; tile < 700; ++tile) launch_scale(a, b, pass / 2 * 700 + tile);
+}
+
+/// A large structure, in which a number differs each time.
+SCENARIO(large_structures) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    std::array<std::uint64_t, 500> structure{};
+    structure[3] = a;
+    structure[499] = b;
+    for (std::uint64_t count = 0; count < 200; ++count) {
+        structure[7] = count;
+        launch(large, {&structure});
+    }
 }
 
 SCENARIO(rotation) {
