@@ -18,6 +18,7 @@ class HandMade:
     origin: str = "source"
     apis: list[str] = field(default_factory=lambda: [""])
     read_kernels: tuple[int, ...] = ()
+    talkers: tuple[int, ...] = ()
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
     sequence: int = 0
 

@@ -146,6 +146,7 @@ def _any_of(found: Sequence[KernelAccesses]) -> KernelAccesses:
         {offset: use for offset, use in words.items() if use is not None},
         {name: use for name, use in names.items() if use is not None},
         any(each.follows_found for each in found),
+        talks=any(each.talks for each in found),
     )
 
 

@@ -27,11 +27,17 @@ Words = NDArray[np.uint64]
 class PatchedSlots:
     """The slots of a store with each kernel's references as machine code says. Memory does not grow with the trace."""
 
-    def __init__(self, slots: SlotStore, table: PatchTable, room: NDArray[np.intp], sites: int) -> None:
-        """`room`: how many continuation slots a launch of each shape may have. `sites`: how many the trace has."""
+    def __init__(
+        self, slots: SlotStore, table: PatchTable, room: NDArray[np.intp], talks: NDArray[np.bool_], sites: int
+    ) -> None:
+        """`room`: how many continuation slots a launch of each shape may have. `talks`: whether the kernel of each
+        shape may talk to the host while it runs. `sites`: how many the trace has.
+        """
         self._slots = slots
         self._table = table
         self._room = room
+        self._talks = talks
+        self._graphs_talk = False
         self._first = _LastWord(table, SLOT, {"flags": 0}, _OWN_BITS)
         self._pairs = _LastWord(table, REFERENCES, {"first_mode": 0, "second_mode": 1}, _FURTHER_BITS)
         self._unused = table.verdict == Verdict.NO_USE
@@ -42,6 +48,8 @@ class PatchedSlots:
         """how many launches and nodes each shape has, once the slots were read to their end; 0: it is not known"""
         self.sites = SiteSet(sites)
         """sites of kernels with patched references, of the slots read so far"""
+        self.talkers = SiteSet(sites)
+        """sites of kernels that may talk to the host while they run; once a node may, of all launches of graphs"""
 
     def count(self) -> int:
         """Return the number of operations."""
@@ -62,6 +70,11 @@ class PatchedSlots:
         launched = kinds[at] == OperationKind.LAUNCH
         launches[0] += np.count_nonzero(kinds == OperationKind.LAUNCH) - np.count_nonzero(launched)
         np.add.at(launches, shapes, 1)
+        talks = self._talks[shapes]
+        self.talkers.add(slots["site"][at[talks]])
+        self._graphs_talk |= bool((talks & ~launched).any())
+        if self._graphs_talk:
+            self.talkers.add(slots["site"][kinds == OperationKind.GRAPH_LAUNCH])
         known = (self._table.count[shapes] > 0) & (slots["more"][at] <= self._room[shapes])
         if not known.any():
             return slots

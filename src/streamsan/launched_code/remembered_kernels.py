@@ -115,6 +115,7 @@ def _packed(found: ReadKernels) -> dict[str, Any]:
                 "variables": {name: [int(use.mode), int(use.flags)] for name, use in kernel.variables.items()},
                 "follows_found": kernel.follows_found,
                 "whole": kernel.whole,
+                "talks": kernel.talks,
                 "code": None if code is None or len(code.instructions) > LONGEST_KERNEL else code.as_json(),
             }
             for symbol, (kernel, code) in found.items()
@@ -130,13 +131,14 @@ def _unpacked(value: Any) -> ReadKernels:
 
 
 def _kernel(value: Any) -> ReadKernel:
-    if not isinstance(value["follows_found"], bool) or not isinstance(value["whole"], bool):
+    if not all(isinstance(value[name], bool) for name in ("follows_found", "whole", "talks")):
         raise TypeError("not a truth value")
     accesses = KernelAccesses(
         {_offset(offset): use for offset, use in _uses(value["words"]).items()},
         _uses(value["variables"]),
         value["follows_found"],
         value["whole"],
+        value["talks"],
     )
     return ReadKernel(accesses, None if value["code"] is None else KernelCode.from_json(value["code"]))
 

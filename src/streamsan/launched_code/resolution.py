@@ -14,6 +14,7 @@ from streamsan.launched_code.reference_patches import kernel_of, patch_table, sh
 from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
 from streamsan.launched_code.variable_references import variables_of
 from streamsan.trace import Trace
+from streamsan.trace.launch_shapes import LaunchShape
 from streamsan.trace.store import MOST_CONTINUATIONS
 
 
@@ -46,7 +47,14 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     room = np.full(len(shapes), MOST_CONTINUATIONS, np.intp)
     if added is not None:
         room -= added.count
-    slots = PatchedSlots(trace.slots, patch_table(patches), room, len(trace.sites))
-    trace.read_kernels = slots.sites
+    talks = np.array([_may_talk(readings, shape) for shape in shapes], np.bool_)
+    slots = PatchedSlots(trace.slots, patch_table(patches), room, talks, len(trace.sites))
+    trace.read_kernels, trace.talkers = slots.sites, slots.talkers
     trace.slots = slots if added is None else ExtendedSlots(slots, trace, added, symbols)
     return ResolvedKernels(trace, readings, slots)
+
+
+def _may_talk(readings: KernelReadings, shape: LaunchShape) -> bool:
+    """Tell whether a kernel may set or poll flags that the host sees: one that was not read may do anything."""
+    accesses = readings.read.get(kernel_of(shape))
+    return accesses is None or accesses.talks

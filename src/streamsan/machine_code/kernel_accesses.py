@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamsan.kernels.uses import Use
 from streamsan.machine_code.cubin import Cubin, KernelLayout
@@ -27,6 +27,8 @@ class KernelAccesses:
     """it also follows addresses that it loads from memory"""
     whole: bool = True
     """False: something in the code is not known, and any word may be used in any way"""
+    talks: bool = False
+    """it has accesses or fences of the whole system: it may set or poll a flag that the host sees while it runs"""
 
     def use(self, offset: int) -> Use | None:
         """How the word at `offset` is used; None: nothing is reached through it."""
@@ -44,13 +46,24 @@ def kernel_accesses(code: KernelCode) -> KernelAccesses:
     """Read one kernel."""
     flow = PointerFlow(code.layout, code.addresses)
     flow.run(code.instructions, code.labels)
-    found = _accesses(code.layout, flow)
+    found = replace(_accesses(code.layout, flow), talks=any(_is_of_system(each.opcode) for each in code.instructions))
     if any(each.opcode.partition(".")[0] in _BY_TENSOR_MAPS for each in code.instructions):
         # Any word that is not followed otherwise may be in a map, or lead to one.
         for parameter in code.layout.parameters:
             for word in parameter.words:
                 found.words.setdefault(word, Use(AccessMode.OPAQUE))
     return found
+
+
+def _is_of_system(opcode: str) -> bool:
+    """Tell whether it is a strong access (`volatile` as well) or a fence that other processors are to see.
+
+    >>> _is_of_system("ST.E.STRONG.SYS"), _is_of_system("MEMBAR.SC.SYS"), _is_of_system("ATOMG.E.ADD.STRONG.GPU")
+    (True, True, False)
+    """
+    name, *suffixes = opcode.split(".")
+    # Of older devices all accesses are .SYS, plain ones too.
+    return "MMIO" in suffixes or ("SYS" in suffixes and ("STRONG" in suffixes or name == "MEMBAR"))
 
 
 def _accesses(layout: KernelLayout, flow: PointerFlow) -> KernelAccesses:

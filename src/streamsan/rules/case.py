@@ -51,6 +51,10 @@ class Names(Protocol):
     def read_kernels(self) -> Container[int]:
         """Sites of kernels whose accesses are known from machine code."""
 
+    @property
+    def talkers(self) -> Container[int]:
+        """Sites of launches in a recording whose kernels may talk to the host while they run."""
+
     def site(self, number: int) -> Site:
         """Return the site with this number."""
 

@@ -77,6 +77,8 @@ class Trace:
         self.slots = slots
         self.read_kernels: Container[int] = ()
         """sites of launches and nodes whose kernels' accesses are known from machine code, of the slots read so far"""
+        self.talkers: Container[int] = ()
+        """sites of launches whose kernels may set or poll flags that the host sees, of the slots read so far"""
         self._local: Callable[[str], str] | None = None
 
     @property

@@ -220,6 +220,11 @@ class EditedTrace:
         return self._trace.read_kernels
 
     @property
+    def talkers(self) -> Container[int]:
+        """As in the trace."""
+        return self._trace.talkers
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """The original's."""
         return self._trace.metadata

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Severity
+from dataclasses import replace
+
+from streamsan.findings.finding import Confidence, Finding, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
@@ -48,6 +50,11 @@ class HostBufferInFlight(Rule):
         merely_possible = beside_kernel(case.fact) and case.fact.assumed and not case.fact.likely
         return Severity.NOTE if merely_possible else super().severity_of(case)
 
+    def finding(self, case: Case) -> Finding:
+        """A recording does not show what the host reads in a flag again and again: it may be what orders them."""
+        found = super().finding(case)
+        return replace(found, severity=Severity.NOTE, confidence=Confidence.POSSIBLE) if _may_talk(case) else found
+
     def decided_by_caller(self, fact: Fact) -> bool:
         """Tell whether a caller decides. That a kernel may use other bytes says so in words of its own."""
         return fact.may_be_equal or fact.unseen or (fact.assumed and not beside_kernel(fact))
@@ -77,14 +84,16 @@ class HostBufferInFlight(Rule):
         reads = case.fact.variant is FactVariant.HOST_READ
         memory, work = case.memory(), case.does(use)
         kernel = beside_kernel(case.fact)
-        doubtful = kernel and case.fact.assumed and not case.fact.likely
+        doubt = "if they touch the same bytes" if kernel and case.fact.assumed and not case.fact.likely else ""
+        if _may_talk(case):
+            doubt = "unless a flag that one of them polls orders them"
         message = (
             f"the host reads {memory} while {work} may still be writing it"
             if reads
             else f"{work} may still be using {memory} when it {state}"
         )
         return Wording(
-            message=f"{message}, if they touch the same bytes" if doubtful else message,
+            message=f"{message}, {doubt}" if doubt else message,
             related=tuple(related),
             contract=case.contract("host_function" if function else "kernel" if kernel else "copy"),
             fix=host_wait(case, use, case.line(last)),
@@ -95,3 +104,11 @@ def beside_kernel(fact: Fact) -> bool:
     """Tell whether it is a kernel that the host is beside, launched alone."""
     uses = [operation for role, operation in fact.related if role is RelatedRole.USE]
     return bool(uses) and all(operation.kind is OperationKind.LAUNCH for operation in uses)
+
+
+def _may_talk(case: Case) -> bool:
+    """Tell whether the host is beside a kernel, or a graph with one, that may talk to it while it runs."""
+    if case.fact.variant not in (FactVariant.HOST_READ, FactVariant.HOST_WRITE):
+        return False
+    kinds = (OperationKind.LAUNCH, OperationKind.GRAPH_LAUNCH)
+    return any(each.kind in kinds and each.site in case.names.talkers for each in case.all_of(RelatedRole.USE))
