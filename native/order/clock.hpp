@@ -102,8 +102,9 @@ struct Timeline {
     Clock clock;
     std::uint32_t slot = 0;
     Tick tick = 0;
-    std::uint32_t version = 0;  ///< changes when a join changed the clock
-    bool released = true;       ///< somebody has looked at the clock since the last operation
+    std::uint32_t version = 0;          ///< changes when a join changed the clock
+    std::uint32_t beside = UINT32_MAX;  ///< of kernels that begin at once: the slot of their stream
+    bool released = true;               ///< somebody has looked at the clock since the last operation
 
     /// Starts an operation and returns where it is.
     [[gnu::always_inline]] inline Epoch advance() {

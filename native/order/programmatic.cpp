@@ -8,6 +8,7 @@ void Engine::begin_at_once(Process& process, Thread& thread, Stream& stream, Las
     const Timeline& host = timeline(thread);
     if (stream.early == none) stream.early = timelines_.make(&own);
     Timeline& early = timeline(stream.early);
+    if (stream.early != Timelines::last) early.beside = own.slot;
     if (stream.early == Timelines::last || stream.timeline == Timelines::last) {
         // Timelines ran out, and streams share the last one: what is known of it is not known of one stream.
         early.clock.join(own.clock, contract_edge);

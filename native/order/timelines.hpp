@@ -36,6 +36,7 @@ public:
             Timeline& reused = *list_[candidate.timeline];
             reused.clock.clear();
             reused.released = true;
+            reused.beside = UINT32_MAX;
             ++reused.version;
             reused.clock.set(reused.slot, Lanes{reused.tick, reused.tick, reused.tick, reused.tick});
             return candidate.timeline;

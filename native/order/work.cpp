@@ -327,6 +327,8 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         if (clock.knows(use.epoch, contract)) return;
         // The body of a host function: that function itself, and what waits behind it on its stream.
         if (body.tick != 0 && use.epoch.slot == body.slot && use.epoch.tick >= body.tick) return;
+        // So do kernels of its stream that begin at once; those before it are known to be over.
+        if (body.tick != 0 && timelines_[use.epoch.slot].beside == body.slot) return;
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
         // Memory that an unknown caller passes is the host's if the host touches it; whether it is pinned nobody knows.
         const bool callers = allocation.kind == MemoryKind::UNKNOWN && use.operation.kind == OperationKind::COPY;

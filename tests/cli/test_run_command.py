@@ -163,9 +163,10 @@ status = run_program(sys.executable, [sys.executable, "-c", sys.argv[1]], lambda
 assert before == (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGCHLD), signal.set_wakeup_fd(-1))
 sys.exit(status)
 """
+    # It takes a blocked signal: one that comes between an unblocking and a pause would come too early for the pause.
     program = (
-        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); print('ready', flush=True); "
-        "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}); signal.pause()"
+        "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM}); print('ready', flush=True); "
+        "signal.sigwait({signal.SIGTERM}); sys.exit(9)"
     )
     process = subprocess.Popen([sys.executable, "-c", caller, program], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from execution_oracle.memory import HOST_SIDE, PAGEABLE, Allocation
+from execution_oracle.memory import HOST_SIDE, Allocation
 from execution_oracle.program import LEGACY, PER_THREAD, Op
 from streamsan.trace import Reference
 from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag, WaitClass
@@ -97,7 +97,7 @@ def beside_kernel(host: Use, kernel: Use, allocation: Allocation, recording: boo
     """
     begin, reference = host.reference.address, kernel.reference
     end = begin + host.reference.size
-    if reference.mode is AccessMode.OPAQUE or allocation.pageable or allocation.kind in PAGEABLE:
+    if reference.mode is AccessMode.OPAQUE or allocation.pageable:
         return False, False
     if host.reference.size and end <= reference.address:
         return False, False
