@@ -11,8 +11,8 @@ from streamsan.launched_code.added_references import NOTHING, AddedSlots, variab
 from streamsan.launched_code.variable_references import KnownVariables
 from streamsan.trace import Trace
 from streamsan.trace.launch_shapes import named_shapes
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
-from streamsan.trace.store import MOST_CONTINUATIONS, Slots, SlotStore, as_words, uncut_end
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
+from streamsan.trace.store import Slots, SlotStore, as_words, uncut_parts
 from streamsan.vocabulary import OperationKind
 
 _WORDS, _ADDRESS, _LAST = 8, 4, 7
@@ -39,18 +39,13 @@ class ExtendedSlots:
 
     def chunks(self, size: int, first: int) -> Iterator[Slots]:
         """Yield the slots."""
-        size = max(size, MOST_CONTINUATIONS + 1)
         variables = KnownVariables(self._trace, self._symbols)
         # Where a variable lies was said once, perhaps before `first`: what may be left out is read for that.
         for chunk in self._slots.chunks(size, 0 if self._symbols else first):
             slots = self._extended(chunk, variables)
             if first and int(slots["sequence"][slots["kind"] < FIRST_CONTINUATION_KIND][-1]) < first:
                 continue
-            start = 0
-            while start < len(slots):
-                end = uncut_end(slots, start + size)
-                yield slots[start:end]
-                start = end
+            yield from uncut_parts(slots, size)
 
     def _extended(self, slots: Slots, variables: KnownVariables) -> Slots:
         at, shapes = named_shapes(slots)

@@ -15,7 +15,7 @@ from streamsan.launched_code.remembered_kernels import RememberedKernels, users_
 from streamsan.launched_code.variable_references import variables_of
 from streamsan.trace import Trace
 from streamsan.trace.launch_shapes import LaunchShape
-from streamsan.trace.store import MOST_CONTINUATIONS
+from streamsan.trace.layout import MOST_CONTINUATIONS
 
 
 class ResolvedKernels:

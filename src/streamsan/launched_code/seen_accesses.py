@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.trace.layout import REFERENCES, ROWS, SLOT
+from streamsan.trace.layout import MOST_CONTINUATIONS, REFERENCES, ROWS, SLOT
 from streamsan.trace.references import MODE_BITS, MOST_NUMBERED
-from streamsan.trace.store import MOST_CONTINUATIONS, Slots, SlotStore, uncut_end
+from streamsan.trace.store import Slots, SlotStore, uncut_parts
 from streamsan.vocabulary import OperationKind, SeenAccesses, SlotFlag
 
 _OF_FIRST = MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC
@@ -64,14 +64,8 @@ class SlotsWithSeenAccesses:
 
     def chunks(self, size: int, first: int) -> Iterator[Slots]:
         """Yield the slots."""
-        size = max(size, MOST_CONTINUATIONS + 1)
         for chunk in self._slots.chunks(size, first):
-            slots = self._changed(chunk)
-            start = 0
-            while start < len(slots):
-                end = uncut_end(slots, start + size)
-                yield slots[start:end]
-                start = end
+            yield from uncut_parts(self._changed(chunk), size)
 
     def _changed(self, slots: Slots) -> Slots:
         launched = np.flatnonzero(slots["kind"] == OperationKind.LAUNCH)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streamsan.trace.launch_shapes import SHAPE_SHIFT, UNKNOWN_SHAPE, LaunchShape
-from streamsan.trace.layout import REFERENCE_KINDS, SLOT, encode_duration
-from streamsan.trace.references import MOST_CONTINUATIONS, Reference, continuations
+from streamsan.trace.layout import MOST_CONTINUATIONS, REFERENCE_KINDS, SLOT, encode_duration
+from streamsan.trace.references import Reference, continuations
 from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.store import MemorySlots, Slots
 from streamsan.trace.trace import Thread, Trace

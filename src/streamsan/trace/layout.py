@@ -87,6 +87,8 @@ STATUS_UNKNOWN = -32768
 """`status` of a call whose result nobody saw."""
 FIRST_CONTINUATION_KIND = 240
 """Kinds from here on are continuation slots, in every version of the format."""
+MOST_CONTINUATIONS = 255
+"""of one operation: `more` is a byte"""
 
 REFERENCE_KINDS = frozenset(
     {

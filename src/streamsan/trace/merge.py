@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.lane import Lane, LaneCursor
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
 from streamsan.trace.slot_check import CheckedSlots, TableSizes
-from streamsan.trace.store import CHUNK, MOST_CONTINUATIONS, Slots, as_words, owners, uncut_end
+from streamsan.trace.store import CHUNK, Slots, as_words, owners, uncut_parts
 
 MERGE_SLOTS = 1 << 17
 """Slots that the windows of all lanes hold together (8 MiB), as long as each lane has its 256."""
@@ -161,11 +161,7 @@ def merged(path: str, cursors: Sequence[LaneCursor], size: int, damaged: Damaged
             continue
         slots = _sorted(path, parts, after)
         after = horizon
-        start = 0
-        while start < len(slots):
-            end = uncut_end(slots, start + size)
-            yield slots[start:end]
-            start = end
+        yield from uncut_parts(slots, size)
 
 
 class _Lanes:

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from streamsan.trace.layout import MOST_CONTINUATIONS
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, OperationKind
 
@@ -14,8 +15,6 @@ REFERENCES_STRUCT = struct.Struct("<QQQQII18xBBBBxx")
 assert REFERENCES_STRUCT.size == 64
 
 MODE_BITS = 3
-MOST_CONTINUATIONS = 255
-"""`more` is a byte."""
 MOST_FURTHER_REFERENCES = 2 * MOST_CONTINUATIONS
 """Each continuation slot holds two."""
 MOST_NUMBERED = 256

@@ -8,12 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
+from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
 
 Slots = NDArray[np.void]
 """A one-dimensional array of dtype SLOT."""
 
-MOST_CONTINUATIONS = 255
 CHUNK = 16384
 """Slots in a chunk when nobody asks for another size: 1 MiB, which stays in a core's second-level cache while it is
 checked, sorted and analysed."""
@@ -43,7 +42,20 @@ def as_words(slots: Slots) -> NDArray[np.uint64]:
     return slots.view(np.uint64).reshape(-1, 8)
 
 
-def uncut_end(slots: Slots, end: int) -> int:
+def uncut_parts(slots: Slots, size: int) -> Iterator[Slots]:
+    """Yield an array that starts with an operation in views of at most max(size, 256) slots.
+
+    No slot is cut from its continuations.
+    """
+    size = max(size, MOST_CONTINUATIONS + 1)
+    start = 0
+    while start < len(slots):
+        end = _uncut_end(slots, start + size)
+        yield slots[start:end]
+        start = end
+
+
+def _uncut_end(slots: Slots, end: int) -> int:
     """Return the largest place <= `end` where an array that starts with an operation can be cut without harm."""
     if end >= len(slots):
         return len(slots)
@@ -62,12 +74,7 @@ class MemorySlots:
 
     def chunks(self, size: int, first: int) -> Iterator[Slots]:
         """Yield views of the array."""
-        size = max(size, MOST_CONTINUATIONS + 1)
-        start = 0
-        while start < len(self.slots):
-            end = uncut_end(self.slots, start + size)
-            yield self.slots[start:end]
-            start = end
+        return uncut_parts(self.slots, size)
 
     def count(self) -> int:
         """Return the number of operations."""

@@ -40,7 +40,7 @@ from streamsan.trace.side_tables import packed_string
 from streamsan.trace.site import Site
 from streamsan.trace.slot_check import DamagedSlots, TableSizes, checked
 from streamsan.trace.source_lines import SourceLines, packed_source_lines
-from streamsan.trace.store import Slots, uncut_end
+from streamsan.trace.store import Slots, uncut_parts
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import Thread, Trace
 from streamsan.vocabulary.version import VERSION
@@ -189,10 +189,7 @@ class TraceWriter:
         if not 0 <= lane < 1 << 32 or (lane not in self._lane_ends and len(self._lane_ends) == MOST_LANES):
             raise ValueError(f"not a lane: {lane}")
         tables = TableSizes(self._thread_count, self._api_count, self._site_count)
-        start = 0
-        while start < len(slots):
-            end = uncut_end(slots, start + SEGMENT_SLOTS)
-            part = np.ascontiguousarray(slots[start:end])
+        for part in map(np.ascontiguousarray, uncut_parts(slots, SEGMENT_SLOTS)):
             try:
                 result = checked(part, self._lane_ends.get(lane, 0), tables)
             except DamagedSlots as error:
@@ -205,7 +202,6 @@ class TraceWriter:
             self._lane_ends[lane] = int(result.sequences[-1])
             self._operations += len(result.sequences)
             self._slots += len(part)
-            start = end
 
     def close(self) -> None:
         """Write the end mark and close the file."""
