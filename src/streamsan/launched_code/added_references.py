@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from streamsan.launched_code.launch_ranges import UsedRange
 from streamsan.launched_code.reference_patches import Patches
 from streamsan.trace.references import MODE_BITS, MOST_NUMBERED, Reference, packed
+from streamsan.trace.store import SLOT_WORDS
 from streamsan.vocabulary import AccessMode
 
 NOTHING = -1
@@ -72,7 +73,7 @@ def added_slots(patches: Sequence[Patches], variables: Mapping[int, Variables]) 
     return AddedSlots(
         first,
         count,
-        np.frombuffer(b"".join(slots), np.uint64).reshape(-1, 8),
+        np.frombuffer(b"".join(slots), np.uint64).reshape(-1, SLOT_WORDS),
         np.array(sources, np.intp).reshape(-1, 2),
         np.array(further, np.int64).reshape(-1, 2).view(np.uint64),
     )

@@ -12,11 +12,9 @@ from streamsan.launched_code.variable_references import KnownVariables
 from streamsan.trace import Trace
 from streamsan.trace.launch_shapes import named_shapes
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
-from streamsan.trace.store import Slots, SlotStore, as_words, uncut_parts
+from streamsan.trace.store import ADDRESS_WORD, LAST_WORD, SLOT_WORDS, Slots, SlotStore, as_words, uncut_parts
 from streamsan.vocabulary import OperationKind
 
-_WORDS, _ADDRESS, _LAST = 8, 4, 7
-"""words of a slot, and two of them"""
 _MORE_BIT = np.uint64(8 * 5)
 """of the last word: where `more` begins"""
 Rows = NDArray[np.intp]
@@ -76,7 +74,7 @@ class ExtendedSlots:
                 if event < len(slots):
                     variables.tell(slots[event])
                 begin = end
-        words[at, _LAST] += counts.astype(np.uint64) << _MORE_BIT
+        words[at, LAST_WORD] += counts.astype(np.uint64) << _MORE_BIT
         behind = at + 1 + slots["more"][at]
         extended = np.insert(words, np.repeat(behind, counts), new, axis=0)
         return extended.reshape(-1).view(SLOT)
@@ -88,13 +86,13 @@ class ExtendedSlots:
         if not len(rows):
             return
         at, source, template = at[rows], source[rows], template[rows]
-        kinds = (words[:, _LAST] >> np.uint64(16)).astype(np.uint8)
+        kinds = (words[:, LAST_WORD] >> np.uint64(16)).astype(np.uint8)
         launched = kinds[at] == OperationKind.LAUNCH
         in_slot = launched & (source == 0)
         slot = np.where(in_slot, at, at + 1 + (source - launched) // 2)
         slot = np.minimum(slot, len(words) - 1)
         there = in_slot | (kinds[slot] == OperationKind.REFERENCES)
-        flat = slot * _WORDS + np.where(in_slot, _ADDRESS, 2 * ((source - launched) % 2))
+        flat = slot * SLOT_WORDS + np.where(in_slot, ADDRESS_WORD, 2 * ((source - launched) % 2))
         address = words.reshape(-1)[flat]
         known = there & (address != 0)
         new[rows, 2 * half] = np.where(known, address + self._added.further[template, half], np.uint64(0))

@@ -11,16 +11,12 @@ from numpy.typing import NDArray
 from streamsan.launched_code.reference_patches import PatchTable, Verdict
 from streamsan.trace.launch_shapes import named_shapes
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND, REFERENCES, SLOT
-from streamsan.trace.references import MODE_BITS
-from streamsan.trace.store import Slots, SlotStore, as_words
+from streamsan.trace.references import USE_BITS
+from streamsan.trace.store import ADDRESS_WORD, LAST_WORD, SLOT_WORDS, Slots, SlotStore, as_words
 from streamsan.vocabulary import OperationKind, SlotFlag
 
-_OWN_BITS = MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC
-"""bits of a launch's `flags` that are about its first reference"""
-_FURTHER_BITS = _OWN_BITS | SlotFlag.ASSUMED | SlotFlag.CONDITIONAL
+_FURTHER_BITS = USE_BITS | SlotFlag.ASSUMED | SlotFlag.CONDITIONAL
 """bits of a further reference that change: what the kernel's code follows is no leftover of the stack"""
-_WORDS, _ADDRESS, _LAST = 8, 4, 7
-"""words of a slot, and two of them"""
 Words = NDArray[np.uint64]
 
 
@@ -38,7 +34,7 @@ class PatchedSlots:
         self._room = room
         self._talks = talks
         self._graphs_talk = False
-        self._first = _LastWord(table, SLOT, {"flags": 0}, _OWN_BITS)
+        self._first = _LastWord(table, SLOT, {"flags": 0}, USE_BITS)
         self._pairs = _LastWord(table, REFERENCES, {"first_mode": 0, "second_mode": 1}, _FURTHER_BITS)
         self._unused = table.verdict == Verdict.NO_USE
         self._moved = (table.size != 0) | (table.begin != 0)
@@ -91,7 +87,7 @@ class PatchedSlots:
     def _patch_first(self, words: Words, at: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
         """Patch the references in the launches' own slots."""
         self._first.put(words, at, patches)
-        self._move(words, at * _WORDS + _ADDRESS, patches)
+        self._move(words, at * SLOT_WORDS + ADDRESS_WORD, patches)
 
     def _patch_further(
         self,
@@ -119,7 +115,7 @@ class PatchedSlots:
         some = self._in_pair[patches]
         if some.any():
             for half in (0, 1):
-                self._move(words, rows[some] * _WORDS + 2 * half, patches[some] + half)
+                self._move(words, rows[some] * SLOT_WORDS + 2 * half, patches[some] + half)
 
     def _move(self, words: Words, addresses: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
         """Bring the references whose addresses are these words to where they are used, or take them away."""
@@ -163,12 +159,12 @@ class _LastWord:
         self._new = np.zeros(len(known), np.uint64)
         assert layout.fields is not None
         for name, further in bytes_.items():
-            shift = np.uint64(8 * (layout.fields[name][1] - 8 * _LAST))
+            shift = np.uint64(8 * (layout.fields[name][1] - 8 * LAST_WORD))
             own, bits = _ahead(known, further), _ahead(table.bits, further).astype(np.uint64)
             self._kept[own] &= ~(np.uint64(changed) << shift)
             self._new[own] |= bits[own] << shift
 
     def put(self, words: Words, rows: NDArray[np.intp], patches: NDArray[np.intp]) -> None:
         """Patch the last words of these slots by the patches with these numbers."""
-        at = rows * _WORDS + _LAST
+        at = rows * SLOT_WORDS + LAST_WORD
         words[at] = words.take(at) & self._kept.take(patches) | self._new.take(patches)

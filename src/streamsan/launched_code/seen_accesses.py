@@ -7,17 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from streamsan.trace.launch_shapes import GENERATION_BITS
 from streamsan.trace.layout import MOST_CONTINUATIONS, REFERENCES, ROWS, SLOT
-from streamsan.trace.references import MODE_BITS, MOST_NUMBERED
+from streamsan.trace.references import MODE_BITS, MOST_NUMBERED, USE_BITS
 from streamsan.trace.store import Slots, SlotStore, uncut_parts
-from streamsan.vocabulary import OperationKind, SeenAccesses, SlotFlag
+from streamsan.vocabulary import OperationKind, SeenAccesses
 
-_OF_FIRST = MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC
-"""bits of a launch's `flags` that are about its first reference"""
 _PAIR = ("first", "second")
 """references of a REFERENCES slot"""
-_GENERATION = 0xFFFFFFFF
-"""of a launch's `object`: the bits that are about its first reference"""
 
 
 class SlotsWithSeenAccesses:
@@ -95,8 +92,8 @@ def _with_seen(launch: Slots, is_all: bool, seen: bytes) -> Slots:
     further = _with_modes(further, launch)
     own = launch[:1].copy()
     own["address"] = own["size"] = 0
-    own["object"] &= np.uint64(~_GENERATION & 0xFFFFFFFFFFFFFFFF)
-    own["flags"] &= np.uint8(~_OF_FIRST & 0xFF)
+    own["object"] &= ~np.uint64(GENERATION_BITS)
+    own["flags"] &= ~np.uint8(USE_BITS)
     return _joined(own, further, 1)
 
 
@@ -109,7 +106,7 @@ def _with_modes(further: Slots, launch: Slots) -> Slots:
     ]
     if not (unknown[0].any() or unknown[1].any()):
         return further
-    known = {int(launch["address"][0]): int(launch["flags"][0]) & _OF_FIRST}
+    known = {int(launch["address"][0]): int(launch["flags"][0]) & USE_BITS}
     own = launch[launch["kind"] == OperationKind.REFERENCES].view(REFERENCES)
     for name in _PAIR:
         addresses, modes = own[f"{name}_address"].tolist(), own[f"{name}_mode"].tolist()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import LAUNCH_SHAPE, MOST_LAUNCH_SHAPES, PLACE
-from streamsan.trace.store import Slots, as_words
+from streamsan.trace.store import OBJECT_WORD, SIZE_WORD, SLOT_WORDS, Slots, as_words
 from streamsan.vocabulary import NodeKind, OperationKind
 
 CODE = "code"
@@ -30,8 +30,6 @@ assert HEAD.size == LAUNCH_SHAPE.itemsize
 SHAPE_SHIFT = 32
 """The shape of a LAUNCH is in the bits of `object` from here on; below is the first reference's generation."""
 GENERATION_BITS = (1 << SHAPE_SHIFT) - 1
-_WORDS, _OBJECT, _SIZE = 8, 3, 5
-"""words of a slot, and two of them"""
 
 
 class PointerPlace(NamedTuple):
@@ -174,12 +172,12 @@ def named_shapes(slots: Slots) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     flat = as_words(slots).reshape(-1)
     kinds = np.ascontiguousarray(slots["kind"])
     at = np.flatnonzero(kinds == OperationKind.LAUNCH)
-    numbers = flat.take(at * _WORDS + _OBJECT) >> np.uint64(SHAPE_SHIFT)
+    numbers = flat.take(at * SLOT_WORDS + OBJECT_WORD) >> np.uint64(SHAPE_SHIFT)
     nodes = np.flatnonzero((kinds == OperationKind.GRAPH_NODE) | (kinds == OperationKind.GRAPH_NODE_UPDATE))
     if len(nodes):
         nodes = nodes[slots["detail"][nodes] == NodeKind.KERNEL]
         at = np.concatenate((at, nodes))
-        numbers = np.concatenate((numbers, flat.take(nodes * _WORDS + _SIZE)))
+        numbers = np.concatenate((numbers, flat.take(nodes * SLOT_WORDS + SIZE_WORD)))
     named = numbers != 0
     return at[named], np.minimum(numbers[named], np.uint64(GENERATION_BITS)).astype(np.intp)
 
@@ -190,9 +188,9 @@ def name_shapes(slots: Slots, at: NDArray[np.intp], numbers: NDArray[np.intp]) -
     launched = slots["kind"][at] == OperationKind.LAUNCH
     launches, nodes = at[launched], at[~launched]
     ids = numbers.astype(np.uint64)
-    generations = words[launches, _OBJECT] & np.uint64(GENERATION_BITS)
-    words[launches, _OBJECT] = generations | ids[launched] << np.uint64(SHAPE_SHIFT)
-    words[nodes, _SIZE] = ids[~launched]
+    generations = words[launches, OBJECT_WORD] & np.uint64(GENERATION_BITS)
+    words[launches, OBJECT_WORD] = generations | ids[launched] << np.uint64(SHAPE_SHIFT)
+    words[nodes, SIZE_WORD] = ids[~launched]
 
 
 @lru_cache(maxsize=1 << 12)

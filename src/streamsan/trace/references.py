@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from streamsan.trace.layout import MOST_CONTINUATIONS
 from streamsan.trace.rows import Rows
-from streamsan.vocabulary import AccessMode, OperationKind
+from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag
 
 REFERENCES_STRUCT = struct.Struct("<QQQQII18xBBBBxx")
 """`layout.REFERENCES` for packing one at a time."""
 assert REFERENCES_STRUCT.size == 64
 
 MODE_BITS = 3
+USE_BITS = MODE_BITS | SlotFlag.TOUCHES | SlotFlag.ATOMIC
+"""of a reference's mode byte, and of `flags` for the first one: those that say what is done with the memory"""
 MOST_FURTHER_REFERENCES = 2 * MOST_CONTINUATIONS
 """Each continuation slot holds two."""
 MOST_NUMBERED = 256

@@ -13,6 +13,10 @@ from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, 
 Slots = NDArray[np.void]
 """A one-dimensional array of dtype SLOT."""
 
+SLOT_WORDS = 8
+"""of 8 bytes each, see `as_words`"""
+OBJECT_WORD, ADDRESS_WORD, SIZE_WORD, LAST_WORD = 3, 4, 5, 7
+"""where fields lie in a slot's words; the last one holds those from `status` on"""
 CHUNK = 16384
 """Slots in a chunk when nobody asks for another size: 1 MiB, which stays in a core's second-level cache while it is
 checked, sorted and analysed."""
@@ -39,7 +43,7 @@ def owners(slots: Slots) -> NDArray[np.bool_]:
 
 def as_words(slots: Slots) -> NDArray[np.uint64]:
     """Return contiguous slots as rows of eight words. NumPy moves these at memory speed, structures 15 times slower."""
-    return slots.view(np.uint64).reshape(-1, 8)
+    return slots.view(np.uint64).reshape(-1, SLOT_WORDS)
 
 
 def uncut_parts(slots: Slots, size: int) -> Iterator[Slots]:
