@@ -9,11 +9,11 @@ import pytest
 from launched_traces import Recorded, cubin
 
 from streamsan.launched_code import kernel_readings
-from streamsan.machine_code.disassembler import disassembler
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference
 from streamsan.vocabulary import NodeKind, OperationKind
 
-pytestmark = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+pytestmark = pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 
 ALL = "what kernels read and write was read from the machine code of "
 SOME = "what kernels read and write was read from machine code for "

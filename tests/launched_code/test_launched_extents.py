@@ -10,12 +10,12 @@ import pytest
 from launched_traces import Recorded, codes, cubin, references
 
 from streamsan.launched_code import launch_ranges
-from streamsan.machine_code.disassembler import disassembler
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, OperationKind, SlotFlag
 
-pytestmark = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+pytestmark = pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 
 READ, WRITE, BOTH = AccessMode.READ, AccessMode.WRITE, AccessMode.READ_WRITE
 ATOMIC = SlotFlag.ATOMIC | SlotFlag.TOUCHES

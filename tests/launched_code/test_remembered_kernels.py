@@ -14,7 +14,7 @@ from streamsan.kernels.uses import Use
 from streamsan.launched_code import kernel_readings, remembered_kernels
 from streamsan.launched_code.remembered_kernels import ReadKernel, RememberedKernels, users_folder
 from streamsan.machine_code.cubin import KernelLayout, Parameter
-from streamsan.machine_code.disassembler import Instruction, NoDisassemblerError, disassembler
+from streamsan.machine_code.disassembler import Instruction, NoDisassemblerError, disassemblers
 from streamsan.machine_code.kernel_accesses import KernelAccesses
 from streamsan.machine_code.kernel_code import KernelCode
 from streamsan.vocabulary import AccessMode, SlotFlag
@@ -145,7 +145,7 @@ def test_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert users_folder() == Path("/home/me/.cache/streamsan/kernels")
 
 
-@pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+@pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 def test_what_is_remembered_needs_no_disassembler(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def recorded(name: str, *kernels: str) -> tuple[list[str], str]:
         folder = tmp_path / name

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from launched_traces import SIZE, Recorded, cubin
 
-from streamsan.machine_code.disassembler import disassembler
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference
 from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, OperationKind
 
-pytestmark = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+pytestmark = pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 
 VISIBLE = [MemoryKind.MANAGED, MemoryKind.PINNED, MemoryKind.REGISTERED]
 WARNING, NOTE = ["warning possible"], ["note possible"]

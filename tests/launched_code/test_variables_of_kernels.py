@@ -9,12 +9,12 @@ import pytest
 from launched_traces import Recorded, codes, cubin
 
 from streamsan.launched_code.resolution import resolve_kernels
-from streamsan.machine_code.disassembler import disassembler
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference, family
 from streamsan.trace.view import iterate
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
 
-pytestmark = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+pytestmark = pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 
 SYMBOL = MemoryKind.DEVICE_SYMBOL
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from streamsan.machine_code.cubin import CubinError, read_cubin
-from streamsan.machine_code.disassembler import disassembler
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.machine_code.kernel_accesses import accesses_of
 from streamsan.vocabulary import SlotFlag
 
 HERE = Path(__file__).parent
 CUBINS = [HERE / f"kernels.{architecture}.cubin" for architecture in ("sm_75", "sm_90", "sm_120")]
-needs_disassembler = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+needs_disassembler = pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 
 # Offset of the word in the argument buffer -> how it is used; a = by atomic operations only.
 USES = {

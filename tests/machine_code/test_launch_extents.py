@@ -20,12 +20,12 @@ from machine_code.extent_launches import (
 )
 from streamsan.machine_code.byte_ranges import NOTHING, Extent
 from streamsan.machine_code.cubin import KernelLayout, Parameter, read_cubin
-from streamsan.machine_code.disassembler import Instruction, disassembler, split_operands
+from streamsan.machine_code.disassembler import Instruction, disassemblers, split_operands
 from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.machine_code.launch_extents import LaunchShape, WordExtents, extents_of
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
-needs_disassembler = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+needs_disassembler = pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no compiler of the host")
 
 DEPEND_ON_MEMORY = {

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from streamsan.machine_code.cubin import read_cubin
-from streamsan.machine_code.disassembler import disassembler
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.machine_code.kernel_accesses import accesses_of
 
 HERE = Path(__file__).parent
 CUBINS = [HERE / f"talk_kernels.{architecture}.cubin" for architecture in ("sm_75", "sm_90", "sm_120")]
 
 
-@pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+@pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 @pytest.mark.parametrize("path", CUBINS, ids=lambda path: path.suffixes[0])
 def test_kernels_that_may_talk(path: Path) -> None:
     content = path.read_bytes()

@@ -174,11 +174,6 @@ def _instructions(function: dict[str, list[dict[str, object]]]) -> Iterator[Inst
         )
 
 
-def disassembler() -> str | None:
-    """The `nvdisasm` that is asked first; None: there is none on this machine."""
-    return next(iter(disassemblers()), None)
-
-
 @cache
 def disassemblers() -> tuple[str, ...]:
     """Every `nvdisasm` on this machine: of the toolkit, on PATH, of Python's wheels, and those frameworks bring along.

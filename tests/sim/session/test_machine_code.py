@@ -20,7 +20,7 @@ from streamsan.testing.device_under_test import Device
 
 CUBIN = Path(__file__).parents[2] / "machine_code" / "kernels.sm_90.cubin"
 P, INT, F = ctypes.c_void_p, ctypes.c_int, ctypes.c_float
-needs_disassembler = pytest.mark.skipif(disassembler.disassembler() is None, reason="no nvdisasm")
+needs_disassembler = pytest.mark.skipif(not disassembler.disassemblers(), reason="no nvdisasm")
 
 
 class View(ctypes.Structure):
