@@ -1,8 +1,11 @@
-"""The C++ litmus programs on a real GPU: each compiled, run plain, recorded, and under compute-sanitizer, in one run.
+"""The litmus programs on a real GPU: each compiled, run plain, recorded, and under compute-sanitizer, in one run.
 
 `python bench/recorded_litmus.py` prints what each tool found, missed and reported falsely, and how much slower the
-programs ran. `--ways` records each program also with further options; `--traces tests/traces/h200` keeps the plain
-recordings beside the codes that a check of them must give. Needs a GPU and nvcc.
+programs ran. `--traces tests/traces/h200` keeps the plain recordings beside the codes that a check of them must give.
+
+`--accesses --ways plain,host,exact,both` does so for the pairs on what work touches, in each way to record;
+`--ways-traces tests/traces/accesses` keeps those recordings. Needs a GPU and nvcc, for the Python programs torch, CuPy
+and cuda.bindings.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import site
 import statistics
 import subprocess
 import sys
@@ -26,11 +30,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "litmus"
+ACCESSES = PROGRAMS / "recorded"
+"""programs that only a recording is expected to show"""
 sys.path.insert(0, str(ROOT / "tests"))
+
+from kept_traces import keep  # noqa: E402
 
 import streamsan  # noqa: E402
 from expectations import Expectations, Mark  # noqa: E402
-from streamsan.trace import family, writer  # noqa: E402
 
 LIMIT = 90.0
 """seconds that a run may take"""
@@ -107,27 +114,29 @@ def run(command: Sequence[str], folder: Path) -> Run:
     return Run(done.returncode, done.stdout, time.perf_counter() - begin, done.stderr)
 
 
-def compiled(source: Path, folder: Path) -> Path | None:
-    """Compile a program with line information; None where it does not compile or link by design."""
+def runnable(source: Path, folder: Path) -> list[str] | None:
+    """Return how to run a program; C++ is compiled with line information. None where it does not link, by design."""
+    if source.suffix == ".py":
+        return [sys.executable, str(source)]
     target = folder / source.stem
     command = ["nvcc", "-arch=native", "-g", "-O1", "-std=c++17", "-o", str(target), str(source), "-lcuda"]
-    return target if subprocess.run(command, capture_output=True, check=False).returncode == 0 else None
+    return [str(target)] if subprocess.run(command, capture_output=True, check=False).returncode == 0 else None
 
 
 def judged(
     source: Path, folder: Path, unseen: Mapping[str, str], ways: Sequence[str], sanitizer: str | None
 ) -> Verdict | None:
     """Compile and run one program under each tool; None where it cannot be linked."""
-    program = compiled(source, folder)
+    program = runnable(source, folder)
     if program is None:
         return None
     expected = Expectations.of(source.read_text(encoding="utf-8"))
-    verdict = Verdict(source.stem, ".wrong" in source.name, expected, run([str(program)], folder), unseen)
+    verdict = Verdict(source.stem, ".wrong" in source.name, expected, run(program, folder), unseen)
     for way in ways:
-        verdict.recorded[way] = recorded(program, source.name, folder, way)
+        verdict.recorded[way] = recorded(program, source, folder, way)
     if sanitizer is not None:
         for tool, words in SANITIZER_TOOLS.items():
-            verdict.sanitizer[tool] = run([sanitizer, *words, "--target-processes", "all", str(program)], folder)
+            verdict.sanitizer[tool] = run([sanitizer, *words, "--target-processes", "all", *program], folder)
     return verdict
 
 
@@ -136,17 +145,17 @@ def trace_of(program: str, way: str, folder: Path) -> Path:
     return folder / f"{program}.{way}.sst"
 
 
-def recorded(program: Path, source: str, folder: Path, way: str) -> Recorded:
+def recorded(program: Sequence[str], source: Path, folder: Path, way: str) -> Recorded:
     """Record a program, and take what its report says."""
-    trace = trace_of(program.name, way, folder)
+    trace = trace_of(source.stem, way, folder)
     report = trace.with_suffix(".json")
-    words = ["run", *WAYS[way], "-o", str(trace), "--format", "json", "--report", str(report), "--", str(program)]
+    words = ["run", *WAYS[way], "-o", str(trace), "--format", "json", "--report", str(report), "--", *program]
     made = Recorded(run([sys.executable, "-m", "streamsan", *words], folder))
     if not report.exists():
         return made
     for finding in json.loads(report.read_text(encoding="utf-8"))["findings"]:
         where = finding["location"]
-        mark = (where["line"] if Path(where["file"]).name == source else 0, finding["code"])
+        mark = (where["line"] if Path(where["file"]).name == source.name else 0, finding["code"])
         made.found.add(mark)
         if finding["severity"] != "note":
             made.loud.add(mark)
@@ -237,7 +246,7 @@ def stored(folder: Path) -> list[str]:
     ]
 
 
-def keep(verdicts: Sequence[Verdict], folder: Path, target: Path, everything: bool) -> int:
+def keep_plain(verdicts: Sequence[Verdict], folder: Path, target: Path, everything: bool) -> int:
     """Keep the plain recordings that show what they should, beside the codes they must give. Returns how many.
 
     `everything`: keep those that do not, too, to look into.
@@ -249,13 +258,27 @@ def keep(verdicts: Sequence[Verdict], folder: Path, target: Path, everything: bo
         if not trace.exists() or (not everything and (verdict.missing("plain") or verdict.false("plain"))):
             continue
         codes = sorted({code for _, code in verdict.expected.loud | verdict.expected.notes})
-        writer.write(family.read(str(trace)), str(target / f"{verdict.name}.sst"))
-        code = trace.with_suffix(".code")
-        if code.is_dir():
-            shutil.copytree(code, target / f"{verdict.name}.code", dirs_exist_ok=True)
+        keep(trace, target / f"{verdict.name}.sst", machine_paths(folder))
         (target / f"{verdict.name}.codes").write_text("".join(f"{code}\n" for code in codes), encoding="utf-8")
         kept += 1
     return kept
+
+
+def keep_ways(verdict: Verdict, folder: Path, target: Path) -> None:
+    """Keep a program's recordings, NAME.WAY.sst, if some way can show its mistake."""
+    if len(verdict.unseen) == len(WAYS):
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    for way in verdict.recorded:
+        trace = trace_of(verdict.name, way, folder)
+        if trace.exists():
+            keep(trace, target / trace.name, machine_paths(folder))
+
+
+def machine_paths(folder: Path) -> dict[str, str]:
+    """Return beginnings of paths that a kept recording does not have, with what it has instead."""
+    libraries = dict.fromkeys((*site.getsitepackages(), site.getusersitepackages()), "/usr/lib/python3/dist-packages")
+    return {str(folder): "/tmp/litmus", str(ROOT): "/home/user/streamsan", **libraries}
 
 
 def main() -> None:
@@ -265,9 +288,11 @@ def main() -> None:
     parser.add_argument(
         "--programs", default=str(PROGRAMS), metavar="FOLDER", help="other programs, marked as these are"
     )
+    parser.add_argument("--accesses", action="store_true", help="only the pairs on what work touches")
     parser.add_argument("--ways", default="plain", help=f"how to record, of {', '.join(WAYS)}; separated by commas")
     parser.add_argument("--no-sanitizer", action="store_true", help="leave compute-sanitizer out")
     parser.add_argument("--traces", default="", metavar="FOLDER", help="keep the recordings and their codes there")
+    parser.add_argument("--ways-traces", default="", metavar="FOLDER", help="keep the recordings of each way there")
     parser.add_argument("--everything", action="store_true", help="keep also recordings that miss what is expected")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 4), help="programs run at a time")
     parser.add_argument("--stored", action="store_true", help="count in tests/traces/h200 instead; needs no GPU")
@@ -281,11 +306,11 @@ def main() -> None:
     if unknown or "plain" not in ways:
         parser.error(f"--ways: 'plain' and any of {', '.join(WAYS)}, not '{options.ways}'")
     limits = tomllib.loads((PROGRAMS / "recorded.toml").read_text(encoding="utf-8"))
-    sources = [
-        path
-        for path in sorted(Path(options.programs).glob("*.cu"))
-        if not options.names or any(name in path.name for name in options.names)
-    ]
+    if options.accesses:
+        programs = accesses_programs(limits["accesses"]["pairs"])
+    else:
+        programs = sorted(Path(options.programs).glob("*.cu"))
+    sources = [path for path in programs if not options.names or any(name in path.name for name in options.names)]
     sanitizer = None if options.no_sanitizer else shutil.which("compute-sanitizer")
     with tempfile.TemporaryDirectory(prefix="streamsan-litmus-") as name:
         folder = Path(name)
@@ -294,14 +319,17 @@ def main() -> None:
                 pool.submit(judged, path, folder, unseen_by(path.name.split(".")[0], limits), ways, sanitizer)
                 for path in sources
             ]
-            judgements = [job.result() for job in jobs]
-        verdicts = [verdict for verdict in judgements if verdict is not None]
-        for verdict in verdicts:
-            marks = limits["instead"].get(verdict.name.split(".")[0]) if verdict.wrong else None
-            if marks:
-                verdict.expected = shown_instead(marks)
-        for verdict in verdicts:
-            print(line_of(verdict))
+            verdicts = []
+            for verdict in (job.result() for job in jobs):
+                if verdict is None:
+                    continue
+                marks = limits["instead"].get(verdict.name.split(".")[0]) if verdict.wrong else None
+                if marks:
+                    verdict.expected = shown_instead(marks)
+                print(line_of(verdict), flush=True)
+                if options.ways_traces:
+                    keep_ways(verdict, folder, Path(options.ways_traces))
+                verdicts.append(verdict)
         print(f"\n{len(sources) - len(verdicts)} of {len(sources)} files are no programs (they do not compile or link)")
         seen = [verdict for verdict in verdicts if "plain" not in verdict.unseen]
         print(f"{len(seen)} programs whose mistake a plain recording can show:")
@@ -311,8 +339,16 @@ def main() -> None:
         for way in ways:
             print(f"same output and status, {way}: {sum(v.same(way) for v in verdicts)} of {len(verdicts)}")
         if options.traces:
-            kept = keep(verdicts if options.everything else seen, folder, Path(options.traces), options.everything)
+            kept = keep_plain(
+                verdicts if options.everything else seen, folder, Path(options.traces), options.everything
+            )
             print(f"kept {kept} recordings in {options.traces}")
+
+
+def accesses_programs(pairs: Sequence[str]) -> list[Path]:
+    """Return the programs on what work touches: `pairs` of those that are read from source too, and all others."""
+    others = sorted(path for path in ACCESSES.iterdir() if path.suffix in (".cu", ".py"))
+    return [path for pair in pairs for path in sorted(PROGRAMS.glob(f"{pair}.*.cu"))] + others
 
 
 def unseen_by(pair: str, limits: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

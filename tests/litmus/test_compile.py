@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
-PROGRAMS = sorted(FOLDER.glob("*.cu")) + sorted((FOLDER.parents[1] / "examples").glob("*.cu"))
+PROGRAMS = [
+    path
+    for place in (FOLDER, FOLDER / "recorded", FOLDER.parents[1] / "examples")
+    for path in sorted(place.glob("*.cu"))
+]
 NVCC = shutil.which("nvcc")
 
 pytestmark = [

@@ -1,0 +1,47 @@
+"""The programs that are judged by their recordings, read from source: nothing false, and what is missed has a reason.
+
+What their recordings show is in tests/traces.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from expectations import Expectations, check_unchanged, pair_name
+from streamsan.findings.finding import Severity
+
+FOLDER = Path(__file__).parent
+RECORDED = FOLDER / "recorded"
+PROGRAMS = sorted(path for path in RECORDED.iterdir() if path.suffix in (".cu", ".py"))
+SOURCES = [path for path in PROGRAMS if path.suffix == ".cu"]
+LIMITS = tomllib.loads((FOLDER / "recorded.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_source_is_reported_as_marked_or_has_a_reason(path: Path) -> None:
+    expected = Expectations.of(path.read_text(encoding="utf-8"))
+    loud = {(f.location.line, f.code) for f in check_unchanged(path) if f.severity is not Severity.NOTE}
+    assert loud <= expected.loud | expected.notes
+    assert bool(loud) == (bool(expected.loud) and pair_name(path) not in LIMITS["source"])
+
+
+def test_they_come_in_pairs_named_after_their_mistake() -> None:
+    wrong = [path for path in PROGRAMS if ".wrong." in path.name]
+    assert len(wrong) >= 40
+    assert sorted(path.name.replace(".wrong.", ".right.") for path in wrong) == [
+        path.name for path in PROGRAMS if ".right." in path.name
+    ]
+    for path in PROGRAMS:
+        marks = Expectations.of(path.read_text(encoding="utf-8"))
+        codes = {code.lower() for _, code in marks.loud | marks.notes}
+        assert codes == ({path.name[:5]} if ".wrong." in path.name else set()), path.name
+
+
+def test_reasons_are_of_programs_that_are_there() -> None:
+    there = {pair_name(path) for folder in (FOLDER, RECORDED) for path in folder.glob("ss*")}
+    for table in ("unseen", "host", "exact", "instead", "source"):
+        assert set(LIMITS[table]) <= there, table
+    assert set(LIMITS["accesses"]["pairs"]) <= there
