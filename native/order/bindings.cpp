@@ -3,7 +3,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <span>
+#include <utility>
+
 #include "engine.hpp"
+#include "reference_patches.hpp"
 
 namespace nb = nanobind;
 using namespace streamsan;
@@ -12,6 +17,44 @@ using namespace streamsan::order;
 namespace {
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Number>
+using Numbers = nb::ndarray<Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Number>
+std::span<Number> span_of(const Numbers<Number>& numbers) {
+    return {numbers.data(), numbers.shape(0)};
+}
+
+/// Arrays of one length each: of patches, and of shapes.
+ReferencePatches reference_patches(const Numbers<const std::uint8_t>& verdicts, const Numbers<const std::uint8_t>& bits,
+                                   const Numbers<const std::uint64_t>& begins,
+                                   const Numbers<const std::uint64_t>& sizes,
+                                   const Numbers<const std::uint64_t>& firsts,
+                                   const Numbers<const std::uint64_t>& counts, const Numbers<const std::uint8_t>& rooms,
+                                   const Numbers<const std::uint8_t>& talks, std::uint8_t own_bits,
+                                   std::uint8_t further_bits) {
+    std::vector<ReferencePatch> patches(verdicts.shape(0));
+    if (std::min({bits.shape(0), begins.shape(0), sizes.shape(0)}) < patches.size()) throw nb::value_error("patches");
+    for (std::size_t i = 0; i < patches.size(); ++i) {
+        patches[i] = {static_cast<ReferencePatch::Verdict>(verdicts(i)), bits(i), begins(i), sizes(i)};
+    }
+    std::vector<ShapePatches> shapes(firsts.shape(0));
+    if (std::min({counts.shape(0), rooms.shape(0), talks.shape(0)}) < shapes.size()) throw nb::value_error("shapes");
+    for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i] = {firsts(i), counts(i), rooms(i), talks(i) != 0};
+    return ReferencePatches(std::move(patches), std::move(shapes), own_bits, further_bits);
+}
+
+bool patch(ReferencePatches& patches, const Numbers<std::uint64_t>& words, const Numbers<std::int64_t>& launches,
+           const Numbers<std::uint8_t>& patched, const Numbers<std::uint8_t>& talkers) {
+    static_assert(alignof(Slot) == alignof(std::uint64_t));
+    if (launches.shape(0) == 0) throw nb::value_error("launches");
+    const std::span slots(reinterpret_cast<Slot*>(words.data()),
+                          words.shape(0) / (sizeof(Slot) / sizeof(std::uint64_t)));
+    const PatchedNotes notes{span_of(launches), span_of(patched), span_of(talkers)};
+    nb::gil_scoped_release unlocked;
+    return patches.patch(slots, notes);
+}
 
 template <class Enumeration>
 int number(Enumeration value) {
@@ -78,6 +121,11 @@ NB_MODULE(_engine, module) {
     nb::list kinds;
     for (const std::string_view name : edge_names) kinds.append(nb::str(name.data(), name.size()));
     module.attr("EDGE_KINDS") = nb::tuple(kinds);
+    nb::class_<ReferencePatches>(module, "ReferencePatches")
+        .def(nb::new_(&reference_patches), nb::arg("verdicts"), nb::arg("bits"), nb::arg("begins"), nb::arg("sizes"),
+             nb::arg("firsts"), nb::arg("counts"), nb::arg("rooms"), nb::arg("talks"), nb::arg("own_bits"),
+             nb::arg("further_bits"))
+        .def("patch", &patch, nb::arg("words"), nb::arg("launches"), nb::arg("patched"), nb::arg("talkers"));
     nb::class_<Engine>(module, "Engine")
         .def(nb::init<const std::vector<std::int64_t>&, bool, const std::vector<std::uint16_t>&,
                       const std::vector<std::uint16_t>&, bool, std::uint64_t, std::uint64_t>(),

@@ -9,7 +9,9 @@
 #include <random>
 #include <vector>
 
+#include "generated/vocabulary.hpp"
 #include "order/engine.hpp"
+#include "order/reference_patches.hpp"
 
 namespace {
 
@@ -124,6 +126,43 @@ private:
     std::uint16_t thread_ = 0;
 };
 
+/// Patch the references of launches in copies of the slots by arbitrary tables, piece by piece.
+void patch_references(Generator& generator, const std::vector<unsigned char>& bytes) {
+    std::vector<order::ReferencePatch> patches(generator.below(200));
+    for (order::ReferencePatch& each : patches) {
+        each.verdict = static_cast<order::ReferencePatch::Verdict>(generator.below(3));
+        each.bits = static_cast<std::uint8_t>(generator.below(256));
+        each.begin = generator.below(2) == 0 ? 0 : UINT64_MAX - generator.below(64);
+        each.size = generator.below(3) == 0 ? UINT64_MAX : generator.below(64);
+    }
+    std::vector<order::ShapePatches> shapes(generator.below(20));
+    for (order::ShapePatches& each : shapes) {
+        // More than there are, too.
+        each.first = generator.below(250);
+        each.count = generator.below(20);
+        each.room = static_cast<std::uint8_t>(generator.below(256));
+        each.talks = generator.below(2) == 0;
+    }
+    order::ReferencePatches all(patches, shapes, 0x83, 0xff);
+    std::vector<std::int64_t> launches(1 + generator.below(20));
+    std::vector<std::uint8_t> patched(generator.below(300)), talkers(patched.size());
+    std::size_t found = 0;
+    for (std::size_t at = 0, slots = bytes.size() / sizeof(Slot); at < slots;) {
+        const std::size_t piece = std::min<std::size_t>(slots - at, 1 + generator.below(400));
+        std::vector<Slot> part(piece);
+        std::memcpy(part.data(), bytes.data() + at * sizeof(Slot), piece * sizeof(Slot));
+        for (Slot& each : part) {
+            // Mostly of a shape that there is.
+            const bool launch = each.kind == static_cast<std::uint8_t>(OperationKind::LAUNCH);
+            if (launch) each.object = generator.below(22) << 32;
+            else if (each.kind < first_continuation_kind && generator.below(2) == 0) each.size = generator.below(22);
+        }
+        found += all.patch(part, {launches, patched, talkers}) ? 1 : 0;
+        at += piece;
+    }
+    std::printf("%zu pieces with patched references\n", found);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -155,6 +194,7 @@ int main(int argc, char** argv) {
             }
         }
     }
+    patch_references(generator, bytes);
     enum class Mode { source, requirements, recording, later_part };
     for (const Mode mode : {Mode::source, Mode::requirements, Mode::recording, Mode::later_part}) {
         const bool recording = mode == Mode::recording || mode == Mode::later_part;

@@ -9,6 +9,30 @@ _Fact = tuple[int, int, _Operation, list[_Related], _Allocation | None, int, boo
 EDGE_KINDS: tuple[str, ...]
 """the sorts of edges; bit i of `without` leaves out the i-th, to test the tests"""
 
+class ReferencePatches:
+    """What machine code says of launches' references; see native/order/reference_patches.hpp."""
+
+    def __init__(
+        self,
+        verdicts: NDArray[np.uint8],
+        bits: NDArray[np.uint8],
+        begins: NDArray[np.uint64],
+        sizes: NDArray[np.uint64],
+        firsts: NDArray[np.uint64],
+        counts: NDArray[np.uint64],
+        rooms: NDArray[np.uint8],
+        talks: NDArray[np.uint8],
+        own_bits: int,
+        further_bits: int,
+    ) -> None: ...
+    def patch(
+        self,
+        words: NDArray[np.uint64],
+        launches: NDArray[np.int64],
+        patched: NDArray[np.uint8],
+        talkers: NDArray[np.uint8],
+    ) -> bool: ...
+
 class Engine:
     def __init__(
         self,
