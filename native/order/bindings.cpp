@@ -74,6 +74,16 @@ nb::object allocation_tuple(const AllocationFact& allocation) {
                           allocation.assumed, allocation.site);
 }
 
+/// Nothing where it is not known what is touched.
+nb::object touch_tuple(const Engine& engine, const Touch& touch) {
+    if (!touch.known) return nb::none();
+    const Rows& rows = touch.rows;
+    return nb::make_tuple(touch.begin, touch.end,
+                          nb::make_tuple(rows.width, rows.pitch, rows.count, rows.slice_pitch, rows.slices),
+                          touch.surely, touch.atomic,
+                          touch.has_node ? nb::object(operation_tuple(engine, touch.node)) : nb::object(nb::none()));
+}
+
 template <class Range, class Make>
 nb::list list_of(const Range& range, Make&& make) {
     nb::list list;
@@ -90,7 +100,8 @@ nb::list fact_tuples(const Engine& engine) {
         }
         return nb::make_tuple(number(fact.code), number(fact.variant), operation_tuple(engine, fact.operation), related,
                               allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
-                              fact.unseen, fact.likely, fact.count, fact.cost);
+                              fact.unseen, fact.likely, fact.count, fact.cost, touch_tuple(engine, fact.touches[0]),
+                              touch_tuple(engine, fact.touches[1]));
     });
 }
 

@@ -142,7 +142,25 @@ Beside beside_kernel(const Allocation& allocation, const Access& host, const Acc
     return covers || meet ? Beside::sure : all ? Beside::likely : Beside::possible;
 }
 
-Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier) {
+Touch touch_of(const Access& access) {
+    Touch touch;
+    touch.begin = access.begin;
+    touch.end = access.end;
+    if (access.rows != nullptr) touch.rows = *access.rows;
+    touch.known = true;
+    touch.surely = access.touches() && !access.strided() && !access.operation.assumed();
+    touch.atomic = access.atomic();
+    if (access.node != nullptr) {
+        touch.has_node = true;
+        touch.node = *access.node;
+    }
+    return touch;
+}
+
+Fact conflict_fact(const Allocation& allocation, Conflict found, const Access& later_access,
+                   const Access& earlier_access) {
+    Operation later = later_access.operation;
+    Operation earlier = earlier_access.operation;
     // Both operations say whether the overlap is sure: whoever reads the fact need not know how that was found.
     for (Operation* each : {&later, &earlier}) {
         each->flags =
@@ -154,6 +172,7 @@ Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later
     fact.with(RelatedRole::USE, earlier);
     fact.assumed = found != Conflict::sure;
     fact.likely = found == Conflict::likely;
+    fact.touches = {touch_of(later_access), touch_of(earlier_access)};
     return fact;
 }
 
@@ -201,7 +220,7 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
         found = Conflict::possible;
     if (found == Conflict::absent) return;
     if (by_copy && found != Conflict::sure) return;
-    Fact fact = conflict_fact(allocation, found, later.operation, earlier.operation);
+    Fact fact = conflict_fact(allocation, found, later, earlier);
     add_doubts(fact, process, order, &stream, earlier.operation);
     if (by_copy) {
         fact.code = RuleCode::RELIES_ON_IMPLICIT_SYNC;

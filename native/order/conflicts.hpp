@@ -26,6 +26,7 @@ struct Access {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     const Rows* rows = nullptr;
+    const Operation* node = nullptr;  ///< of a graph's launch: the node that does it
 
     Access(const Operation& operation_, const Part& part)
         : operation(operation_), begin(part.begin), end(part.end), rows(part.rows) {}
@@ -80,7 +81,11 @@ Beside beside_kernel(const Allocation& allocation, const Access& host, const Acc
 /// Of a recording: whether they may be in each other's way though nobody knows what one of them does.
 bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other);
 
-Fact conflict_fact(const Allocation& allocation, Conflict found, Operation later, Operation earlier);
+Fact conflict_fact(const Allocation& allocation, Conflict found, const Access& later_access,
+                   const Access& earlier_access);
+
+/// What a fact says of an access.
+Touch touch_of(const Access& access);
 
 /// Whether an access may be one side of a sure conflict: its mode, and a byte that it touches, are known.
 inline bool may_conflict_surely(const Operation& operation) {

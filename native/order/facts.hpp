@@ -6,12 +6,25 @@
 
 #include "flat_map.hpp"
 #include "operation.hpp"
+#include "rows.hpp"
 
 namespace streamsan::order {
 
 struct Related {
     RelatedRole role{};
     Operation operation;
+};
+
+/// Which bytes of the allocation one side of a race touches, and how.
+struct Touch {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  ///< 0: how far it reaches is not known
+    Rows rows;              ///< which bytes of them, where not all; no rows: all
+    bool known = false;     ///< where it begins is known
+    bool surely = false;    ///< it touches all of these bytes; of an unknown extent the first
+    bool atomic = false;    ///< by atomic operations only
+    bool has_node = false;  ///< it is a launch of a graph, in which this node does it
+    Operation node;
 };
 
 /// The allocation that a fact is about.
@@ -41,6 +54,7 @@ struct Fact {
     Operation operation;
     std::array<Related, 6> related;
     AllocationFact allocation;
+    std::array<Touch, 2> touches;  ///< of a race: what `operation`, and what the first USE does
     std::uint64_t count = 1;
     std::uint64_t cost = 0;
 

@@ -205,7 +205,7 @@ private:
                 if (news(earlier.node, later->node)) candidates_.push_back(&earlier);
             });
             for (const NodeAccess* earlier : candidates_) {
-                if (!followed(*earlier)) add(allocation, found, later->access.operation, earlier->access.operation);
+                if (!followed(*earlier)) add(allocation, found, later->access, earlier->access);
             }
         }
     }
@@ -219,10 +219,12 @@ private:
         });
     }
 
-    void add(const Allocation& allocation, Conflict found, const Operation& later, const Operation& earlier) {
+    void add(const Allocation& allocation, Conflict found, const Access& later_access, const Access& earlier_access) {
+        const Operation& later = later_access.operation;
+        const Operation& earlier = earlier_access.operation;
         said_.set(places(later, earlier), 0);
         if (said_.size() > most_said) return;
-        const Fact fact = conflict_fact(allocation, found, later, earlier);
+        const Fact fact = conflict_fact(allocation, found, later_access, earlier_access);
         if (found == Conflict::possible) {
             doubts_.add(fact, later, earlier);
             return;

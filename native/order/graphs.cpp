@@ -9,6 +9,7 @@ Access launched(const Access& access, const Operation& launch) {
     Access result = access;
     result.operation = launch.as_use(access.operation.mode(), access.operation.flags);
     if (access.operation.assumed()) result.operation.flags |= bit(SlotFlag::ASSUMED);
+    result.node = &access.operation;
     return result;
 }
 

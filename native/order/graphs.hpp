@@ -167,7 +167,7 @@ struct GraphMemory {
     std::uint64_t seen = 0;  ///< the launch whose memory the allocation's record stands for
 };
 
-/// An access of a node, as one of a launch.
+/// An access of a node, as one of a launch. It refers to the access.
 Access launched(const Access& access, const Operation& launch);
 
 /// The executable graphs, by number; records of those that ended are used again.

@@ -317,10 +317,11 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         (own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit |
         static_cast<std::uint8_t>(reference.mode));
     const Epoch body = threads_[operation.thread].body;
-    const auto judge = [&](const Placed& use, const Part& part, bool bulk) {
+    const auto judge = [&](const Placed& use, const Part& part, bool bulk, const Operation* node = nullptr) {
         if (reads && use.operation.reads_only()) return;
         if (part.end != 0 && (part.end <= reference.address || end <= part.begin)) return;
-        const Access used{use.operation, part};
+        Access used{use.operation, part};
+        used.node = node;
         const bool in_rows = own.exact() && used.exact() && (own.rows != nullptr || used.rows != nullptr);
         const Meeting rows_meet = in_rows ? meeting_of(own.touched(), used.touched()) : Meeting::unclear;
         if (rows_meet == Meeting::never) return;
@@ -359,6 +360,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
             fact.likely = beside == Beside::likely && !fact.assumed;
             fact.assumed |= beside != Beside::sure;
         }
+        fact.touches = {touch_of(own), touch_of(used)};
         report(fact);
     };
     const auto judge_kept = [&](const Placed& use, Part part) {
@@ -372,7 +374,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
     graphs_.each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         for (const BakedAccess& each : baked.accesses) {
             const Access use = launched(each.access, exec.last.operation);
-            if (each.bulk || !each.host) judge({use.operation, exec.last.epoch}, use.part(), each.bulk);
+            if (each.bulk || !each.host) judge({use.operation, exec.last.epoch}, use.part(), each.bulk, use.node);
         }
     });
 }

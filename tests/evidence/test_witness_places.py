@@ -226,12 +226,11 @@ def test_a_lambda_s_thread_is_named_after_the_variable_that_holds_it(tmp_path: P
         "host thread `feeder` issues kernel `fill` to the per-thread default stream of `feeder`"
     )
     assert finding.witness[1].startswith("host thread `main` issues kernel `sum` to")
-    assert "used here, in the order of the per-thread default stream of `feeder`" in {
-        r.message for r in finding.related
-    }
+    other = "used here, in the order of the per-thread default stream of `feeder`"
+    assert f"{other}: it writes `data` (from its source)" in {r.message for r in finding.related}
     own = "the per-thread default stream of `main`"
     assert said_at(finding, line_of(text, "sum<<<")) == [
-        f"used here, in the order of {own}: nothing orders {own} after the kernel"
+        f"used here, in the order of {own}: it reads `data` (from its source); nothing orders {own} after the kernel"
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from launched_traces import Recorded, codes, cubin, references
 
+from streamsan.findings.access import KnownFrom
 from streamsan.launched_code.resolution import resolve_kernels
 from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference, family
@@ -254,8 +255,6 @@ def test_a_finding_says_from_where_it_knows(tmp_path: Path) -> None:
         r.launch(one, r.shape("axpy", 0, 8), y, x)
         r.launch(other, r.shape("prints", 0, names=names), y, mode=READ)
         (finding,) = (each for each in r.check().findings if each.code == "SS109")
-        said.append(finding.related[-1].message.partition("; ")[2])
-    assert said == [
-        "what the kernels read and write is known from machine code",
-        "what the kernel reads and writes is known from machine code",
-    ]
+        said.append([each.known_from for each in finding.accesses])
+        assert "(from its machine code)" in finding.related[1].message
+    assert said == [[KnownFrom.MACHINE_CODE] * 2, [KnownFrom.MACHINE_CODE, KnownFrom.SIGNATURE]]

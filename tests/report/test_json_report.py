@@ -61,6 +61,8 @@ def test_a_finding_as_the_design_has_it() -> None:
                 },
                 {"role": "use", "file": "pipeline.cu", "line": 5, "message": "used here, in the order of s2"},
             ],
+            "accesses": [],
+            "overlap": None,
             "contract": {
                 "text": "memory must not be accessed once the stream reaches the free",
                 "source": "cudaFreeAsync",

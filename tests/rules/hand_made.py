@@ -19,6 +19,7 @@ class HandMade:
     apis: list[str] = field(default_factory=lambda: [""])
     read_kernels: tuple[int, ...] = ()
     talkers: tuple[int, ...] = ()
+    seen_launches: tuple[int, ...] = ()
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
     sequence: int = 0
 

@@ -16,12 +16,13 @@ from streamsan.trace.store import MemorySlots
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import UNKNOWN_SITE, Trace
 
-APP, RUNTIME, LIBRARY = 1, 2, 3
+APP, RUNTIME, LIBRARY, SANITIZER = 1, 2, 3, 4
 MODULES = [
     UNKNOWN_MODULE,
     Module("/home/u/app/train", "aa"),
     Module("/usr/local/cuda/lib64/libcudart.so.13", "bb"),
     Module("/opt/venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so", "cc"),
+    Module("/usr/local/cuda/compute-sanitizer/libsanitizer-public.so", "dd"),
 ]
 
 
@@ -128,6 +129,13 @@ def test_a_launch_is_where_the_kernel_is_called_not_where_it_is_defined(label: s
         native(RUNTIME, 5), native(APP, 0x40), native(APP, 0x50), native(APP, 0x30), symbols=SYMBOLS, label=label
     )
     assert shown(trace) == ("/home/u/app/train.cu", 31, "main")
+
+
+@pytest.mark.parametrize("innermost", [RUNTIME, SANITIZER])
+def test_what_the_program_called_is_known_through_the_runtime_s_own_frames(innermost: int) -> None:
+    symbols = {**SYMBOLS, (APP, 0x90): (Frame("", 0, 0, "cudaMemcpyAsync"),)}
+    trace = trace_of(native(innermost, 5), native(APP, 0x60), native(APP, 0x90), native(APP, 0x30), symbols=symbols)
+    assert trace.site(len(trace.sites) - 1).runtime == "cudaMemcpyAsync"
 
 
 def test_a_program_without_lines() -> None:

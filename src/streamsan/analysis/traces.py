@@ -80,6 +80,7 @@ def _seen_accesses(trace: Trace) -> SlotsWithSeenAccesses | None:
     from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
 
     trace.slots = seen = SlotsWithSeenAccesses(trace.slots, CHUNK)
+    trace.seen_launches = seen.launches
     return seen
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from streamsan.findings.access import Access, Overlap
+
 
 class Severity(StrEnum):
     """How much a finding matters. `rank` orders them, an error first."""
@@ -133,6 +135,10 @@ class Finding:
     message: str
     location: Location
     related: tuple[Related, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    """of a race: what its two sides do to the memory, the earlier one first; one that is not known is left out"""
+    overlap: Overlap | None = None
+    """of a race: what both sides surely touch, None where that is not known"""
     contract: Contract | None = None
     observed: Observed | None = None
     witness: tuple[str, ...] = ()

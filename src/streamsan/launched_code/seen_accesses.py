@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,11 @@ class SlotsWithSeenAccesses:
     def count(self) -> int:
         """Return the number of operations."""
         return self._slots.count()
+
+    @property
+    def launches(self) -> Container[int]:
+        """The sequences of the launches of which accesses were seen."""
+        return self._seen.keys()
 
     def __len__(self) -> int:
         """Return of how many launches accesses were seen."""

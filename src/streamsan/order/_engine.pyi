@@ -4,7 +4,24 @@ from numpy.typing import NDArray
 _Operation = tuple[int, int, int, int, int, int, int, int, int, int, int, bool, int]
 _Allocation = tuple[int, int, int, int, bool, int]
 _Related = tuple[int, _Operation]
-_Fact = tuple[int, int, _Operation, list[_Related], _Allocation | None, int, bool, bool, bool, bool, int, int]
+_Rows = tuple[int, int, int, int, int]
+_Touch = tuple[int, int, _Rows, bool, bool, _Operation | None]
+_Fact = tuple[
+    int,
+    int,
+    _Operation,
+    list[_Related],
+    _Allocation | None,
+    int,
+    bool,
+    bool,
+    bool,
+    bool,
+    int,
+    int,
+    _Touch | None,
+    _Touch | None,
+]
 
 EDGE_KINDS: tuple[str, ...]
 """the sorts of edges; bit i of `without` leaves out the i-th, to test the tests"""

@@ -11,15 +11,16 @@ import numpy as np
 
 from streamsan.order._engine import Engine
 from streamsan.order.analysed_trace import AnalysedTrace
-from streamsan.order.facts import AllocationFact, Fact, Operation, operation_kind
+from streamsan.order.facts import AllocationFact, Fact, Operation, Touch, operation_kind
 from streamsan.order.places import by_place
 from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
+from streamsan.trace.rows import Rows
 from streamsan.trace.store import Slots
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, RuleCode, StreamKind
 
 if TYPE_CHECKING:
-    from streamsan.order._engine import _Allocation, _Fact, _Operation
+    from streamsan.order._engine import _Allocation, _Fact, _Operation, _Touch
 
 ASKING = (
     "cudaGetLastError",
@@ -102,8 +103,17 @@ def _allocation(values: _Allocation | None) -> AllocationFact | None:
     return AllocationFact(address, size, generation, MemoryKind(kind), assumed, site)
 
 
+def _touch(values: _Touch | None) -> Touch | None:
+    if values is None:
+        return None
+    begin, end, rows, surely, atomic, node = values
+    some = Rows(*rows) if rows[2] else None
+    return Touch(begin, end, some, surely, atomic, None if node is None else _operation(node))
+
+
 def _fact(values: _Fact) -> Fact:
-    code, variant, operation, related, allocation, rests_on, assumed, may_be_equal, unseen, likely, count, cost = values
+    code, variant, operation, related, allocation = values[:5]
+    rests_on, assumed, may_be_equal, unseen, likely, count, cost, later, earlier = values[5:]
     return Fact(
         code=RuleCode(code),
         variant=FactVariant(variant),
@@ -117,6 +127,7 @@ def _fact(values: _Fact) -> Fact:
         likely=likely,
         count=count,
         cost_ns=cost,
+        touches=(_touch(later), _touch(earlier)),
     )
 
 

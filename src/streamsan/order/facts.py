@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streamsan.trace.rows import Rows
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, StreamKind
 
 _KINDS = {kind.value: kind for kind in OperationKind}
@@ -84,6 +85,24 @@ class AllocationFact:
 
 
 @dataclass(frozen=True, slots=True)
+class Touch:
+    """Which bytes of the fact's allocation one side of a race touches, and how."""
+
+    begin: int
+    """address"""
+    end: int
+    """0: how far it reaches is not known"""
+    rows: Rows | None = None
+    """which of them, where not all"""
+    surely: bool = False
+    """it touches all of these bytes; of an unknown extent the first"""
+    atomic: bool = False
+    """by atomic operations only"""
+    node: Operation | None = None
+    """of a launch of a graph: the node that does it"""
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One rule's condition found true at one place; `count` instances share code, variant and places."""
 
@@ -107,5 +126,7 @@ class Fact:
     cost_ns: int = 0
     """summed duration of the calls, for costs (SS501)"""
     extra: dict[str, int] = field(default_factory=dict)
+    touches: tuple[Touch | None, Touch | None] = (None, None)
+    """of a race (SS107 to SS109): what `operation`, and what the first USE touches, where that is known"""
     explained: str = ""
     """the driver's own words on why `operation` failed, "" where it gave none"""

@@ -55,6 +55,10 @@ class Names(Protocol):
     def talkers(self) -> Container[int]:
         """Sites of launches in a recording whose kernels may talk to the host while they run."""
 
+    @property
+    def seen_launches(self) -> Container[int]:
+        """Sequences of launches whose accesses were seen on the device."""
+
     def site(self, number: int) -> Site:
         """Return the site with this number."""
 

@@ -14,6 +14,7 @@ from streamsan.rules.callers import callers
 from streamsan.rules.case import RECORDING, Case, CaseBasis
 from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.interfaces import calls_low_level, of_low_level
+from streamsan.rules.race_sides import RaceSides
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.vocabulary import EdgeClass, FactVariant, OperationKind, RelatedRole, RuleCode, SlotFlag
 
@@ -30,6 +31,7 @@ class Wording:
     observed: Observed | None = None
     witness: tuple[str, ...] = ()
     fix: str = ""
+    sides: RaceSides | None = None
 
 
 class Rule(ABC):
@@ -157,6 +159,8 @@ class Rule(ABC):
             message=f"{wording.message} ({doubt})" if doubt else wording.message,
             location=location,
             related=unique((*wording.related, *answer, *callers(case))),
+            accesses=wording.sides.both if wording.sides is not None else (),
+            overlap=wording.sides.overlap() if wording.sides is not None else None,
             contract=wording.contract,
             observed=wording.observed,
             # Without a line there is no place for what is said of the call.

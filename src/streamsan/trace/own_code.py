@@ -32,14 +32,14 @@ _INSTALLED_MODULE = re.compile(
     ^/(?:usr/)?lib(?:32|64|x32)?/ | ^/usr/libexec/
   | (?:^|/)(?:site-packages|dist-packages)/ | (?:^|/)(?:lib|lib64)/(?:python|pypy)\d
   | (?:^|/)(?:ld-linux[^/]*|lib(?:c|m|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|c\+\+abi|gomp|tbb|python\d[^/]*))\.so[^/]*$
-  | (?:^|/)lib(?:cuda|cudart|cupti|curand|nccl)[-.][^/]*so[^/]*$
+  | (?:^|/)lib(?:cuda|cudart|cupti|curand|nccl|sanitizer-public)[-.][^/]*so[^/]*$
   | (?:^|/)lib(?:nv[\w-]*|cublas\w*|cudnn\w*|cufft\w*|cusolver\w*|cusparse\w*)[-.][^/]*so[^/]*$
   | (?:^|/)(?:python|pypy)\d?(?:\.\d+)?t?$ | ^(?:linux-vdso|\[vdso\])
     """,
     re.VERBOSE,
 )
 _RUNTIME_FUNCTION = re.compile(r"_*(?:cuda|cu)[A-Z]\w*|__cuda\w*|libcudart_static_\w+|cudart::|__device_stub_")
-_RUNTIME_MODULE = re.compile(r"(?:^|/)libcudart(?:_static)?[-.][^/]*so[^/]*$")
+_RUNTIME_MODULE = re.compile(r"(?:^|/)lib(?:cudart(?:_static)?|sanitizer-public)[-.][^/]*so[^/]*$")
 _RUNTIME_API = re.compile(r"(cuda[A-Z]\w*?)(?:_v\d+|_ptsz|_ptds)*$")
 
 
@@ -67,7 +67,7 @@ def is_runtime_function(function: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_runtime_module(path: str) -> bool:
-    """Tell whether a library is the CUDA runtime."""
+    """Tell whether a library is the CUDA runtime, or in exact mode what lies between it and the recorder."""
     return bool(_RUNTIME_MODULE.search(path))
 
 

@@ -79,6 +79,8 @@ class Trace:
         """sites of launches and nodes whose kernels' accesses are known from machine code, of the slots read so far"""
         self.talkers: Container[int] = ()
         """sites of launches whose kernels may set or poll flags that the host sees, of the slots read so far"""
+        self.seen_launches: Container[int] = ()
+        """sequences of launches whose accesses were seen on the device (`streamsan run --accesses`)"""
         self._local: Callable[[str], str] | None = None
 
     @property

@@ -225,6 +225,11 @@ class EditedTrace:
         return self._trace.talkers
 
     @property
+    def seen_launches(self) -> Container[int]:
+        """As in the trace."""
+        return self._trace.seen_launches
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """The original's."""
         return self._trace.metadata

@@ -53,10 +53,10 @@ class WaitForRecorded:
         calls = Calls.of(case, self.record)
         where = before(case, self.later, self.record, case.call(self.later))
         line = line_beside(case, self.record, self.later)
-        event = f"the event of line {line}" if line else "the event that is recorded"
+        event = f"<the event of line {line}>" if line else "<the event that is recorded>"
         if self.on_device:
-            return f"{where}: {calls.stream_wait}({case.stream_argument(self.later)}, ...) for {event}"
-        return f"{where}: {calls.event_wait}(...) for {event}"
+            return f"{where}: {calls.stream_wait}({case.stream_argument(self.later)}, {event}, 0);"
+        return f"{where}: {calls.event_wait}({event});"
 
 
 @dataclass(frozen=True)

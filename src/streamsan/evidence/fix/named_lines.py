@@ -9,13 +9,20 @@ from streamsan.rules.case import Case
 def line_beside(case: Case, operation: Operation, other: Operation | None) -> int:
     """Return the line of an operation, or of the call that leads to it from the function that `other` is called in.
 
-    0 where the line is not known.
+    The operation's own where one call leads to both: functions that were inlined are not in a recorded stack, and
+    nothing can go between the two there. 0 where the line is not known.
     """
-    own = _chain(case, operation)
+    own, others = _chain(case, operation), _chain(case, other)
     if not own:
         return 0
-    around = {function for _, function in _chain(case, other)} if other is not None else set()
-    return next((line for line, function in own if function in around), own[0][0])
+    meet = _line_in(own, others)
+    return own[0][0] if not meet or meet == _line_in(others, own) else meet
+
+
+def _line_in(chain: list[tuple[int, str]], others: list[tuple[int, str]]) -> int:
+    """Return the innermost line of a chain of calls in a function of another one, 0 where they share none."""
+    around = {function for _, function in others}
+    return next((line for line, function in chain if function in around), 0)
 
 
 def is_called_there(case: Case, operation: Operation, other: Operation | None) -> bool:

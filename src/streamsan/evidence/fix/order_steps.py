@@ -14,6 +14,7 @@ from streamsan.evidence.fix.named_lines import before, behind, line_beside
 from streamsan.evidence.fix.steps import Calls, Step, pairs
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
+from streamsan.rules.catalogue.lifetime import short
 from streamsan.vocabulary import OperationKind
 
 BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
@@ -204,7 +205,19 @@ class EdgeBetween:
         line, other = line_beside(case, self.later, self.earlier), line_beside(case, self.earlier, self.later)
         if not line or not other:
             return "add an edge between the two nodes"
-        return f"make the node of line {line} ({case.does(self.later)}) depend on the node of line {other}"
+        before, after = short(case, self.earlier), short(case, self.later)
+        apis = [case.api(node) for node in (self.earlier, self.later)]
+        if all(apis) and not any("Graph" in api for api in apis):
+            calls = Calls.of(case, self.earlier)
+            record = f"after line {other}: {calls.record}(event, <the stream of {before}>);"
+            wait = f"{calls.stream_wait}(<the stream of {after}>, event, 0);"
+            return f"in the capture, {record} before line {line}: {wait}"
+        return f"make {after} (line {line}) depend on {before} (line {other}): {self._how(case)}"
+
+    def _how(self, case: Case) -> str:
+        """Return how the edge of a graph that is built by hand can be written."""
+        call = Calls.of(case, self.later).add_edge
+        return f"by its list of dependencies, or {call}"
 
 
 def wait_by_event(edits: Edits, source: int, target: int, record_site: int, wait_site: int) -> None:

@@ -85,6 +85,11 @@ class Calls:
         return self._name("device_sync")
 
     @property
+    def add_edge(self) -> str:
+        """Let one node of a graph depend on another."""
+        return self._name("add_edge")
+
+    @property
     def free_async(self) -> str:
         """Free in the order of a stream."""
         return self._name("free_async")

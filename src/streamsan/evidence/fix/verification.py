@@ -103,7 +103,7 @@ def _identity(fact: Fact, operations: Sequence[Operation]) -> tuple[object, ...]
     """Return what tells a fact about operations of the original trace from others."""
     same = tuple((each.sequence, each.site, each.kind, each.stream, each.flags, each.status) for each in operations)
     doubt = (fact.rests_on, fact.assumed, fact.may_be_equal, fact.unseen, fact.likely, fact.count)
-    return (fact.code, fact.variant, *doubt, tuple(role for role, _ in fact.related), *same)
+    return (fact.code, fact.variant, *doubt, tuple(role for role, _ in fact.related), fact.touches, *same)
 
 
 def compare(before: SameFindings, after: Sequence[Finding], finding: Finding) -> Outcome:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import IO, Any
 
+from streamsan.findings.access import Access, Bytes
 from streamsan.findings.finding import Finding, Fix, Place, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.same_site import by_site
@@ -70,6 +71,8 @@ def _finding(finding: Finding, more: int) -> dict[str, Any]:
             {"role": related.role, "file": related.file, "line": related.line, "message": related.message}
             for related in finding.related
         ],
+        "accesses": [_access(access) for access in finding.accesses],
+        "overlap": None if finding.overlap is None else _bytes(finding.overlap.bytes),
         "contract": None if contract is None else {"text": contract.text, "source": contract.source},
         "observed": None if observed is None else {"text": observed.text, "fact": observed.fact, "on": observed.on},
         "witness": list(finding.witness),
@@ -79,6 +82,29 @@ def _finding(finding: Finding, more: int) -> dict[str, Any]:
         "more_at_site": more,
         "properties": dict(finding.properties),
     }
+
+
+def _access(access: Access) -> dict[str, Any]:
+    return {
+        "file": access.file,
+        "line": access.line,
+        "work": access.work,
+        "does": str(access.deed),
+        "certain": access.certain,
+        "bytes": None if access.bytes is None else _bytes(access.bytes),
+        "known_from": str(access.known_from),
+    }
+
+
+def _bytes(touched: Bytes) -> dict[str, Any]:
+    rows = {
+        "width": touched.width,
+        "pitch": touched.pitch,
+        "count": touched.count,
+        "slice_pitch": touched.slice_pitch,
+        "slices": touched.slices,
+    }
+    return {"first": touched.first, "last": touched.last, "rows": rows if touched.count else None}
 
 
 def _unread(unread: Unread) -> dict[str, Any]:

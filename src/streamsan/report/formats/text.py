@@ -116,6 +116,8 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
     for related in finding.related:
         if (related.file, related.line) not in quoted:
             yield from _property(margin, f"{printable(related.file)}:{related.line}", related.message, width)
+    if finding.overlap is not None:
+        yield from _property(margin, "overlap", finding.overlap.words, width)
     if finding.contract is not None:
         yield from _property(margin, "contract", f"{finding.contract.text} ({finding.contract.source})", width)
     if finding.observed is not None:

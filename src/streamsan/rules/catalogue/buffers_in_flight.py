@@ -9,6 +9,7 @@ from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
 from streamsan.rules.fix_steps import FixStep
+from streamsan.rules.race_sides import RaceSides, with_words
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
@@ -71,14 +72,19 @@ class HostBufferInFlight(Rule):
         last, use = case.operation, case.first(RelatedRole.USE)
         state, here = _EVENT.get(case.fact.variant, ("is changed", "changed here"))
         function = use is not None and use.kind is OperationKind.HOST_FUNCTION
-        related = [*case.allocated(), *(case.used(operation) for operation in case.all_of(RelatedRole.USE))]
+        sides = RaceSides(case)
+        uses = [case.used(operation) for operation in case.all_of(RelatedRole.USE)]
+        if uses:
+            uses[0] = with_words(uses[0], sides.earlier_words())
+        related = [*case.allocated(), *uses]
         related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD))
         frees = last.kind is OperationKind.FREE
+        does = sides.later_words()
         related.append(
             case.related(
                 RelatedRole.FREE if frees else RelatedRole.USE,
                 last,
-                f"{here}: nothing makes the host wait for {short(case, use)}",
+                f"{here}: {f'{does}; ' if does else ''}nothing makes the host wait for {short(case, use)}",
             )
         )
         reads = case.fact.variant is FactVariant.HOST_READ
@@ -97,6 +103,7 @@ class HostBufferInFlight(Rule):
             related=tuple(related),
             contract=case.contract("host_function" if function else "kernel" if kernel else "copy"),
             fix=host_wait(case, use, case.line(last)),
+            sides=sides,
         )
 
 

@@ -7,6 +7,7 @@ from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import event_between, host_wait, short
 from streamsan.rules.fix_steps import FixStep, Remedy, step
+from streamsan.rules.race_sides import RaceSides, with_words
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import NODES as NODE_KINDS
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
@@ -84,16 +85,17 @@ class UnorderedConflict(Rule):
         else:
             reason = f"nothing makes the host wait for {short(case, earlier)}"
             fix = host_wait(case, earlier, line)
-        read = [use for use in (earlier, later) if use is not None and case.is_read_from_code(use)]
-        if read:
-            what = "the kernels read and write" if len(read) > 1 else f"{short(case, read[0])} reads and writes"
-            reason += f"; what {what} is known from machine code"
+        sides = RaceSides(case)
+        does = sides.later_words()
+        reason = f"{does}; {reason}" if does else reason
         order = "on" if overtakes else "in the order of"
         where = "" if nodes or not later.stream else f", {order} {case.stream(later)}"
         uses = [case.used(use) for use in case.all_of(*_EARLIER)]
-        other = _access(case, later)
+        if uses:
+            uses[0] = with_words(uses[0], sides.earlier_words())
+        verb, gerund = sides.later_verb(), sides.earlier_gerund()
         return Wording(
-            message=f"{work} {other} {memory} while {before} may still be {case.verb(earlier)} it{may}",
+            message=f"{work} {verb} {memory} while {before} may still be {gerund} it{may}",
             related=(
                 *case.allocated(),
                 *uses,
@@ -105,6 +107,7 @@ class UnorderedConflict(Rule):
             ),
             observed=_observed(case),
             fix=fix,
+            sides=sides,
         )
 
 
@@ -120,11 +123,6 @@ def _is_sure(operation: Operation) -> bool:
 
 def _mode(operation: Operation) -> AccessMode:
     return AccessMode(operation.flags & 3)
-
-
-def _access(case: Case, operation: Operation | None) -> str:
-    verb = case.verb(operation)
-    return {"reading": "reads", "writing": "writes"}.get(verb, "accesses")
 
 
 def _observed(case: Case) -> Observed | None:
