@@ -117,6 +117,25 @@ def test_variables_that_code_refers_to_are_memory_before_the_launch(
     assert all(len(code) == 1 for code in run.codes)  # also of the first: the code was loaded before it
 
 
+def test_a_managed_variable_is_managed_memory_of_the_size_that_the_driver_tells(
+    compiled: Scenarios, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "REAL_IMAGE", str(REAL_IMAGE))
+    run = Run(compiled, "managed_variable", tmp_path)
+    (made,) = [view for view in iterate(run.trace) if view.kind is OperationKind.ALLOC]
+    assert (made.detail, made.size, run.trace.site(made.site).label) == (MemoryKind.MANAGED, 4, "counter")
+
+
+def test_a_variable_is_told_in_each_context(
+    compiled: Scenarios, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "REAL_IMAGE", str(REAL_IMAGE))
+    run = Run(compiled, "variable_of_two_contexts", tmp_path)
+    views = [view for view in iterate(run.trace) if view.kind in (OperationKind.ALLOC, OperationKind.LAUNCH)]
+    assert [view.kind.name for view in views] == ["ALLOC", "LAUNCH", "ALLOC", "LAUNCH", "LAUNCH"]
+    assert views[0].address != views[2].address
+
+
 def test_what_is_there_is_not_written_again(compiled: Scenarios, tmp_path: Path) -> None:
     first = Run(compiled, "loaded_by_the_launch", tmp_path)
     times = {name: (first.folder / f"{name}.cubin").stat().st_mtime_ns for name in first.kept}

@@ -14,6 +14,9 @@ namespace streamsan::recorder::cuda {
 class DeviceVariables {
 public:
     void add(abi::Word module, std::uint64_t address);
+    /// A kernel uses a managed variable.
+    void add_managed(const Kernel& kernel, std::uint64_t address);
+    std::vector<std::uint64_t> managed_of(const Kernel& kernel);
     /// The module is unloaded: its variables' addresses.
     std::vector<std::uint64_t> take(abi::Word module);
     /// In the child of a fork: another thread may have held the lock.
@@ -22,17 +25,31 @@ public:
 private:
     std::mutex mutex_;
     std::unordered_map<abi::Word, std::vector<std::uint64_t>> of_;
+    std::unordered_map<const Kernel*, std::vector<std::uint64_t>> managed_;
 };
 
 /// Of this process. Never destroyed.
 DeviceVariables& device_variables();
 
-/// A variable is memory from now on, once: an ALLOC with the call's place, and its symbol for a label.
-void tell_variable(ThreadState& state, Call& call, abi::Word module, std::string_view symbol, std::uint64_t address,
-                   std::uint64_t size);
+/// Where a variable lies.
+struct VariablePlace {
+    std::uint64_t address;
+    std::uint64_t size;
+    MemoryKind kind;
+};
 
-/// Before a kernel's first launch, the variables that its module's code refers to: nothing among its arguments leads
-/// to them.
+/// A variable is memory from now on, once: an ALLOC with the call's place, and its symbol for a label.
+void tell_variable(ThreadState& state, Call& call, abi::Word module, std::string_view symbol,
+                   const VariablePlace& place);
+
+/// Before a kernel's first launch in a context, the variables that its module's code refers to: nothing among its
+/// arguments leads to them.
 void tell_variables_of(ThreadState& state, const Call& launch, const Kernel& kernel);
+
+/// The variable of a module or library that the driver knows by this name. Address 0: none.
+VariablePlace variable_place(ThreadState& state, abi::Word owner, bool is_library, const char* symbol);
+
+/// The host may access the managed variables that a launched kernel uses, too early.
+void note_managed_variables(ThreadState& state, const Kernel& kernel);
 
 }  // namespace streamsan::recorder::cuda

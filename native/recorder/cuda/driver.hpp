@@ -27,6 +27,7 @@ namespace streamsan::recorder::cuda {
     X(cuKernelGetParamInfo, (abi::Word, std::size_t, std::size_t*, std::size_t*))                                  \
     X(cuKernelGetFunction, (abi::Word*, abi::Word))                                                                \
     X(cuLibraryGetGlobal, (abi::Word*, std::size_t*, abi::Word, const char*))                                      \
+    X(cuLibraryGetManaged, (abi::Word*, std::size_t*, abi::Word, const char*))                                     \
     X(cuModuleGetGlobal_v2, (abi::Word*, std::size_t*, abi::Word, const char*))                                    \
     X(cuFuncGetModule, (abi::Word*, abi::Word))                                                                    \
     X(cuKernelGetLibrary, (abi::Word*, abi::Word))                                                                 \

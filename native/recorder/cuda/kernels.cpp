@@ -111,7 +111,7 @@ void find_code(std::uint64_t function, Kernel& kernel) {
     kernel.code = std::move(found.names);
     kernel.code_missing = found.missing;
     kernel.variables = std::move(found.variables);
-    kernel.variables_untold = kernel.owner != 0 && !kernel.variables.empty();
+    if (kernel.owner != 0 && !kernel.variables.empty()) kernel.told_in = 0;
 }
 
 }  // namespace

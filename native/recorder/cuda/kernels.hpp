@@ -47,14 +47,21 @@ struct ParameterRoom {
 /// What is known of one kernel. Lives until the process ends. What a launch of most kernels looks at lies in two cache
 /// lines.
 struct alignas(64) Kernel {
+    static constexpr std::uint64_t nothing_to_tell = ~std::uint64_t{0};
+    [[nodiscard]] bool tells_variables(std::uint64_t context) const {
+        const std::uint64_t told = told_in.load(std::memory_order_relaxed);
+        return told != context && told != nothing_to_tell;
+    }
     /// Ids in the writer's tables, with the writer's generation in the upper half.
     mutable std::atomic<std::uint64_t> label_id{0};
     mutable std::atomic<std::uint64_t> bare_site{0};
+    /// The context in which `variables` were told last: in another they lie elsewhere.
+    mutable std::atomic<std::uint64_t> told_in{nothing_to_tell};
     std::array<ArgumentWords, 3> few_words{};  ///< as `words`, where these are no more
     std::uint8_t few = 0;                      ///< how many of them; 0: look at `words`
     bool layout_known = false;  ///< else the arguments were not looked at, or only those that the name tells of
-    /// Whether the next launch tells of `variables`.
-    mutable std::atomic<bool> variables_untold{false};
+    /// Managed ones are among `variables`.
+    mutable std::atomic<bool> uses_managed{false};
     bool code_missing = false;        ///< its machine code was not loaded yet, when this was learnt
     bool gaps = false;                ///< there is room between parameters
     std::uint8_t few_parameters = 0;  ///< how many of `few_rooms`; 0: look at `parameters`

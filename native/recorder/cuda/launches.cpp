@@ -70,8 +70,10 @@ STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& cal
     const Kernel& kernel = kernel_of(launch.function, launch.symbol);
     here.function = launch.function;
     here.dimensions = launch.dimensions;
-    if (kernel.variables_untold.load(std::memory_order_relaxed)) [[unlikely]]
+    if (kernel.tells_variables(call.context)) [[unlikely]]
         tell_variables_of(state, call, kernel);
+    if (kernel.uses_managed.load(std::memory_order_relaxed)) [[unlikely]]
+        note_managed_variables(state, kernel);
     here.arguments.collect(kernel, launch.arguments, launch.extra);
     call.site = site_of(kernel);
     if (!kernel.layout_known || here.arguments.left_out() != 0) [[unlikely]]

@@ -19,11 +19,22 @@ constexpr std::array<std::string_view, 6> loads{"cuModuleLoad",          "cuModu
                                                 "cuModuleLoadFatBinary", "cuLibraryLoadData", "cuLibraryLoadFromFile"};
 constexpr std::string_view asks_for_function = "cuModuleGetFunction";
 
+constexpr std::string_view asks_for_managed = "cuLibraryGetManaged";
+
 void exit_get_variable(ThreadState& state, Call& call) {
     if (call.status != abi::success) return;
     const auto* const name = reinterpret_cast<const char*>(call.word(3));
-    tell_variable(state, call, call.value(call.find_handle(Handle::OTHER)), name == nullptr ? "" : name,
-                  call.output(Role::OUT_POINTER), call.output(Role::OUT_VALUE));
+    const abi::Word owner = call.value(call.find_handle(Handle::OTHER));
+    const bool is_library = call.callback->name.starts_with("cuLibrary");
+    VariablePlace place{call.output(Role::OUT_POINTER), call.output(Role::OUT_VALUE),
+                        call.callback->name == asks_for_managed ? MemoryKind::MANAGED : MemoryKind::DEVICE_SYMBOL};
+    // Of what was not asked for, the size perhaps, and of what is managed, the driver is asked once.
+    const auto known = recorder()->memory.find(place.address);
+    if (known && known->base == place.address) return;
+    if (const VariablePlace told = variable_place(state, owner, is_library, name);
+        told.address != 0 && (place.address == 0 || told.address == place.address))
+        place = told;
+    tell_variable(state, call, owner, name == nullptr ? "" : name, place);
 }
 
 void enter_unload(ThreadState&, Call&) { kernels().forget(); }
@@ -60,7 +71,8 @@ void module_resource(ThreadState& state, abi::Resource resource, const abi::Modu
 }
 
 void register_modules(HandlerTable& table) {
-    for (const std::string_view name : {"cuModuleGetGlobal", "cuLibraryGetGlobal", "cuLibraryGetManaged"})
+    for (const std::string_view name :
+         {std::string_view("cuModuleGetGlobal"), std::string_view("cuLibraryGetGlobal"), asks_for_managed})
         table.on(name, {nullptr, exit_get_variable});
     for (const std::string_view name : {"cuModuleUnload", "cuLibraryUnload"})
         table.on(name, {enter_unload, exit_unload});

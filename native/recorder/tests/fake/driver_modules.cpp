@@ -18,7 +18,8 @@ namespace {
 
 std::mutex mutex;
 std::map<Word, Word> libraries;  // by kernel
-std::map<std::string, std::pair<Word, std::size_t>, std::less<>> variables;
+using Variables = std::map<std::string, std::pair<Word, std::size_t>, std::less<>>;
+Variables variables, managed_variables;
 std::map<Word, std::function<void()>> loads;  // by kernel
 std::set<Word> loaded;
 std::uint32_t modules = 0;
@@ -28,6 +29,14 @@ constexpr std::size_t header_size = 64;
 template <class Number>
 void put(std::vector<unsigned char>& bytes, std::size_t at, Number value) {
     std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+Status place_of(const Variables& all, Word* address, std::size_t* size, const char* name) {
+    const std::lock_guard lock(mutex);
+    const auto found = all.find(std::string_view(name));
+    if (found == all.end()) return 500;
+    std::tie(*address, *size) = found->second;
+    return 0;
 }
 
 }  // namespace
@@ -78,6 +87,11 @@ void put_variable(std::string_view name, Word address, std::size_t size) {
     variables[std::string(name)] = {address, size};
 }
 
+void put_managed_variable(std::string_view name, Word address, std::size_t size) {
+    const std::lock_guard lock(mutex);
+    managed_variables[std::string(name)] = {address, size};
+}
+
 void when_asked_for(Word kernel, std::function<void()> load) {
     const std::lock_guard lock(mutex);
     loads[kernel] = std::move(load);
@@ -121,11 +135,11 @@ Status cuKernelGetFunction(Word* function, Word kernel) {
 }
 
 Status cuLibraryGetGlobal(Word* address, std::size_t* size, Word, const char* name) {
-    const std::lock_guard lock(mutex);
-    const auto found = variables.find(std::string_view(name));
-    if (found == variables.end()) return 500;
-    std::tie(*address, *size) = found->second;
-    return 0;
+    return place_of(variables, address, size, name);
+}
+
+Status cuLibraryGetManaged(Word* address, std::size_t* size, Word, const char* name) {
+    return place_of(managed_variables, address, size, name);
 }
 
 Status cuFuncGetModule(Word*, Word) { return invalid_handle; }  // all functions here are kernels of libraries

@@ -19,6 +19,9 @@ void put_into_library(Word kernel, Word library);
 /// What cuLibraryGetGlobal answers for this name; without an answer it refuses.
 void put_variable(std::string_view name, Word address, std::size_t size);
 
+/// The same for cuLibraryGetManaged.
+void put_managed_variable(std::string_view name, Word address, std::size_t size);
+
 /// Done once, when cuKernelGetFunction asks for the kernel: the driver loads it then.
 void when_asked_for(Word kernel, std::function<void()> load);
 

@@ -209,6 +209,38 @@ SCENARIO(variables) {
     ask_for_counter(second_library);
 }
 
+/// The runtime asks for its address alone, before anything is launched.
+SCENARIO(managed_variable) {
+    const Image image = real_image_of_machine_code();
+    static const Kernel counts{"counts", {8}};
+    fake::put_managed_variable("counter", 0x7f0000000000, 4);
+    put_into_library(at(counts), first_library);
+    Word out = 0;
+    const char* const name = "counter";
+    for (int round = 0; round < 2; ++round) {
+        fired::Call made("cuLibraryGetManaged");
+        made.all({at(out), 0, first_library, reinterpret_cast<std::uint64_t>(name)}).enter();
+        out = 0x7f0000000000;
+        made.exit();
+    }
+    fake::when_asked_for(at(counts), [&] { load(1, image); });
+    launch(counts);
+}
+
+/// Each device has its own.
+SCENARIO(variable_of_two_contexts) {
+    const Image image = real_image_of_machine_code();
+    static const Kernel counts{"counts", {8}};
+    fake::put_variable("counter", 0x7f0000000000, 4);
+    put_into_library(at(counts), first_library);
+    fake::when_asked_for(at(counts), [&] { load(1, image); });
+    launch(counts);
+    fired::context = 0xc1;
+    fake::put_variable("counter", 0x7f0000001000, 4);
+    launch(counts);
+    launch(counts);
+}
+
 SCENARIO(graph) {
     const Word graph = fake::graph_create();
     fake::add_kernel(graph, {}, one, {0});
