@@ -118,7 +118,7 @@ def main() -> int:
             cost(loop, "us", [program, loop], 2)
         if importlib.util.find_spec("torch") is not None:
             os.environ.setdefault("OMP_NUM_THREADS", "4")
-            loader = [sys.executable, str(HERE / "loader.py")]
+            loader = [sys.executable, str(HERE.parent / "recorder" / "loader.py")]
             _, said = recorded(folder, [*loader, "64", "2"], OPTION)
             print("found in the loader's program:", "; ".join(said) or "nothing")
             for workers, rounds in (("0", 2), ("2", 1)):

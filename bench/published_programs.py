@@ -182,10 +182,12 @@ def _in_toolkit(library: str) -> bool:
     return any(home.glob(f"lib64/{library}")) or any(home.glob(f"targets/*/lib/{library}"))
 
 
-def build(program: Program, folder: Path, gpu: str, clock: Clock) -> tuple[list[str], str]:
-    """Compile a program; return its command, or why there is none."""
-    sources, text = sources_of(program)
+def build(program: Program, folder: Path, gpu: str, clock: Clock) -> str:
+    """Compile a program into a folder; return why there is none, or nothing. What is there is not built again."""
     target = folder / "program"
+    if target.exists():
+        return ""
+    sources, text = sources_of(program)
     headers = [f"-I{path}" for path in (program.place, *program.headers)]
     headers += [f"-I{path}" for name in ("inc", "include") if (path := program.place / name).is_dir()]
     common = ["nvcc", f"-arch={gpu}", "-std=c++17", "-O2", "-g", "-lineinfo", "-w", *headers]
@@ -198,8 +200,8 @@ def build(program: Program, folder: Path, gpu: str, clock: Clock) -> tuple[list[
     done = ran(command, folder, min(120.0, clock.left()))
     if done.status != 0:
         said = [line for line in (done.errors + done.output).splitlines() if "error" in line or "cannot find" in line]
-        return [], f"did not build: {(said or ['too slow'])[0][-160:]}"
-    return [str(target), *program.arguments], ""
+        return f"did not build: {(said or ['too slow'])[0][-160:]}"
+    return ""
 
 
 def steady(first: str, second: str) -> list[str | None]:
@@ -284,8 +286,12 @@ class Bench:
         if program.is_script:
             command, limit = [sys.executable, str(program.place)], given.limit * 4
         else:
-            command, result.why_not = build(program, folder, given.gpu, self._clock)
-            limit = given.limit
+            built = Path(given.build_folder).resolve() / program.name if given.build_folder else folder / "built"
+            built.mkdir(parents=True, exist_ok=True)
+            result.why_not = build(program, built, given.gpu, self._clock)
+            for side in (*built.glob("*.fatbin"), *built.glob("*.ptx")):
+                shutil.copy(side, folder)
+            command, limit = [str(built / "program"), *program.arguments], given.limit
         if result.why_not:
             return
         work = self._work(program, folder)
@@ -403,6 +409,7 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="WORD", help="programs with one of these in their name"
     )
+    parser.add_argument("--build-folder", metavar="FOLDER", help="build here; what is there is not built again")
     parser.add_argument("--gpu", default="native", help="as nvcc's -arch")
     parser.add_argument("--at-once", type=int, default=6, metavar="N", help="so many programs beside each other")
     parser.add_argument("--limit", type=float, default=20, metavar="SECONDS", help="of a run; exact ones three times")

@@ -23,6 +23,10 @@ HERE = Path(__file__).resolve().parent / "recorder"
 STREAMSAN = [sys.executable, "-m", "streamsan"]
 
 
+class WorkloadError(Exception):
+    """A workload did not run to its end; the text says which, and what it printed."""
+
+
 @dataclass
 class Way:
     """One way of running a workload: what stands before its command, and in its environment."""
@@ -41,7 +45,9 @@ def value_of(command: Sequence[str], way: Way) -> float:
     )
     lines = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("=")]
     if done.returncode != 0 or not lines:
-        sys.exit(f"{way.name}: {' '.join(command)} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+        raise WorkloadError(
+            f"{way.name}: {' '.join(command)} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+        )
     return float(lines[-1])
 
 
@@ -154,7 +160,7 @@ class Served:
     def wait(self) -> None:
         """Wait until it is ready."""
         if self._answer() != "ready":
-            sys.exit(f"{self.name}: did not get ready")
+            raise WorkloadError(f"{self.name}: did not get ready")
 
     def milliseconds(self, steps: int) -> float:
         """Return how long one of so many steps took."""
@@ -170,14 +176,17 @@ class Served:
 
     def end(self) -> None:
         """End the process."""
-        self._process.communicate()
+        try:
+            self._process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
 
     def _answer(self) -> str:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.name}: ended with {self._process.wait()}")
-        return line.strip()
+        for line in self._process.stdout:
+            if not line.startswith("="):  # compute-sanitizer's own
+                return line.strip()
+        raise WorkloadError(f"{self.name}: ended with {self._process.wait()}")
 
 
 def switched(way: Way, folder: Path) -> Way:
@@ -191,10 +200,10 @@ def switched(way: Way, folder: Path) -> Way:
 STEPS, TURNS = 50, 40
 
 
-def neighbours(one: Callable[[], float], other: Callable[[], float]) -> tuple[list[float], float]:
+def neighbours(one: Callable[[], float], other: Callable[[], float], turns: int = TURNS) -> tuple[list[float], float]:
     """Take turns; return what `one` gave, and the median of the ratios of `other` to it."""
     ones, ratios = [], []
-    for turn in range(TURNS):
+    for turn in range(turns):
         if turn % 2:
             second, first = other(), one()
         else:
@@ -202,6 +211,16 @@ def neighbours(one: Callable[[], float], other: Callable[[], float]) -> tuple[li
         ones.append(first)
         ratios.append(second / first)
     return ones, statistics.median(ratios)
+
+
+def off_and_on(process: Served, steps: int, turns: int) -> tuple[list[float], float]:
+    """Switch recording off and on in turns; return what steps took without it, and the median of the ratios."""
+
+    def one(on: bool) -> float:
+        process.switch(on)
+        return process.milliseconds(steps)
+
+    return neighbours(partial(one, False), partial(one, True), turns)
 
 
 def mlp(folder: Path, rounds: int, others: bool) -> None:
@@ -230,12 +249,7 @@ def mlp(folder: Path, rounds: int, others: bool) -> None:
         plain += times
         ratios[group[1].name].append(ratio)
         for process in group[2:]:
-
-            def steps(on: bool, process: Served = process) -> float:
-                process.switch(on)
-                return process.milliseconds(STEPS)
-
-            ratios[process.name].append(neighbours(partial(steps, False), partial(steps, True))[1])
+            ratios[process.name].append(off_and_on(process, STEPS, TURNS)[1])
         for process in group:
             process.end()
     print(f"\nPyTorch MLP training step ({rounds} groups of processes, {TURNS} turns of {STEPS} steps each)")
@@ -279,8 +293,11 @@ def main() -> None:
     parser.add_argument("--others", action="store_true", help="run the other tools too (slow)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="streamsan-bench-") as folder:
-        for name in options.workloads or WORKLOADS:
-            WORKLOADS[name](Path(folder), options.rounds, options.others)
+        try:
+            for name in options.workloads or WORKLOADS:
+                WORKLOADS[name](Path(folder), options.rounds, options.others)
+        except WorkloadError as failure:
+            sys.exit(str(failure))
 
 
 if __name__ == "__main__":
