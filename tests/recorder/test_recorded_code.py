@@ -61,6 +61,13 @@ def test_a_launch_names_the_image_of_its_library(name: str, compiled: Scenarios,
     assert "code_left_out" not in run.trace.metadata
 
 
+def test_code_that_a_later_launch_loads_is_told_with_its_arguments(compiled: Scenarios, tmp_path: Path) -> None:
+    run = Run(compiled, "loaded_by_a_later_launch", tmp_path)
+    assert [len(code) for code in run.codes] == [0, 0, 0, 0, 1]
+    views = [view for view in iterate(run.trace) if view.kind is OperationKind.LAUNCH]
+    assert {run.trace.launch_shapes[view.shape].arguments for view in views} == {(0x42).to_bytes(8, "little")}
+
+
 def test_of_modules_without_an_owner_all_are_named(compiled: Scenarios, tmp_path: Path) -> None:
     run = Run(compiled, "modules_of_one_symbol", tmp_path)
     both, rest = run.codes

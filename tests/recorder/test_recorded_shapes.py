@@ -75,6 +75,60 @@ def test_every_launch_call_says_its_shape(recorded: Scenarios) -> None:
     assert found[6] == LaunchShape(SCALE, (), (1, 1, 1), BLOCK, SHARED, FIRST_TWO, scaled(7))
 
 
+class Draws:
+    """The numbers of shapes.cpp."""
+
+    def __init__(self) -> None:
+        self.state = 7
+
+    def below(self, end: int) -> int:
+        self.state = (self.state * 1664525 + 1013904223) % (1 << 32)
+        return (self.state >> 16) % end
+
+
+def test_launches_that_were_met_before_are_told_as_if_they_were_new(recorded: Scenarios) -> None:
+    trace = recorded.trace("in_any_order")
+    device, part = 0x7F0000000000, 4 << 20
+    a, b, later = device, device + part, device + 2 * part
+    values = (a, b, a + 8, 0x1234, 0, later)
+    draws = Draws()
+    for count, view in enumerate(launches(trace)):
+        kernel, blocks, number = draws.below(3), 1 + draws.below(2), draws.below(2)
+        drawn = [values[draws.below(6)] for _ in range(3)]
+        if kernel == 0:
+            symbol, buffer = SCALE, struct.pack("<QQi", drawn[0], drawn[1], number)
+            words = (0, 8)
+        elif kernel == 1:
+            symbol, buffer = "_Z5mixedciPdc", struct.pack("<bxxxiQb", number, number, drawn[0], 1)
+            words = (8,)
+        else:
+            symbol = "_Z5inner5Inneri"
+            structure = [0] * 50
+            structure[3], structure[4], structure[20], structure[49] = drawn[0], drawn[1], number, drawn[2]
+            buffer = struct.pack("<50Qi", *structure, number)
+            words = (24, 32, 392)
+        memory = {a, b, a + 8} | ({later} if count >= 600 else set())
+        expected, places = bytearray(buffer), []
+        addresses: list[int] = []
+        for offset in words:
+            (word,) = struct.unpack_from("<Q", buffer, offset)
+            if word in memory:
+                if word not in addresses:
+                    addresses.append(word)
+                places.append(PointerPlace(addresses.index(word), offset))
+                expected[offset : offset + 8] = bytes(8)
+        shape = LaunchShape(symbol, (), (blocks, 3, 2), BLOCK, SHARED, tuple(places), bytes(expected))
+        assert trace.launch_shapes[view.shape] == shape
+        found = [reference.address for reference in view.references if reference.address]
+        assert found == addresses
+    assert count == 1199
+
+
+def test_a_buffer_that_ends_early_keeps_its_shape(recorded: Scenarios) -> None:
+    found = shapes(recorded.trace("short_buffers"))
+    assert [len(shape.arguments) for shape in found] == [12, 12, 12, 20, 12, 12, 12, 20]
+
+
 def test_a_driver_that_does_not_tell_parameters(recorded: Scenarios) -> None:
     by_name, buffer = shapes(recorded.trace("older_driver"))
     assert by_name == LaunchShape(SCALE, (), GRID, BLOCK, SHARED)  # where its addresses stand is not known

@@ -114,6 +114,43 @@ void find_code(std::uint64_t function, Kernel& kernel) {
     if (kernel.owner != 0 && !kernel.variables.empty()) kernel.told_in = 0;
 }
 
+/// Which words may be addresses, by layout and, where it has them, by the types in the kernel's name.
+std::vector<Parameter> parameters_by_layout(const std::vector<ParameterPlace>& places,
+                                            const KernelSignature& signature) {
+    const bool typed = signature.typed && signature.parameters.size() == places.size();
+    std::vector<Parameter> found;
+    for (std::size_t index = 0; index < places.size(); ++index) {
+        const ParameterPlace& place = places[index];
+        Parameter parameter{static_cast<std::uint16_t>(place.offset),
+                            static_cast<std::uint16_t>(place.size),
+                            static_cast<std::uint16_t>(index),
+                            0,
+                            static_cast<std::uint8_t>((word_size - place.offset % word_size) % word_size),
+                            static_cast<std::uint8_t>(AccessMode::OPAQUE)};
+        if (place.size >= parameter.first + word_size) {
+            parameter.words = static_cast<std::uint16_t>((place.size - parameter.first) / word_size);
+            if (typed && place.size == word_size && signature.parameters[index].pointer)
+                parameter.mode_flags = static_cast<std::uint8_t>(signature.parameters[index].mode);
+            if (place.size > largest_sure_structure) parameter.mode_flags |= conditional_flag;
+        }
+        found.push_back(parameter);
+    }
+    std::ranges::stable_partition(
+        found, [](const Parameter& parameter) { return (parameter.mode_flags & conditional_flag) == 0; });
+    return found;
+}
+
+/// Which are pointers by the kernel's name, where the driver does not tell the layout.
+std::vector<Parameter> parameters_by_name(const KernelSignature& signature) {
+    std::vector<Parameter> found;
+    for (std::size_t index = 0; index < signature.parameters.size(); ++index) {
+        if (signature.parameters[index].pointer)
+            found.push_back({0, word_size, static_cast<std::uint16_t>(index), 1, 0,
+                             static_cast<std::uint8_t>(signature.parameters[index].mode)});
+    }
+    return found;
+}
+
 }  // namespace
 
 bool Kernel::set_layout(const std::vector<ParameterPlace>& places) {
@@ -122,34 +159,9 @@ bool Kernel::set_layout(const std::vector<ParameterPlace>& places) {
         if (place.offset > largest_buffer || place.size > largest_buffer - place.offset) return false;
         gaps |= place.offset != end;
         end = std::max(end, place.offset + place.size);
-        parameters.push_back({static_cast<std::uint16_t>(place.offset), static_cast<std::uint16_t>(place.size)});
     }
     argument_bytes = static_cast<std::uint16_t>(end);
-    if (parameters.size() <= few_rooms.size()) {
-        few_parameters = static_cast<std::uint8_t>(parameters.size());
-        std::copy_n(parameters.begin(), few_parameters, few_rooms.begin());
-    }
     return true;
-}
-
-std::vector<ArgumentWords> argument_words(const std::vector<ParameterPlace>& places, std::string_view symbol) {
-    const KernelSignature signature = kernel_signature(std::string(symbol).c_str());
-    const bool typed = signature.typed && signature.parameters.size() == places.size();
-    std::vector<ArgumentWords> found;
-    for (std::size_t index = 0; index < places.size(); ++index) {
-        const ParameterPlace& place = places[index];
-        const std::size_t first = (word_size - place.offset % word_size) % word_size;
-        if (place.size < first + word_size) continue;
-        const bool pointer = typed && place.size == word_size && signature.parameters[index].pointer;
-        auto flags = static_cast<std::uint8_t>(pointer ? signature.parameters[index].mode : AccessMode::OPAQUE);
-        if (place.size > largest_sure_structure) flags |= conditional_flag;
-        found.push_back({static_cast<std::uint32_t>(place.offset + first), static_cast<std::uint16_t>(index),
-                         static_cast<std::uint16_t>(first),
-                         static_cast<std::uint16_t>((place.size - first) / word_size), flags});
-    }
-    std::stable_partition(found.begin(), found.end(),
-                          [](const ArgumentWords& words) { return (words.mode_flags & conditional_flag) == 0; });
-    return found;
 }
 
 Kernels::Kernels() {
@@ -197,17 +209,11 @@ const Kernel* Kernels::same(const Kernel& kernel) const {
     const auto known = all_.find(kernel.symbol);
     if (known == all_.end()) return nullptr;
     for (const auto& other : known->second) {
-        if (other->layout_known != kernel.layout_known || other->words.size() != kernel.words.size()) continue;
+        if (other->layout_known != kernel.layout_known || other->many_parameters != kernel.many_parameters) continue;
         if (other->code != kernel.code || (kernel.code_missing && other->loads != kernel.loads)) continue;
         if (other->code_missing != kernel.code_missing) continue;
         if (!kernel.variables.empty() && other->owner != kernel.owner) continue;
-        const bool equal = std::equal(kernel.words.begin(), kernel.words.end(), other->words.begin(),
-                                      [](const ArgumentWords& one, const ArgumentWords& two) {
-                                          return one.buffer == two.buffer && one.parameter == two.parameter &&
-                                                 one.first == two.first && one.count == two.count &&
-                                                 one.mode_flags == two.mode_flags;
-                                      });
-        if (equal) return other.get();
+        return other.get();
     }
     return nullptr;
 }
@@ -220,21 +226,12 @@ const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
     made->label = signature.label;
     std::vector<ParameterPlace> places;
     made->layout_known = layout_of(function, places) && made->set_layout(places);
-    std::vector<ArgumentWords> words;
-    if (made->layout_known) {
-        words = argument_words(places, made->symbol);
-    } else {
-        for (std::size_t index = 0; index < signature.parameters.size(); ++index) {
-            if (!signature.parameters[index].pointer) continue;
-            words.push_back({ArgumentWords::no_buffer, static_cast<std::uint16_t>(index), 0, 1,
-                             static_cast<std::uint8_t>(signature.parameters[index].mode)});
-        }
-    }
-    made->set_words(std::move(words));
+    made->set_parameters(made->layout_known ? parameters_by_layout(places, signature) : parameters_by_name(signature));
     find_code(function, *made);
     const std::lock_guard lock(mutex_);
     const Kernel* kernel = same(*made);
     if (kernel == nullptr) {
+        made->number = count_++;
         kernel = made.get();
         all_[made->symbol].push_back(std::move(made));
     }

@@ -28,20 +28,16 @@ struct ParameterPlace {
 /// Bytes of the largest argument buffer that is looked at; the largest of any device has 32 KiB.
 constexpr std::size_t largest_buffer = (std::size_t{1} << 16) - 64;
 
-/// Words in a row of one parameter, each of which may be an address.
-struct ArgumentWords {
-    static constexpr std::uint32_t no_buffer = UINT32_MAX;
-    std::uint32_t buffer;     ///< offset of the first word in the argument buffer; no_buffer: not known
-    std::uint16_t parameter;  ///< index in `kernelParams`
-    std::uint16_t first;      ///< offset of the first word in the parameter
-    std::uint16_t count;
+/// One parameter, as a launch looks at it.
+struct Parameter {
+    std::uint16_t offset;     ///< in the argument buffer; 0 where the layout is not known
+    std::uint16_t size;       ///< in bytes
+    std::uint16_t index;      ///< in `kernelParams`
+    std::uint16_t words;      ///< so many in a row, each of which may be an address; most have one or none
+    std::uint8_t first;       ///< offset of the first word in the parameter
     std::uint8_t mode_flags;  ///< AccessMode, and CONDITIONAL where the words may be leftovers of the stack
-};
 
-/// As ParameterPlace, for the launch path: places in a buffer that is not larger than `largest_buffer`.
-struct ParameterRoom {
-    std::uint16_t offset;
-    std::uint16_t size;
+    bool operator==(const Parameter&) const = default;
 };
 
 /// What is known of one kernel. Lives until the process ends. What a launch of most kernels looks at lies in two cache
@@ -57,36 +53,33 @@ struct alignas(64) Kernel {
     mutable std::atomic<std::uint64_t> bare_site{0};
     /// The context in which `variables` were told last: in another they lie elsewhere.
     mutable std::atomic<std::uint64_t> told_in{nothing_to_tell};
-    std::array<ArgumentWords, 3> few_words{};  ///< as `words`, where these are no more
-    std::uint8_t few = 0;                      ///< how many of them; 0: look at `words`
-    bool layout_known = false;  ///< else the arguments were not looked at, or only those that the name tells of
+    std::uint32_t number = 0;          ///< kernels are counted: where a thread keeps something of each
+    std::uint16_t argument_bytes = 0;  ///< of the whole argument buffer; 0: not known
+    bool layout_known = false;         ///< else the arguments were not looked at, or only those that the name tells of
     /// Managed ones are among `variables`.
     mutable std::atomic<bool> uses_managed{false};
-    bool code_missing = false;        ///< its machine code was not loaded yet, when this was learnt
-    bool gaps = false;                ///< there is room between parameters
-    std::uint8_t few_parameters = 0;  ///< how many of `few_rooms`; 0: look at `parameters`
+    bool code_missing = false;  ///< its machine code was not loaded yet, when this was learnt
+    bool gaps = false;          ///< there is room between parameters
     /// Its arguments differ too often to keep them: set once, by the launch shapes. They are only looked through then.
     mutable std::atomic<bool> arguments_vary{false};
-    std::uint16_t argument_bytes = 0;           ///< of the whole argument buffer; 0: not known
-    std::array<ParameterRoom, 16> few_rooms{};  ///< as `parameters`, where these are no more
-    std::vector<ParameterRoom> parameters;      ///< in the order of `kernelParams`; set by `set_layout` alone
-    std::vector<ArgumentWords> words;           ///< those that are sure first; set by `set_words` alone
+    std::uint8_t few = 0;  ///< how many of `few_parameters`; 0: look at `many_parameters`
+    std::array<Parameter, 8> few_parameters{};
+    std::vector<Parameter> many_parameters;
     std::string symbol;
 
-    void set_words(std::vector<ArgumentWords> found) {
-        words = std::move(found);
-        few = words.size() <= few_words.size() ? static_cast<std::uint8_t>(words.size()) : std::uint8_t{0};
-        std::copy_n(words.begin(), few, few_words.begin());
+    /// In the order in which they are looked at: those whose words may be leftovers come last.
+    void set_parameters(std::vector<Parameter> found) {
+        many_parameters = std::move(found);
+        few = many_parameters.size() <= few_parameters.size() ? static_cast<std::uint8_t>(many_parameters.size())
+                                                              : std::uint8_t{0};
+        std::copy_n(many_parameters.begin(), few, few_parameters.begin());
+    }
+    [[nodiscard]] std::span<const Parameter> parameters() const {
+        return few != 0 ? std::span(few_parameters.data(), few)
+                        : std::span(many_parameters.data(), many_parameters.size());
     }
     /// The layout is known. False where the buffer is larger than any that is looked at.
     bool set_layout(const std::vector<ParameterPlace>& places);
-    [[nodiscard]] std::span<const ParameterRoom> parameter_rooms() const {
-        return few_parameters != 0 ? std::span(few_rooms.data(), few_parameters)
-                                   : std::span(parameters.data(), parameters.size());
-    }
-    [[nodiscard]] std::span<const ArgumentWords> argument_words() const {
-        return few != 0 ? std::span(few_words.data(), few) : std::span(words.data(), words.size());
-    }
     std::string label;
     std::string code;                    ///< names of the images of machine code that it may be in, with blanks between
     std::vector<std::string> variables;  ///< symbols of those that its module's code refers to
@@ -96,9 +89,6 @@ struct alignas(64) Kernel {
     mutable std::atomic<std::uint64_t> symbol_id{0};  ///< as `label_id`
     mutable std::atomic<std::uint64_t> code_id{0};
 };
-
-/// Which words of the parameters may be addresses, by layout and, where it has them, by the types in the kernel's name.
-std::vector<ArgumentWords> argument_words(const std::vector<ParameterPlace>& places, std::string_view symbol);
 
 class Kernels {
 public:
@@ -138,6 +128,7 @@ private:
     std::atomic<std::uint64_t> epoch_{1};
     std::mutex mutex_;
     std::size_t used_ = 0;
+    std::uint32_t count_ = 0;
     std::vector<std::unique_ptr<Table>> tables_;  // readers may still be in an outgrown one
     std::unordered_map<std::string, std::vector<std::unique_ptr<Kernel>>> all_;  // by symbol
 };

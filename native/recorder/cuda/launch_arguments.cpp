@@ -52,6 +52,52 @@ ExtraBuffer buffer_in(void* const* extra) {
     return found;
 }
 
+/// Which words may be addresses of memory. Most are small numbers: four are tried at once.
+class Candidates {
+public:
+    Candidates() : memory_(recorder()->memory), window_(memory_.window().within(lowest_address, highest_address)) {}
+
+    [[nodiscard]] bool holds(std::uint64_t word) const { return window_.holds(word) && memory_.marked(word); }
+
+    /// Calls `visit(index, word)` for those of `count` words in a row.
+    template <class Visit>
+    void each(const unsigned char* words, std::size_t count, const Visit& visit) const {
+        constexpr std::size_t step = 4;
+        std::size_t index = 0;
+        for (; index + step <= count; index += step) {
+            std::uint64_t nearest = ~std::uint64_t{0};
+            for (std::size_t each = 0; each < step; ++each)
+                nearest = std::min(nearest, load_word(words + (index + each) * word_bytes) - window_.lowest);
+            if (nearest > window_.extent) continue;
+            for (std::size_t each = 0; each < step; ++each) visit_one(words, index + each, visit);
+        }
+        for (; index < count; ++index) visit_one(words, index, visit);
+    }
+
+private:
+    template <class Visit>
+    void visit_one(const unsigned char* words, std::size_t index, const Visit& visit) const {
+        const std::uint64_t word = load_word(words + index * word_bytes);
+        if (holds(word)) visit(index, word);
+    }
+
+    const AddressMap& memory_;
+    AddressMap::Window window_;
+};
+
+/// Of a parameter, where its bytes are those of another launch.
+inline bool same_bytes(const unsigned char* one, const unsigned char* other, std::size_t size) {
+    const auto same = [&]<class Word>(Word) {
+        Word first, second;
+        std::memcpy(&first, one, sizeof(Word));
+        std::memcpy(&second, other, sizeof(Word));
+        return first == second;
+    };
+    if (size == sizeof(std::uint32_t)) return same(std::uint32_t{});
+    if (size == sizeof(std::uint64_t)) return same(std::uint64_t{});
+    return std::memcmp(one, other, size) == 0;
+}
+
 }  // namespace
 
 void LaunchArguments::meet_again(Reference& known, std::uint8_t mode_flags) {
@@ -104,17 +150,14 @@ inline std::size_t LaunchArguments::add(std::uint64_t address, std::uint8_t mode
 inline void LaunchArguments::pad() { std::memset(buffer_ + size_ / padding * padding, 0, padding); }
 
 /// Lays the arguments out as the driver does.
-inline void LaunchArguments::copy(const Kernel& kernel, void* const* arguments) {
+void LaunchArguments::copy(const Kernel& kernel, void* const* arguments) {
     size_ = kernel.argument_bytes;
     if (kernel.gaps) std::memset(buffer_, 0, size_);
     pad();
-    for (const ParameterRoom room : kernel.parameter_rooms()) {
-        const void* const value = *arguments++;
-        unsigned char* const place = buffer_ + room.offset;
-        if (value == nullptr) std::memset(place, 0, room.size);
-        else if (room.size == word_bytes) std::memcpy(place, value, word_bytes);
-        else if (room.size == sizeof(std::uint32_t)) std::memcpy(place, value, sizeof(std::uint32_t));
-        else std::memcpy(place, value, room.size);
+    for (const Parameter& parameter : kernel.parameters()) {
+        const void* const value = arguments[parameter.index];
+        if (value == nullptr) std::memset(buffer_ + parameter.offset, 0, parameter.size);
+        else std::memcpy(buffer_ + parameter.offset, value, parameter.size);
     }
 }
 
@@ -124,43 +167,46 @@ void LaunchArguments::copy(const unsigned char* buffer, std::size_t size) {
     if (size_ != 0) std::memcpy(buffer_, buffer, size_);
 }
 
-[[gnu::hot]] inline void LaunchArguments::take(std::size_t offset, std::size_t words, std::uint8_t mode_flags) {
-    const AddressMap& memory = recorder()->memory;
-    const AddressMap::Window window = memory.window().within(lowest_address, highest_address);
-    for (std::size_t at = offset; words != 0; --words, at += word_bytes) {
-        const std::uint64_t word = load_word(buffer_ + at);
-        if (!window.holds(word) || !memory.marked(word)) continue;
-        const std::size_t position = add(word, mode_flags);
-        if (position == 0) continue;
-        places_[place_count_++] = {static_cast<std::uint16_t>(position - 1), static_cast<std::uint16_t>(at)};
-        std::memset(buffer_ + at, 0, word_bytes);
-    }
+void LaunchArguments::add_at(std::size_t offset, std::uint64_t address, std::uint8_t mode_flags) {
+    if (const std::size_t position = add(address, mode_flags); position != 0)
+        places_[place_count_++] = {static_cast<std::uint16_t>(position - 1), static_cast<std::uint16_t>(offset)};
+}
+
+/// Of the buffer. What is an address becomes zero.
+void LaunchArguments::take(std::size_t offset, std::size_t words, std::uint8_t mode_flags) {
+    Candidates().each(buffer_ + offset, words, [&](std::size_t index, std::uint64_t word) {
+        add_at(offset + index * word_bytes, word, mode_flags);
+    });
 }
 
 /// Looks at them where the caller has them: the buffer is not known, or its other words are not kept. Where the layout
 /// is not known, the kernel's name tells which parameters are pointers, but not their places.
 void LaunchArguments::take_outside(const Kernel& kernel, void* const* arguments) {
-    const AddressMap& memory = recorder()->memory;
-    const AddressMap::Window window = memory.window().within(lowest_address, highest_address);
-    for (const ArgumentWords& each : kernel.argument_words()) {
-        const auto* const value = static_cast<const unsigned char*>(arguments[each.parameter]);
-        for (std::size_t at = 0; value != nullptr && at < each.count; ++at) {
-            const std::uint64_t word = load_word(value + each.first + at * word_bytes);
-            if (!window.holds(word) || !memory.marked(word)) continue;
-            const std::size_t position = add(word, each.mode_flags);
-            if (position == 0 || !kernel.layout_known) continue;
-            places_[place_count_++] = {static_cast<std::uint16_t>(position - 1),
-                                       static_cast<std::uint16_t>(each.buffer + at * word_bytes)};
-        }
+    const Candidates candidates;
+    for (const Parameter& parameter : kernel.parameters()) {
+        const auto* const value = static_cast<const unsigned char*>(arguments[parameter.index]);
+        if (value == nullptr || parameter.words == 0) continue;
+        candidates.each(value + parameter.first, parameter.words, [&](std::size_t index, std::uint64_t word) {
+            if (kernel.layout_known)
+                add_at(parameter.offset + parameter.first + index * word_bytes, word, parameter.mode_flags);
+            else add(word, parameter.mode_flags);
+        });
     }
+}
+
+void LaunchArguments::zero_places() {
+    for (const PackedPlace place : places()) std::memset(buffer_ + place.offset, 0, word_bytes);
 }
 
 void LaunchArguments::collect(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags) {
     copy(buffer, size);
     take(0, size_ / word_bytes, mode_flags);
+    zero_places();
 }
 
-STREAMSAN_LAUNCH_PATH void LaunchArguments::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
+void LaunchArguments::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
+    clear();
+    growth_ = recorder()->memory.growth();
     if (arguments != nullptr) {
         if (!kernel.layout_known || kernel.arguments_vary.load(std::memory_order_relaxed))
             return take_outside(kernel, arguments);
@@ -171,10 +217,37 @@ STREAMSAN_LAUNCH_PATH void LaunchArguments::collect(const Kernel& kernel, void* 
         // The buffer may end inside a parameter, which is then set in part (NCCL).
         copy(given.bytes, std::min<std::size_t>(given.size, kernel.argument_bytes));
     }
-    for (const ArgumentWords& each : kernel.argument_words()) {
-        if (each.buffer < size_)
-            take(each.buffer, std::min<std::size_t>(each.count, (size_ - each.buffer) / word_bytes), each.mode_flags);
+    for (const Parameter& parameter : kernel.parameters()) {
+        const std::size_t begin = parameter.offset + parameter.first;
+        if (begin < size_)
+            take(begin, std::min<std::size_t>(parameter.words, (size_ - begin) / word_bytes), parameter.mode_flags);
     }
+    zero_places();
+}
+
+STREAMSAN_LAUNCH_PATH bool LaunchArguments::follow(const Kernel& kernel, void* const* arguments,
+                                                   const ArgumentPattern& pattern) {
+    clear();
+    const Candidates candidates;
+    const PackedPlace* place = pattern.places.data();
+    const PackedPlace* const last = place + pattern.places.size();
+    for (const Parameter& parameter : kernel.parameters()) {
+        const auto* const value = static_cast<const unsigned char*>(arguments[parameter.index]);
+        if (value == nullptr) return false;
+        const unsigned char* const expected = pattern.buffer + parameter.offset;
+        std::size_t at = 0;
+        for (; place != last; ++place) {
+            const auto offset = static_cast<std::size_t>(place->offset - parameter.offset);
+            if (offset >= parameter.size) break;  // of another parameter
+            if (offset != at && !same_bytes(value + at, expected + at, offset - at)) return false;
+            const std::uint64_t word = load_word(value + offset);
+            if (!candidates.holds(word) || add(word, parameter.mode_flags) != place->reference + std::size_t{1})
+                return false;
+            at = offset + word_bytes;
+        }
+        if (at != parameter.size && !same_bytes(value + at, expected + at, parameter.size - at)) return false;
+    }
+    return place == last;
 }
 
 }  // namespace streamsan::recorder::cuda

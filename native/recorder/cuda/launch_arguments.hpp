@@ -11,6 +11,12 @@
 
 namespace streamsan::recorder::cuda {
 
+/// What a launch of a kernel was given, but for addresses: `places` in the order of its parameters, and the buffer.
+struct ArgumentPattern {
+    std::span<const PackedPlace> places;
+    const unsigned char* buffer;
+};
+
 /// The addresses are those that lie in memory that is or was allocated, each once. One of these is used again and again
 /// by a thread: it is too large for the stack of a small one.
 class LaunchArguments {
@@ -20,6 +26,10 @@ public:
     /// Of a launch of this kernel: `arguments` is `kernelParams`, `extra` the other way to pass them; either may be
     /// null.
     void collect(const Kernel& kernel, void* const* arguments, void* const* extra);
+    /// As `collect`, without the buffer, where the arguments are those of the pattern, but for addresses. Else false:
+    /// then they are to be collected. No copy is made, and only words at the pattern's places are looked up: the others
+    /// were seen not to be addresses (`growth`).
+    [[nodiscard]] bool follow(const Kernel& kernel, void* const* arguments, const ArgumentPattern& pattern);
     /// A whole argument buffer, without any layout: every word may be an address.
     void collect(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags);
 
@@ -33,6 +43,8 @@ public:
     /// The argument buffer, in which the words that are references are zero; empty where it is not known. Zeros follow
     /// it up to a multiple of 32 bytes.
     [[nodiscard]] std::span<const unsigned char> buffer() const { return {buffer_, size_}; }
+    /// Of the memory, when the arguments were looked through (AddressMap::growth).
+    [[nodiscard]] std::uint32_t growth() const { return growth_; }
     void clear() { count_ = left_out_ = mask_ = place_count_ = size_ = 0; }
 
 private:
@@ -40,7 +52,9 @@ private:
     void copy(const unsigned char* buffer, std::size_t size);
     void take(std::size_t offset, std::size_t words, std::uint8_t mode_flags);
     void take_outside(const Kernel& kernel, void* const* arguments);
+    void zero_places();
     std::size_t add(std::uint64_t address, std::uint8_t mode_flags);
+    void add_at(std::size_t offset, std::uint64_t address, std::uint8_t mode_flags);
     void meet_again(Reference& known, std::uint8_t mode_flags);
     void index_all(std::size_t buckets);
     void pad();
@@ -54,6 +68,7 @@ private:
     std::size_t mask_ = 0;  // buckets in use, less one; 0: only a few
     std::size_t place_count_ = 0;
     std::size_t size_ = 0;
+    std::uint32_t growth_ = 0;
     alignas(64) Reference found_[1 + most_further_references];
     std::uint16_t index_[buckets_at_most];  // position in `found_`, 0: none
     PackedPlace places_[largest_buffer / 8];

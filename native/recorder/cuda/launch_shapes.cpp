@@ -25,16 +25,25 @@ static_assert(sizeof(ShapeHead) == 4 * sizeof(std::uint64_t), "no padding: compa
 /// One of the table. Lives until the process ends. Its places and arguments lie right behind it: a launch looks at two
 /// cache lines mostly.
 struct alignas(64) LaunchShape {
-    std::uint64_t hash = 0;
-    const Kernel* kernel = nullptr;
     ShapeHead head;
+    const Kernel* kernel = nullptr;
     mutable std::atomic<std::uint64_t> id{0};  ///< with the writer's generation in the upper half
-    std::atomic<bool> met_again{false};
+    /// The shape that the kernel was launched with after this one, the last time.
+    mutable std::atomic<const LaunchShape*> after{nullptr};
+    /// Of the memory (AddressMap::growth), when its arguments were last seen to have addresses at its places alone; 0:
+    /// never.
+    mutable std::atomic<std::uint32_t> growth{0};
+    mutable std::atomic<bool> met_again{false};
 
     [[nodiscard]] std::size_t place_bytes() const { return head.places * sizeof(PackedPlace); }
-    [[nodiscard]] const unsigned char* places() const { return reinterpret_cast<const unsigned char*>(this + 1); }
-    [[nodiscard]] const unsigned char* arguments() const { return places() + place_bytes(); }
+    [[nodiscard]] std::span<const PackedPlace> places() const {
+        return {reinterpret_cast<const PackedPlace*>(this + 1), head.places};
+    }
+    [[nodiscard]] const unsigned char* arguments() const {
+        return reinterpret_cast<const unsigned char*>(this + 1) + place_bytes();
+    }
 };
+static_assert(sizeof(LaunchShape) == 64);
 
 namespace {
 
@@ -86,7 +95,7 @@ struct Wanted {
     }
     [[nodiscard]] bool is(const LaunchShape& shape) const {
         return shape.kernel == &kernel && same_bytes(&shape.head, &head, sizeof head) &&
-               same_bytes(shape.places(), places, place_bytes()) &&
+               same_bytes(shape.places().data(), places, place_bytes()) &&
                same_bytes(shape.arguments(), arguments, head.argument_bytes);
     }
     /// What is kept of it when there are too many.
@@ -155,7 +164,6 @@ const LaunchShape& ShapeStore::make(const Wanted& wanted, std::uint64_t hash) {
     const std::size_t bytes = wanted.place_bytes() + wanted.head.argument_bytes;
     void* const room = ::operator new(sizeof(LaunchShape) + bytes, std::align_val_t{alignof(LaunchShape)});
     auto* const made = new (room) LaunchShape;
-    made->hash = hash;
     made->kernel = &wanted.kernel;
     made->head = wanted.head;
     auto* const content = reinterpret_cast<unsigned char*>(made + 1);
@@ -226,7 +234,7 @@ const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t 
     head.shared = dimensions.shared;
     head.places = shape.head.places;
     head.arguments = shape.head.argument_bytes;
-    const std::string_view content(reinterpret_cast<const char*>(shape.places()), shape.place_bytes() + head.arguments);
+    const std::string_view content(reinterpret_cast<const char*>(&shape + 1), shape.place_bytes() + head.arguments);
     const std::uint32_t id = head.symbol == 0 ? 0 : writer.launch_shape(head, content);
     shape.id.store(generation | id, std::memory_order_relaxed);
     return id;
@@ -251,32 +259,75 @@ STREAMSAN_LAUNCH_PATH Wanted wanted_of(const Kernel& kernel, const LaunchDimensi
     return kernel.arguments_vary.load(std::memory_order_relaxed) ? whole.reduced() : whole;
 }
 
-[[gnu::noinline]] const LaunchShape& find_slowly(LaunchShapesMet& met, const Wanted& wanted, std::uint64_t hash) {
+const LaunchShape& find_in_store(LaunchShapesMet& met, const Wanted& wanted, std::uint64_t hash) {
     if (shape_store().crowded()) {
         // Nothing new is kept whole: the many that differ in a counter are told without a lock, too.
         const Wanted less = wanted.reduced();
         const std::uint64_t hash_of_less = less.hash();
         const LaunchShape*& known = met.by_hash[hash_of_less % LaunchShapesMet::size];
-        if (known == nullptr || known->hash != hash_of_less || !less.is(*known))
-            known = &shape_store().find_or_make(less, hash_of_less);
+        if (known == nullptr || !less.is(*known)) known = &shape_store().find_or_make(less, hash_of_less);
         return *known;
     }
     const LaunchShape& found = shape_store().find_or_make(wanted, hash);
     // At its second meeting, so that the store learns of one: what is never met again pushes nothing out, too.
-    if (found.met_again.load(std::memory_order_relaxed)) met.by_hash[found.hash % LaunchShapesMet::size] = &found;
+    if (found.met_again.load(std::memory_order_relaxed) && wanted.is(found))
+        met.by_hash[hash % LaunchShapesMet::size] = &found;
     return found;
+}
+
+const LaunchShape& find(LaunchShapesMet& met, const Wanted& wanted) {
+    const std::uint64_t hash = wanted.hash();
+    const LaunchShape* const known = met.by_hash[hash % LaunchShapesMet::size];
+    return known != nullptr && wanted.is(*known) ? *known : find_in_store(met, wanted, hash);
+}
+
+/// The launch had this shape: which one will the next have? Programs go through the same ones again and again.
+STREAMSAN_LAUNCH_PATH void expect_after(ExpectedShapes& expected, const LaunchShape& shape) {
+    if (expected.latest != nullptr && expected.latest->after.load(std::memory_order_relaxed) != &shape)
+        expected.latest->after.store(&shape, std::memory_order_release);
+    const LaunchShape* const after = shape.after.load(std::memory_order_acquire);
+    expected.latest = &shape;
+    expected.next = after != nullptr ? after : &shape;
+}
+
+/// Whether a launch has this shape. Then its arguments are collected.
+STREAMSAN_LAUNCH_PATH bool has_shape(const LaunchShape& shape, const Kernel& kernel, const LaunchGiven& given,
+                                     LaunchArguments& arguments) {
+    return shape.kernel == &kernel && same_bytes(&shape.head.dimensions, &given.dimensions, sizeof given.dimensions) &&
+           shape.head.argument_bytes == kernel.argument_bytes &&
+           shape.growth.load(std::memory_order_relaxed) == recorder()->memory.growth() &&
+           arguments.follow(kernel, given.arguments, {shape.places(), shape.arguments()});
+}
+
+[[gnu::noinline]] std::uint32_t collect_slowly(LaunchShapesMet& met, const Kernel& kernel, const LaunchGiven& given,
+                                               LaunchArguments& arguments) {
+    ExpectedShapes& expected = met.of(kernel);
+    arguments.collect(kernel, given.arguments, given.extra);
+    const Wanted wanted = wanted_of(kernel, given.dimensions, arguments);
+    // Of a kernel whose arguments vary only the places are left: the same ones mostly.
+    const bool again = expected.latest != nullptr && wanted.is(*expected.latest);
+    const LaunchShape& found = again ? *expected.latest : find(met, wanted);
+    if (found.met_again.load(std::memory_order_relaxed) && arguments.left_out() == 0) {
+        found.growth.store(arguments.growth(), std::memory_order_relaxed);
+        expect_after(expected, found);
+    }
+    return id_of(found);
 }
 
 }  // namespace
 
-STREAMSAN_LAUNCH_PATH std::uint32_t launch_shape(LaunchShapesMet& met, const Kernel& kernel,
-                                                 const LaunchDimensions& dimensions, const LaunchArguments& arguments) {
-    const Wanted wanted = wanted_of(kernel, dimensions, arguments);
-    const std::uint64_t hash = wanted.hash();
-    const LaunchShape* const known = met.by_hash[hash % LaunchShapesMet::size];
-    if (known != nullptr && known->hash == hash && wanted.is(*known)) [[likely]]
-        return id_of(*known);
-    return id_of(find_slowly(met, wanted, hash));
+STREAMSAN_LAUNCH_PATH std::uint32_t collect_launch(LaunchShapesMet& met, const Kernel& kernel, const LaunchGiven& given,
+                                                   LaunchArguments& arguments) {
+    ExpectedShapes& expected = met.of(kernel);
+    if (given.arguments != nullptr && !kernel.arguments_vary.load(std::memory_order_relaxed)) [[likely]] {
+        const LaunchShape* shape = expected.next;
+        for (int attempt = 0; attempt < 2 && shape != nullptr; ++attempt, shape = expected.latest) {
+            if (!has_shape(*shape, kernel, given, arguments)) continue;
+            expect_after(expected, *shape);
+            return id_of(*shape);
+        }
+    }
+    return collect_slowly(met, kernel, given, arguments);
 }
 
 std::uint32_t launch_shape(const Kernel& kernel, const LaunchDimensions& dimensions, const LaunchArguments& arguments) {

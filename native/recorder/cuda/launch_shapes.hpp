@@ -21,19 +21,37 @@ struct LaunchDimensions {
         : grid{blocks[0], blocks[1], blocks[2]}, block{threads[0], threads[1], threads[2]}, shared(shared_bytes) {}
 };
 
+/// What one launch is given: `arguments` is `kernelParams`, `extra` the other way to pass them; either may be null.
+struct LaunchGiven {
+    void* const* arguments = nullptr;
+    void* const* extra = nullptr;
+    LaunchDimensions dimensions;
+};
+
 struct LaunchShape;
+
+/// What a thread's next launch of a kernel will be like.
+struct ExpectedShapes {
+    const LaunchShape* latest = nullptr;  ///< of the launch before
+    const LaunchShape* next = nullptr;    ///< what came after that one, the last time
+};
 
 /// The shapes that a thread has met lately, so that it finds them without a lock.
 struct LaunchShapesMet {
     static constexpr std::size_t size = 2048;
+    static constexpr std::size_t kernels = 1024;
+    std::array<ExpectedShapes, kernels> by_kernel{};  ///< two kernels may share a place
     std::array<const LaunchShape*, size> by_hash{};
+
+    [[nodiscard]] ExpectedShapes& of(const Kernel& kernel) { return by_kernel[kernel.number % kernels]; }
 };
 
-/// Id of a launch's shape in the writer's table, 0 when there is no room for it. No lock and no memory where the thread
-/// has met it lately.
-std::uint32_t launch_shape(LaunchShapesMet& met, const Kernel& kernel, const LaunchDimensions& dimensions,
-                           const LaunchArguments& arguments);
-/// The same for what is not on the path of a launch. Takes a lock.
+/// Collects the arguments of a launch, and returns the id of its shape in the writer's table, 0 when there is no room
+/// for it. No lock and no memory where the thread has met the shape lately; where it is the one that was to be
+/// expected, no copy and no hash of the arguments: these are compared with it where they are.
+std::uint32_t collect_launch(LaunchShapesMet& met, const Kernel& kernel, const LaunchGiven& given,
+                             LaunchArguments& arguments);
+/// The shape's id for what is not on the path of a launch, or has its arguments collected. Takes a lock.
 std::uint32_t launch_shape(const Kernel& kernel, const LaunchDimensions& dimensions, const LaunchArguments& arguments);
 
 /// In the child of a fork: another thread may have held the lock, and the child's file has no shapes.

@@ -31,17 +31,15 @@ std::uint64_t stream_named(const Call& call, abi::Word handle) {
 struct LaunchState {
     LaunchShapesMet shapes;
     // Of the launch under way.
-    LaunchArguments arguments;
     abi::Word function = 0;
-    LaunchDimensions dimensions;
+    LaunchGiven given;
+    LaunchArguments arguments;
 };
 
 STREAMSAN_LAUNCH_PATH LaunchState& launch_state(ThreadState& state) {
     if (state.launches == nullptr) [[unlikely]]
         state.launches = std::make_shared<LaunchState>();
-    auto& found = *static_cast<LaunchState*>(state.launches.get());
-    found.arguments.clear();
-    return found;
+    return *static_cast<LaunchState*>(state.launches.get());
 }
 
 STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
@@ -55,30 +53,21 @@ STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
     if (arguments.left_out() != 0) say_not_understood(state, call, too_many);
 }
 
-/// What the driver is asked for: which kernel, with what.
-struct Launch {
-    abi::Word function;
-    const char* symbol;
-    void* const* arguments;
-    void* const* extra;
-    LaunchDimensions dimensions;
-};
-
 /// Fills the thread's arguments and `call.site`. Returns the LAUNCH's `object`: the launch shape in its upper half.
-STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& call, const Launch& launch,
-                                                   LaunchState& here) {
-    const Kernel& kernel = kernel_of(launch.function, launch.symbol);
-    here.function = launch.function;
-    here.dimensions = launch.dimensions;
+STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& call, abi::Word function,
+                                                   const char* symbol, const LaunchGiven& given, LaunchState& here) {
+    const Kernel& kernel = kernel_of(function, symbol);
+    here.function = function;
+    here.given = given;
     if (kernel.tells_variables(call.context)) [[unlikely]]
         tell_variables_of(state, call, kernel);
     if (kernel.uses_managed.load(std::memory_order_relaxed)) [[unlikely]]
         note_managed_variables(state, kernel);
-    here.arguments.collect(kernel, launch.arguments, launch.extra);
+    const std::uint64_t shape = collect_launch(here.shapes, kernel, here.given, here.arguments);
     call.site = site_of(kernel);
     if (!kernel.layout_known || here.arguments.left_out() != 0) [[unlikely]]
         say_gaps(state, call, kernel, here.arguments);
-    return std::uint64_t{launch_shape(here.shapes, kernel, launch.dimensions, here.arguments)} << 32;
+    return shape << 32;
 }
 
 /// What is sure comes first; if nothing is, the slot's own reference stays empty: its flags are the launch's, too.
@@ -98,9 +87,9 @@ STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uin
 STREAMSAN_LAUNCH_PATH void enter_launch(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelCall*>(call.parameters);
     LaunchState& here = launch_state(state);
-    const Launch launch{
-        given.function, call.symbol, given.arguments, given.extra, {given.grid, given.block, given.shared_bytes}};
-    const std::uint64_t object = prepare_launch(state, call, launch, here);
+    const std::uint64_t object =
+        prepare_launch(state, call, given.function, call.symbol,
+                       {given.arguments, given.extra, {given.grid, given.block, given.shared_bytes}}, here);
     write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, object, here.arguments, false);
 }
 
@@ -108,9 +97,9 @@ STREAMSAN_LAUNCH_PATH void enter_launch(ThreadState& state, Call& call) {
 void enter_cooperative(ThreadState& state, Call& call) {
     const auto& given = *reinterpret_cast<const abi::LaunchKernelCall*>(call.parameters);
     LaunchState& here = launch_state(state);
-    const Launch launch{
-        given.function, call.symbol, given.arguments, nullptr, {given.grid, given.block, given.shared_bytes}};
-    const std::uint64_t object = prepare_launch(state, call, launch, here);
+    const std::uint64_t object =
+        prepare_launch(state, call, given.function, call.symbol,
+                       {given.arguments, nullptr, {given.grid, given.block, given.shared_bytes}}, here);
     write_launch(state, call, stream_named(call, given.stream), WaitClass::NONE, object, here.arguments, false);
 }
 
@@ -119,7 +108,10 @@ void enter_cooperative(ThreadState& state, Call& call) {
     if (call.slot == nullptr || state.launches == nullptr) return;
     auto& here = *static_cast<LaunchState*>(state.launches.get());
     const Kernel& kernel = kernels().learn(here.function, call.symbol);
-    const std::uint64_t shape = launch_shape(here.shapes, kernel, here.dimensions, here.arguments);
+    // What was expected has no copy of its arguments. An old launch's are not here any more.
+    if (here.given.arguments != nullptr || here.given.extra != nullptr)
+        here.arguments.collect(kernel, here.given.arguments, here.given.extra);
+    const std::uint64_t shape = launch_shape(kernel, here.given.dimensions, here.arguments);
     call.slot->object = shape << 32;
 }
 
@@ -163,12 +155,9 @@ STREAMSAN_LAUNCH_PATH void enter_configured(ThreadState& state, Call& call) {
     const std::uint64_t stream = stream_named(call, configuration.stream);
     const Attributes attributes = attributes_of(configuration);
     LaunchState& here = launch_state(state);
-    const Launch launch{given.function,
-                        call.symbol,
-                        given.arguments,
-                        given.extra,
-                        {configuration.grid, configuration.block, configuration.shared_bytes}};
-    const std::uint64_t object = prepare_launch(state, call, launch, here);
+    const std::uint64_t object = prepare_launch(
+        state, call, given.function, call.symbol,
+        {given.arguments, given.extra, {configuration.grid, configuration.block, configuration.shared_bytes}}, here);
     // Such an event says nothing of the kernel's completion, but all before the kernel is behind it.
     for (const std::uint64_t event : attributes.events) {
         if (event != 0) write_batch_member(state, call, OperationKind::EVENT_RECORD, 0, stream, event, nullptr, 0);
@@ -186,9 +175,9 @@ void enter_multi_device(ThreadState& state, Call& call) {
     for (std::uint64_t index = 0; index < count; ++index) {
         const abi::LaunchParameters& each = list[index];
         LaunchState& here = launch_state(state);
-        const Launch launch{
-            each.function, nullptr, each.arguments, nullptr, {each.grid, each.block, each.shared_bytes}};
-        const std::uint64_t object = prepare_launch(state, call, launch, here);
+        const std::uint64_t object =
+            prepare_launch(state, call, each.function, nullptr,
+                           {each.arguments, nullptr, {each.grid, each.block, each.shared_bytes}}, here);
         write_launch(state, call, stream_named(call, each.stream), WaitClass::NONE, object, here.arguments, true);
     }
 }
@@ -199,6 +188,7 @@ void enter_old(ThreadState& state, Call& call) {
     LaunchState& here = launch_state(state);
     const Kernel& kernel = kernel_of(function, nullptr);
     const LaunchSettings settings = launch_settings().of(function);
+    here.arguments.clear();
     here.arguments.collect(settings.arguments.data(), settings.arguments.size(),
                            static_cast<std::uint8_t>(AccessMode::OPAQUE));
     call.site = site_of(kernel);
@@ -209,7 +199,9 @@ void enter_old(ThreadState& state, Call& call) {
     dimensions.grid = {1, 1, 1};
     for (std::size_t axis = 0; axis < 2 && call.callback->count > 2; ++axis)
         dimensions.grid[axis] = static_cast<std::uint32_t>(call.word(1 + axis));
-    const std::uint64_t object = std::uint64_t{launch_shape(here.shapes, kernel, dimensions, here.arguments)} << 32;
+    here.function = function;
+    here.given = {nullptr, nullptr, dimensions};
+    const std::uint64_t object = std::uint64_t{launch_shape(kernel, dimensions, here.arguments)} << 32;
     write_launch(state, call, call.stream(), WaitClass::NONE, object, here.arguments, false);
 }
 

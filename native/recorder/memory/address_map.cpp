@@ -33,13 +33,22 @@ AddressMap::~AddressMap() {
     while ((last | in_granule) > known &&
            !highest_.compare_exchange_weak(known, last | in_granule, std::memory_order_relaxed)) {
     }
-    if (end >= granules) beyond_.store(true, std::memory_order_relaxed);
+    bool grows = false;
+    if (end >= granules && !beyond_.load(std::memory_order_relaxed)) [[unlikely]] {
+        beyond_.store(true, std::memory_order_relaxed);
+        grows = true;
+    }
     for (std::uint64_t granule = base >> granule_bits; granule <= std::min(end, granules - 1);) {
         const std::uint64_t in_word = granule & 63, count = std::min<std::uint64_t>(64 - in_word, end - granule + 1);
         const std::uint64_t bits = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << in_word;
-        words_[granule >> 6].fetch_or(bits, std::memory_order_relaxed);
+        std::atomic<std::uint64_t>& word = words_[granule >> 6];
+        if ((word.load(std::memory_order_relaxed) & bits) != bits) {
+            word.fetch_or(bits, std::memory_order_relaxed);
+            grows = true;
+        }
         granule += count;
     }
+    if (grows) growth_.fetch_add(1, std::memory_order_release);
 }
 
 [[gnu::hot]] void AddressMap::add(const Range& range) {

@@ -58,6 +58,8 @@ public:
             return beyond_.load(std::memory_order_relaxed);
         return (words_[granule >> 6].load(std::memory_order_relaxed) >> (granule & 63) & 1) != 0;
     }
+    /// Changes when a word that was no address of memory may be one from now on. Looked at before the words are.
+    [[nodiscard]] std::uint32_t growth() const noexcept { return growth_.load(std::memory_order_acquire); }
     /// Live ranges that it overlaps are gone: their frees were not seen.
     void add(const Range& range);
     /// The live range that begins at `base` is live no more. Returns what it was, nothing where there is none.
@@ -99,6 +101,7 @@ private:
     std::atomic<std::uint64_t>* words_;
     std::atomic<std::uint64_t> lowest_{~std::uint64_t{0}};
     std::atomic<std::uint64_t> highest_{0};
+    std::atomic<std::uint32_t> growth_{1};
     std::atomic<bool> beyond_{false};  ///< something lies where there are no bits
     Live* live_;
     bool keeps_bases_ = false;

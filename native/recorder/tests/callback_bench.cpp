@@ -1,11 +1,15 @@
 // What the callbacks of a call cost: `cuda_callback_bench F.sst`. Warm: the same call again and again. Cold: between
 // any two callbacks the program, here a walk through memory, has thrown the recorder's code and data out of the near
-// caches.
+// caches. `cuda_callback_bench F.sst CASE COUNT` runs one case so often, for a profiler or a count of instructions.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -92,7 +96,7 @@ std::uint64_t clock_cost() {
     return least;
 }
 
-void measure(const char* what, Prepared& call) {
+void measure_call(const char* what, Prepared& call) {
     constexpr int warm_calls = 20'000;
     std::uint64_t best = ~std::uint64_t{0};
     for (int round = 0; round < 10; ++round) {
@@ -121,6 +125,145 @@ void measure(const char* what, Prepared& call) {
                 sum == 1 ? "." : "");
 }
 
+/// A launch of a kernel that has these parameters; it refers to what it is given.
+struct Launch {
+    Launch(std::vector<std::size_t> sizes, const char* symbol, std::vector<void*> values, std::uint64_t blocks = 1)
+        : layout{std::move(sizes)},
+          given(std::move(values)),
+          call("cuLaunchKernel",
+               {reinterpret_cast<std::uint64_t>(&layout), blocks, 1, 1, 32, 1, 1, 0, 0x51,
+                reinterpret_cast<std::uint64_t>(given.data()), 0},
+               symbol) {}
+    Launch(const Launch&) = delete;
+    Launch& operator=(const Launch&) = delete;
+
+    void operator()() {
+        call.enter();
+        call.exit();
+    }
+
+    Layout layout;
+    std::vector<void*> given;
+    Prepared call;
+};
+
+/// As the structures that PyTorch's optimisers pass by value: addresses in a row, sizes, leftovers.
+struct Structure {
+    explicit Structure(std::size_t pointers) {
+        for (std::size_t index = 0; index < words.size(); ++index) words[index] = index % 3 == 0 ? 0 : index * 1000 + 1;
+        for (std::size_t index = 0; index < pointers; ++index)
+            words[index] = device + index % 64 * 4 * megabyte + 512 * index;
+    }
+    std::array<std::uint64_t, 438> words{};
+};
+
+/// What the cases pass.
+struct Values {
+    std::uint64_t a = device, b = device + 4 * megabyte, other = device + 8 * megabyte;
+    std::uint32_t number = 7;
+    Structure fifty{50}, hundred{100};
+    std::array<std::uint32_t, 30> seeds{};
+};
+
+void stream_ordered_pair() {
+    static std::uint64_t out = device + 512 * megabyte;
+    static Prepared allocation("cuMemAllocAsync", {reinterpret_cast<std::uint64_t>(&out), 4096, 0x51});
+    static Prepared release("cuMemFreeAsync", {out, 0x51});
+    allocation.enter();
+    allocation.exit();
+    release.enter();
+    release.exit();
+}
+
+/// One call or a few, again and again.
+struct Case {
+    std::string_view name;
+    std::function<void()> run;
+};
+
+std::vector<Case> cases(Values& values) {
+    static Launch small({8, 8, 4}, "_Z5scalePfPKfi", {&values.a, &values.b, &values.number});
+    static Launch large({3504}, "_Z5large5Large", {values.fifty.words.data()});
+    static std::uint32_t count = 0;
+    static Launch counted({8, 8, 4}, "_Z5countPfPKfi", {&values.a, &values.b, &count});
+    static Launch step({3504}, "_Z4step5Large", {values.hundred.words.data()});
+    static std::vector<std::unique_ptr<Launch>> seeded, repeated;
+    static std::vector<std::string> names;
+    names.reserve(100);
+    for (std::size_t kernel = 0; kernel < values.seeds.size(); ++kernel) {
+        names.push_back("_Z4seed" + std::to_string(kernel));
+        seeded.push_back(
+            std::make_unique<Launch>(std::vector<std::size_t>{8, 8, 4, 4}, names.back().c_str(),
+                                     std::vector<void*>{&values.a, &values.b, &values.number, &values.seeds[kernel]}));
+    }
+    // As the launches of a training step: a dozen kernels, most with one shape, some with three in turns.
+    for (std::uint64_t launch = 0; launch < 40; ++launch) {
+        names.push_back("_Z4part" + std::to_string(launch % 12));
+        static std::vector<std::vector<std::size_t>> sizes{{8, 8, 4}, {8, 8, 8, 8, 4, 4}, {400}};
+        static Structure few{5};
+        const std::size_t kind = launch % 12 % 3;
+        repeated.push_back(std::make_unique<Launch>(
+            sizes[kind], names.back().c_str(),
+            kind == 0 ? std::vector<void*>{&values.a, &values.b, &values.number}
+            : kind == 1
+                ? std::vector<void*>{&values.a, &values.b, &values.other, &values.a, &values.number, &values.number}
+                : std::vector<void*>{few.words.data()},
+            1 + (launch % 12 < 9 ? 0 : launch / 12)));
+    }
+    return {
+        {"launch, two pointers", [] { small(); }},
+        {"launch, 3504 bytes with 50 pointers", [] { large(); }},
+        {"launch, two pointers and a counter",
+         [] {
+             ++count;
+             counted();
+         }},
+        {"launch, 3504 bytes, 100 and a counter",
+         [&values] {
+             ++values.hundred.words[437];
+             step();
+         }},
+        {"30 kernels with new seeds",
+         [&values] {
+             for (std::size_t kernel = 0; kernel < seeded.size(); ++kernel) {
+                 ++values.seeds[kernel];
+                 (*seeded[kernel])();
+             }
+         }},
+        {"40 launches of a step",
+         [] {
+             for (const auto& launch : repeated) (*launch)();
+         }},
+        {"storm: 4 launches and a pair",
+         [] {
+             for (int launch = 0; launch < 4; ++launch) small();
+             stream_ordered_pair();
+         }},
+        {"allocation and free, a pair", stream_ordered_pair},
+    };
+}
+
+void measure_case(const Case& each) {
+    constexpr int rounds = 20, calls = 500;
+    std::uint64_t best = ~std::uint64_t{0};
+    for (int round = 0; round < rounds; ++round) {
+        const std::uint64_t begin = nanoseconds();
+        for (int call = 0; call < calls; ++call) each.run();
+        best = std::min(best, (nanoseconds() - begin) * 10 / calls);
+    }
+    const std::uint64_t clock = clock_cost();
+    std::vector<std::uint64_t> cold;
+    std::uint64_t sum = 0;
+    for (int index = 0; index < 300; ++index) {
+        sum += throw_out();
+        const std::uint64_t first = nanoseconds();
+        each.run();
+        cold.push_back(nanoseconds() - first - clock);
+    }
+    std::printf("%-40s warm %7.1f ns   cold %6llu ns%s\n", std::string(each.name).c_str(),
+                static_cast<double>(best) / 10, static_cast<unsigned long long>(median(cold)), sum == 1 ? "." : "");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -128,7 +271,7 @@ int main(int count, char** arguments) {
     Settings settings;
     settings.output = arguments[1];
     settings.root_pid = getpid();
-    settings.sites = count > 2;
+    settings.sites = false;
     std::string reason;
     if (!start_recorder(settings, reason)) {
         std::fprintf(stderr, "%s\n", reason.c_str());
@@ -148,79 +291,19 @@ int main(int count, char** arguments) {
         allocation.enter();
         allocation.exit();
     }
-    std::uint64_t a = device, b = device + 4 * megabyte;
-    std::uint32_t number = 7;
-    Layout two{{8, 8, 4}}, big{{3504}};
-    void* two_arguments[]{&a, &b, &number};
-    const auto launch = [](Layout& layout, const char* symbol, void** given) {
-        return Prepared("cuLaunchKernel",
-                        {reinterpret_cast<std::uint64_t>(&layout), 1, 1, 1, 32, 1, 1, 0, 0x51,
-                         reinterpret_cast<std::uint64_t>(given), 0},
-                        symbol);
-    };
-    Prepared small = launch(two, "_Z5scalePfPKfi", two_arguments);
-    measure("launch, two pointers", small);
-
-    std::array<std::uint64_t, 438> words{};
-    void* one_argument[]{words.data()};
-    for (std::size_t index = 0; index < words.size(); ++index) words[index] = index % 3 == 0 ? 0 : index * 1000 + 1;
-    for (std::size_t index = 0; index < 50; ++index) words[index] = device + index * 4 * megabyte + 512 * index;
-    Prepared large = launch(big, "_Z5large5Large", one_argument);
-    measure("launch, 3504 bytes with 50 pointers", large);
-
-    // Another number at each launch, as of an optimiser's step.
-    const auto count_on = [](const char* what, Prepared& call, auto& counter) {
-        constexpr int launches = 20'000;
-        const std::uint64_t begin = nanoseconds();
-        for (int index = 0; index < launches; ++index) {
-            ++counter;
-            call.enter();
-            call.exit();
-        }
-        std::printf("%-40s warm %5.1f ns\n", what, static_cast<double>(nanoseconds() - begin) / launches);
-    };
-    Layout three{{8, 8, 4}}, step{{3504}};
-    Prepared counted = launch(three, "_Z5countPfPKfi", two_arguments);
-    count_on("launch, two pointers and a counter", counted, number);
-    Prepared counted_large = launch(step, "_Z4step5Large", one_argument);
-    count_on("launch, 3504 bytes with a counter", counted_large, words[437]);
-
-    Prepared graph("cuGraphLaunch", {0x6001, 0x51});
-    measure("graph launch", graph);
-    Prepared record("cuEventRecord", {0xe1, 0x51});
-    measure("event record", record);
-
-    out = device + 512 * megabyte;
-    Prepared allocation("cuMemAllocAsync", {reinterpret_cast<std::uint64_t>(&out), 4096, 0x51});
-    Prepared release("cuMemFreeAsync", {out, 0x51});
-    constexpr int pairs = 20'000;
-    const std::uint64_t begin = nanoseconds();
-    for (int index = 0; index < pairs; ++index) {
-        allocation.enter();
-        allocation.exit();
-        release.enter();
-        release.exit();
+    static Values values;
+    const std::vector<Case> all = cases(values);
+    if (count > 3) {
+        const auto found = std::ranges::find(all, std::string_view(arguments[2]), &Case::name);
+        if (found == all.end()) return 2;
+        for (long call = std::atol(arguments[3]); call > 0; --call) found->run();
+    } else {
+        for (const Case& each : all) measure_case(each);
+        Prepared graph("cuGraphLaunch", {0x6001, 0x51});
+        measure_call("graph launch", graph);
+        Prepared record("cuEventRecord", {0xe1, 0x51});
+        measure_call("event record", record);
     }
-    std::printf("%-40s warm %5.1f ns\n", "allocation and free, a pair",
-                static_cast<double>(nanoseconds() - begin) / pairs);
-    std::vector<std::uint64_t> times[4];
-    const std::uint64_t clock = clock_cost();
-    std::uint64_t sum = 0;
-    for (int index = 0; index < 300; ++index) {
-        for (int part = 0; part < 4; ++part) {
-            sum += throw_out();
-            const std::uint64_t first = nanoseconds();
-            if (part == 0) allocation.enter();
-            if (part == 1) allocation.exit();
-            if (part == 2) release.enter();
-            if (part == 3) release.exit();
-            times[part].push_back(nanoseconds() - first - clock);
-        }
-    }
-    std::printf("%-40s cold %llu + %llu, %llu + %llu ns; clock %llu ns%s\n", "allocation, free",
-                static_cast<unsigned long long>(median(times[0])), static_cast<unsigned long long>(median(times[1])),
-                static_cast<unsigned long long>(median(times[2])), static_cast<unsigned long long>(median(times[3])),
-                static_cast<unsigned long long>(clock), sum == 1 ? "." : "");
     recorder()->writer->close();
     return 0;
 }

@@ -40,8 +40,7 @@ void load(std::uint32_t number, const Image& image) {
 void unload(std::uint32_t number) { fired::module(abi::Resource::module_unload_starting, number); }
 
 /// The images are loaded inside the launch.
-void launch(const Kernel& kernel, std::uint32_t number = 0, const Image& image = {}) {
-    std::uint64_t value = 0;
+void launch(const Kernel& kernel, std::uint32_t number = 0, const Image& image = {}, std::uint64_t value = 0) {
     void* arguments[]{&value};
     fired::Call made("cuLaunchKernel");
     made.all({at(kernel), 1, 1, 1, 32, 1, 1, 0, 0x1001, at(arguments), 0}).symbol(kernel.mangled);
@@ -84,6 +83,13 @@ SCENARIO(loaded_by_the_launch) {
     launch(two, 2, fake::image_of({symbol}, 2));
     launch(one);
     launch(two);
+}
+
+/// What the kernel is launched with is long known by then.
+SCENARIO(loaded_by_a_later_launch) {
+    put_into_library(at(one), first_library);
+    for (int again = 0; again < 4; ++again) launch(one, 0, {}, 0x42);
+    launch(one, 1, fake::image_of({symbol}, 1), 0x42);
 }
 
 SCENARIO(modules_of_one_symbol) {

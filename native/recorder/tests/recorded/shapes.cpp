@@ -27,6 +27,7 @@ const Kernel scale{"_Z5scalePfPKfi", {8, 8, 4}};
 const Kernel mixed{"_Z5mixedciPdc", {1, 4, 8, 1}};  // with room between its parameters
 const Kernel nothing{"_Z7nothingv", {}};
 const Kernel large{"_Z5large5Large", {4000}};
+const Kernel inner{"_Z5inner5Inneri", {400, 4}};
 
 template <class T>
 std::uint64_t at(T& variable) {
@@ -111,6 +112,57 @@ SCENARIO(older_driver) {
         .all({at(scale), 1, 1, 1, 32, 1, 1, 0, stream, 0, at(extra)})
         .symbol(scale.mangled)
         .done();
+}
+
+/// The same numbers in each run: test_recorded_shapes.py draws them again.
+class Draws {
+public:
+    std::uint32_t below(std::uint32_t end) {
+        state_ = state_ * 1664525 + 1013904223;
+        return (state_ >> 16) % end;
+    }
+
+private:
+    std::uint32_t state_ = 7;
+};
+
+/// Few kernels with few arguments in any order, so that most launches were met before, though rarely right before.
+/// In the middle a number becomes an address.
+SCENARIO(in_any_order) {
+    const std::uint64_t a = allocate(0), b = allocate(1), later = device + 8 * megabyte;
+    allocate(3);
+    const std::array<std::uint64_t, 6> values{a, b, a + 8, 0x1234, 0, later};
+    Draws draws;
+    for (int count = 0; count < 1200; ++count) {
+        if (count == 600) allocate(2);
+        const std::uint32_t kernel = draws.below(3), blocks = 1 + draws.below(2), number = draws.below(2);
+        std::array<std::uint64_t, 3> drawn{};
+        for (std::uint64_t& each : drawn) each = values[draws.below(6)];
+        const char narrow = static_cast<char>(number), one = 1;
+        std::array<std::uint64_t, 50> structure{};
+        structure[3] = drawn[0];
+        structure[4] = drawn[1];
+        structure[20] = number;
+        structure[49] = drawn[2];
+        if (kernel == 0) launch(scale, {&drawn[0], &drawn[1], &number}, blocks);
+        else if (kernel == 1) launch(mixed, {&narrow, &number, &drawn[0], &one}, blocks);
+        else launch(inner, {&structure, &number}, blocks);
+    }
+}
+
+/// A buffer that ends early has a shape of its own, however often it was met.
+SCENARIO(short_buffers) {
+    std::uint64_t buffer[3]{allocate(0), allocate(1), 7};
+    std::size_t size = 12;
+    void* extra[]{reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
+    for (int again = 0; again < 8; ++again) {
+        if (again % 4 == 3) launch_scale(buffer[0], buffer[1], 7);
+        else
+            fired::Call("cuLaunchKernel")
+                .all({at(scale), 4, 3, 2, 32, 2, 1, 64, stream, 0, at(extra)})
+                .symbol(scale.mangled)
+                .done();
+    }
 }
 
 /// As many as there are, and some more, from several threads.
