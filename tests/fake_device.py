@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ import pytest
 
 from expectations import Expectations, Mark
 from forked import streamsan
+from host_compiler import AT_LENGTH, COMPILER
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 FAKE = NATIVE / "recorder" / "tests" / "fake"
@@ -127,12 +127,11 @@ class FakeDevice:
 
 
 def _compile(output: Path, sources: Sequence[str], *flags: str) -> None:
-    compiler = os.environ.get("CXX", "c++")
-    if shutil.which(compiler) is None:
+    if COMPILER is None:
         raise RuntimeError("these tests need a C++ compiler, as the package itself does")
     # One translation unit: the headers are read once.
     unit = "".join(f'#include "{FAKE / source}"\n' for source in sources)
-    command = [compiler, *_FLAGS, f"-I{NATIVE}", "-o", str(output), "-x", "c++", "-", "-x", "none", *flags]
+    command = [COMPILER, *AT_LENGTH, *_FLAGS, f"-I{NATIVE}", "-o", str(output), "-x", "c++", "-", "-x", "none", *flags]
     done = subprocess.run(command, input=unit, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

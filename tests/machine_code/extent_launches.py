@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import random
-import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from host_compiler import COMPILER
 from streamsan.machine_code.byte_ranges import Extent
 from streamsan.machine_code.launch_extents import LaunchShape, WordExtents
 
 HERE = Path(__file__).parent
-COMPILER = shutil.which("g++") or shutil.which("clang++")
 Ranges = list[tuple[int, int]]
 Truth = dict[tuple[int, str], Ranges]
 Sizes = tuple[int, int, int]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from host_compiler import COMPILER
 from machine_code.extent_launches import (
-    COMPILER,
     HERE,
     Tried,
     buffer_of,
@@ -49,6 +50,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled_host(tmp_path_factory.mktemp("host"))
 
 
+@cache
 def kernels(architecture: str) -> dict[str, KernelCode]:
     content = (HERE / f"extent_kernels.{architecture}.cubin").read_bytes()
     return kernels_of(content, read_cubin(content))

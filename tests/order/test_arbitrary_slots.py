@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from host_compiler import COMPILER
 from streamsan.generate.__main__ import write_headers
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.deep
-COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
 
 @pytest.fixture(scope="module")

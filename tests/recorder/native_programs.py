@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +9,11 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+from host_compiler import COMPILER
 from streamsan.trace import Site, Thread
 from streamsan.trace.modules import Module
 from streamsan.trace.symboliser.elf import build_id
 from streamsan.trace.writer import TraceWriter
-
-COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
 SOURCE = """\
 #include <dlfcn.h>

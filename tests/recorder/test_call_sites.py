@@ -16,11 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from host_compiler import AT_LENGTH, COMPILER
+
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 SOURCES = NATIVE / "recorder/sites"
 PROGRAMS = NATIVE / "recorder/tests/sites"
-COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 ON_X86_64 = platform.machine() == "x86_64"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -47,7 +48,15 @@ class Builder:
     def compile(self, target: str, *arguments: str) -> Path:
         """Arguments that name a program's source or a library of this folder are completed to paths."""
         assert COMPILER is not None
-        command = [COMPILER, *self.options, "-I", str(NATIVE / "recorder/tests/sites_fake"), "-I", str(NATIVE)]
+        command = [
+            COMPILER,
+            *AT_LENGTH,
+            *self.options,
+            "-I",
+            str(NATIVE / "recorder/tests/sites_fake"),
+            "-I",
+            str(NATIVE),
+        ]
         for argument in arguments:
             command.append(str(PROGRAMS / argument) if re.fullmatch(r"\w+\.cpp", argument) else argument)
         command += ["-Wl,-rpath,$ORIGIN", "-ldl", "-pthread", "-o", target]

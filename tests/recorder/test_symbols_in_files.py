@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from native_programs import COMPILER, compiled, line_of, record
+from native_programs import compiled, line_of, record
 
+from host_compiler import COMPILER
 from streamsan.trace import Site, Thread, TraceError
 from streamsan.trace.file_layout import SegmentType
 from streamsan.trace.layout import SLOT

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from native_programs import COMPILER, SOURCE, Program, compiled, identity, line_of, ran
+from native_programs import SOURCE, Program, compiled, identity, line_of, ran
 
+from host_compiler import COMPILER
 from streamsan.trace.modules import Module
 from streamsan.trace.symboliser.lines import LineTable
 from streamsan.trace.symboliser.module_files import Symboliser

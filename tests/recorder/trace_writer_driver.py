@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import subprocess
 import zlib
 from collections.abc import Sequence
@@ -16,12 +15,12 @@ from tempfile import mkdtemp
 import numpy as np
 import pytest
 
+from host_compiler import AT_LENGTH, COMPILER
 from streamsan.generate.__main__ import write_headers
 from streamsan.trace import Trace
 from streamsan.trace.layout import SLOT
 
 NATIVE = Path(__file__).parents[2] / "native"
-COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 SANITIZERS: dict[str, list[str]] = {
     "plain": ["-O0"],
     "address": ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
@@ -57,7 +56,17 @@ def build(folders: pytest.TempPathFactory, sanitizer: str, units: Sequence[str])
 @cache
 def _built(folder: Path, sanitizer: str, units: tuple[str, ...]) -> Path | None:
     assert COMPILER
-    compiler = [COMPILER, "-std=c++20", *SANITIZERS[sanitizer], "-pthread", "-I", str(NATIVE), "-I", str(folder)]
+    compiler = [
+        COMPILER,
+        *AT_LENGTH,
+        "-std=c++20",
+        *SANITIZERS[sanitizer],
+        "-pthread",
+        "-I",
+        str(NATIVE),
+        "-I",
+        str(folder),
+    ]
     folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -9,19 +9,12 @@
 #include <vector>
 
 #include "recorder/accesses/access_ranges.hpp"
+#include "recorder/tests/check.hpp"
 
 namespace {
 
 using namespace streamsan;
 using namespace streamsan::recorder;
-
-#define CHECK(condition)                                             \
-    do {                                                             \
-        if (!(condition)) {                                          \
-            std::fprintf(stderr, "does not hold: %s\n", #condition); \
-            std::_Exit(1);                                           \
-        }                                                            \
-    } while (false)
 
 constexpr std::uint64_t base = 0x7f00'0000'0000;
 

@@ -17,19 +17,11 @@
 
 #include "recorder/host/fault_chain.hpp"
 #include "recorder/host/protection.hpp"
+#include "recorder/tests/check.hpp"
 
 using namespace streamsan::recorder::host;
 
 namespace {
-
-#define CHECK(condition)                                            \
-    do {                                                            \
-        if (!(condition)) {                                         \
-            std::printf("line %d: not %s\n", __LINE__, #condition); \
-            std::fflush(stdout);                                    \
-            _exit(1);                                               \
-        }                                                           \
-    } while (0)
 
 constexpr std::uint64_t page = Protection::page;
 Protection& protection = *new Protection;

@@ -8,19 +8,12 @@
 #include <vector>
 
 #include "recorder/memory/address_map.hpp"
+#include "recorder/tests/check.hpp"
 
 namespace {
 
 using namespace streamsan;
 using namespace streamsan::recorder;
-
-#define CHECK(condition)                                             \
-    do {                                                             \
-        if (!(condition)) {                                          \
-            std::fprintf(stderr, "does not hold: %s\n", #condition); \
-            std::_Exit(1);                                           \
-        }                                                            \
-    } while (false)
 
 constexpr std::uint64_t granule = std::uint64_t{2} << 20;
 
