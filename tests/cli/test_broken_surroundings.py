@@ -78,7 +78,9 @@ def test_an_input_that_is_no_file(name: str, capsys: pytest.CaptureFixture[str])
     assert (status, len(err)) == (2, 1)
 
 
-@pytest.mark.parametrize("verb", ["check .", "check good.cu", "sim x.py", "run -- true"])
+@pytest.mark.parametrize(
+    "verb", ["check .", pytest.param("check good.cu", marks=pytest.mark.deep), "sim x.py", "run -- true"]
+)
 def test_a_current_folder_that_is_gone(verb: str) -> None:
     status, err = shell(f"mkdir gone && cd gone && rmdir ../gone && $S {verb}")
     said = [line for line in err.splitlines() if line.startswith("streamsan")]
@@ -91,9 +93,9 @@ def test_a_current_folder_that_is_gone(verb: str) -> None:
     [
         ("$S check good.cu > /dev/full", FULL),
         ("$S check good.cu >&-", CLOSED),
-        ("$S check --format json good.cu > /dev/full", FULL),
+        pytest.param("$S check --format json good.cu > /dev/full", FULL, marks=pytest.mark.deep),
         ("$S rule > /dev/full", FULL),
-        ("$S check --help >&-", CLOSED),
+        pytest.param("$S check --help >&-", CLOSED, marks=pytest.mark.deep),
         ("$S check good.cu >&- 2>&-", ""),
     ],
 )

@@ -27,7 +27,7 @@ from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind
 
-EXAMPLES = int(os.environ.get("STREAMSAN_PROPERTY_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("STREAMSAN_PROPERTY_EXAMPLES", "150"))
 NUMBERS = st.integers(0, MOST - 1)
 STEPS = st.lists(st.tuples(st.integers(0, len(NAMES) - 1), NUMBERS, NUMBERS, NUMBERS, NUMBERS), min_size=3, max_size=25)
 SEARCH = settings(max_examples=EXAMPLES, deadline=None, derandomize="STREAMSAN_PROPERTY_EXAMPLES" not in os.environ,
@@ -156,7 +156,7 @@ def test_a_witness_that_leaves_out_what_comes_first_is_refused(seed: int) -> Non
     """The device has an order of its own: it does not take the engine's word."""
     chooser = random.Random(seed)
     refused = tried = 0
-    for _ in range(300):
+    for _ in range(150):
         steps = [(chooser.randrange(len(NAMES)), *(chooser.randrange(MOST) for _ in range(4))) for _ in range(20)]
         for _, witness in found_in(trace_of(program_of(chooser.randrange(SHAPES), steps))):
             if isinstance(witness, Witness) and witness.ahead.works and not witness.plan.inside:

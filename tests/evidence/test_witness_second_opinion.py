@@ -16,7 +16,7 @@ from streamsan.order import _engine, engine
 from streamsan.replay import replay
 from streamsan.rules.pipeline import findings_of
 
-PROGRAMS = 200
+PROGRAMS = 100
 CONTRADICTED = (
     "issue",
     "legacy_after_blocking",

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import streamsan.order.engine
 from streamsan.order._engine import EDGE_KINDS, Engine
 
-EXAMPLES = int(os.environ.get("STREAMSAN_PROPERTY_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("STREAMSAN_PROPERTY_EXAMPLES", "150"))
 NUMBERS = st.integers(0, MOST - 1)
 STEPS = st.lists(st.tuples(st.integers(0, len(NAMES) - 1), NUMBERS, NUMBERS, NUMBERS, NUMBERS), min_size=3, max_size=22)
 
@@ -52,7 +52,7 @@ OPEN = {15: ["program 51 of seed 15"]}
 """An event that only a failed record names: that a reset made it stale is not even doubted by the engine."""
 
 
-@pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(5, 25))])
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(3, 25))])
 def test_engine_is_sure_only_of_what_is_so_whatever_unknown_callers_do(seed: int) -> None:
     tally = run_part(seed, 0, 60, 0, unknown=True)
     found = [each.partition(":")[0] for each in tally.disagreements]

@@ -12,7 +12,7 @@ from reference_traces import trace_of
 from streamsan.order.engine import analyse
 from streamsan.trace import Trace
 
-EXAMPLES = int(os.environ.get("STREAMSAN_PROPERTY_EXAMPLES", "400"))
+EXAMPLES = int(os.environ.get("STREAMSAN_PROPERTY_EXAMPLES", "200"))
 
 
 def agrees(expected: Reference, trace: Trace) -> None:

@@ -23,7 +23,7 @@ from streamsan.vocabulary import OperationKind, SlotFlag
 
 FAKE_DRIVER = " ".join(f"recorder/tests/fake/{name}.cpp" for name in ("tool", "model", "driver_*"))
 HOST = " ".join(f"recorder/host/{name}.cpp" for name in ("access_notes", "fault_chain", "host_memory", "protection"))
-UNITS = ("recorder/cuda/*.cpp", HOST, "recorder/accesses/*.cpp", *CORE, FAKE_DRIVER, "recorder/tests/recorded/*.cpp")
+UNITS = (f"recorder/cuda/*.cpp {HOST} recorder/accesses/*.cpp", *CORE, f"{FAKE_DRIVER} recorder/tests/recorded/*.cpp")
 GRAPHS = (NATIVE / "recorder/tests/recorded/graphs.cpp").read_text()
 OF_THE_PROCESS = {
     *(OperationKind.THREAD_START, OperationKind.MAIN_BEGIN),

@@ -27,7 +27,7 @@ if __name__ == "__main__":
 """.replace("CALLS", str(CALLS))
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.deep)])
 def test_nothing_of_what_a_worker_did_before_its_result_is_missing(tmp_path: Path, method: str) -> None:
     done = sim(tmp_path, PROGRAM.replace("METHOD", method), "-o", "trace.sst")
     assert done.returncode == 0, done.stderr
