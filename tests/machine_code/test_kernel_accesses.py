@@ -79,6 +79,29 @@ def test_layout_of_parameters(path: Path) -> None:
     assert layout.base > 0
 
 
+def told_otherwise(content: bytes, attribute: int) -> bytes:
+    """A cubin whose parameters' places are told by another attribute, in the form of those of large parameters."""
+    changed = bytearray(content)
+    at = content.find(b"\x04\x17\x0c\x00")
+    while at >= 0:
+        changed[at + 1] = attribute
+        changed[at + 12 : at + 16] = (int.from_bytes(content[at + 12 : at + 16], "little") >> 18).to_bytes(4, "little")
+        at = content.find(b"\x04\x17\x0c\x00", at + 1)
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("path", CUBINS, ids=lambda path: path.suffixes[0])
+def test_layout_of_large_parameters(path: Path) -> None:
+    content = path.read_bytes()
+    assert read_cubin(told_otherwise(content, 0x45)).kernels == read_cubin(content).kernels
+
+
+@pytest.mark.parametrize("path", CUBINS, ids=lambda path: path.suffixes[0])
+def test_where_parameters_are_told_in_an_unknown_way_each_word_may_be_one(path: Path) -> None:
+    layout = read_cubin(told_otherwise(path.read_bytes(), 0x7E)).kernels["fields"]
+    assert [(parameter.offset, parameter.size) for parameter in layout.parameters] == [(0, 32)]
+
+
 def test_damaged_cubins_are_read_or_refused() -> None:
     content = CUBINS[0].read_bytes()
     chance = random.Random(7)

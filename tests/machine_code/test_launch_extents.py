@@ -202,6 +202,36 @@ def test_a_predicate_that_is_not_known_makes_the_access_unsure() -> None:
     assert extents(program)[0].writes == Extent(0, 4, False, False)
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "end"),
+    [
+        ("ISETP.LT.U32.AND P0,PT,R4,UR6,PT", "ISETP.LT.U32.AND.EX P0,PT,R5,UR7,PT,P0", 40),
+        ("ISETP.LT.U32.AND P0,PT,R4,UR6,PT", "ISETP.GT.U32.AND.EX P0,PT,UR7,R5,PT,P0", 40),
+        ("ISETP.LE.U32.AND P0,PT,R4,UR6,PT", "ISETP.GE.AND.EX P0,PT,UR7,R5,PT,P0", 44),
+        ("ISETP.GT.U32.AND P0,PT,UR6,R4,PT", "ISETP.LT.AND.EX P0,PT,R5,UR7,PT,P0", 40),
+        ("ISETP.LE.U32.AND P0,PT,R4,UR6,PT", "ISETP.LT.AND.EX P0,PT,R5,UR7,PT,P0", None),
+    ],
+)
+def test_numbers_of_64_bits_are_compared_however_the_halves_stand(lower: str, upper: str, end: int | None) -> None:
+    program = f"""
+    S2R R4,SR_TID.X
+    MOV R5,RZ
+    ULDC.64 UR6,c[0x0][0x220]
+    {lower}
+    {upper}
+    @!P0 EXIT
+    LDC.64 R2,c[0x0][0x210]
+    IMAD.WIDE R2,R4,0x4,R2
+    STG.E desc[UR4][R2.64],R7
+    EXIT
+    """
+    found = extents(program, 10)[0].writes
+    assert found is not None
+    assert found.sure == (end is not None)
+    if found.sure:
+        assert whole(found) == (0, end)
+
+
 def test_both_ways_of_an_unknown_branch_together_are_sure_again() -> None:
     program = """
     LDC.64 R2,c[0x0][0x210]

@@ -16,8 +16,10 @@ WORD_BYTES = 8
 """of an address"""
 _KERNEL_PARAMETER = 0x17
 """attribute of `.nv.info.KERNEL`: one parameter's place"""
+_LARGE_KERNEL_PARAMETER = 0x45
+"""the same of kernels with more than 4096 bytes of parameters"""
 _PARAMETER_BANK = 0x0A
-"""attribute of `.nv.info.KERNEL`: where in constant bank 0 the parameters begin"""
+"""attribute of `.nv.info.KERNEL`: where in constant bank 0 the parameters begin, and how many bytes they are"""
 _WITH_SIZE = 4
 """format of an attribute that has a payload of its own; the payload of others is in the same word"""
 _ADDRESSES_BANK = 4
@@ -125,7 +127,7 @@ def _read(file: ELFFile) -> Cubin:
 
 def _layout(symbol: str, info: bytes) -> KernelLayout:
     parameters = []
-    base = 0
+    base = total = 0
     at = 0
     while at + 4 <= len(info):
         form, attribute, size = struct.unpack_from("<BBH", info, at)
@@ -136,9 +138,15 @@ def _layout(symbol: str, info: bytes) -> KernelLayout:
             _, _, offset, packed = struct.unpack_from("<IHHI", info, at)
             # The size is in the upper 14 bits.
             parameters.append(Parameter(offset, packed >> 18))
+        elif attribute == _LARGE_KERNEL_PARAMETER and size >= 12:
+            _, _, offset, length, _ = struct.unpack_from("<IHHHH", info, at)
+            parameters.append(Parameter(offset, length))
         elif attribute == _PARAMETER_BANK and size >= 8:
-            _, base, _ = struct.unpack_from("<IHH", info, at)
+            _, base, total = struct.unpack_from("<IHH", info, at)
         at += size
+    if total >= WORD_BYTES + max((each.offset + each.size for each in parameters), default=0):
+        # Some are told in a way that is not known: any word may be one.
+        parameters = [Parameter(0, total)]
     return KernelLayout(symbol, base, tuple(sorted(parameters, key=lambda parameter: parameter.offset)))
 
 

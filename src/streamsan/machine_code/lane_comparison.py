@@ -66,8 +66,8 @@ class Truth:
     false: Mask
     addends: tuple[tuple[Value, bool], ...] = ()
     """it is the carry of this sum of registers (the second: subtracted)"""
-    lower: tuple[Value, Value] | None = None
-    """it compares these two, the lower halves of numbers of 64 bits"""
+    lower: tuple[str, Value, Value] | None = None
+    """it compares, by this relation, these two: the lower halves of numbers of 64 bits"""
     if_true: tuple[Fact, ...] = ()
     if_false: tuple[Fact, ...] = ()
 

@@ -58,6 +58,8 @@ from streamsan.machine_code.lane_values import (
 
 _WORD = 1 << 32
 _RELATIONS = ("LT", "LE", "GT", "GE", "EQ", "NE")
+_TURNED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
+"""relations -> what they are when the two stand the other way round"""
 Effect = Callable[[State, Operation, Cutting], None]
 
 
@@ -446,13 +448,7 @@ def _compare(state: State, operation: Operation, cutting: Cutting) -> None:
         if operation.low_compare:
             truth = EITHER
         elif "EX" in operation.suffixes:
-            name, inverted = operation.ins[-1]
-            lower = state.truth(name, False).lower
-            truth = EITHER
-            if lower is not None and not inverted:
-                truth = _compared_wide(
-                    state, relation, joined(lower[0], first), joined(lower[1], second), unsigned, cutting
-                )
+            truth = _compared_halves(state, relation, first, second, operation.ins[-1], unsigned, cutting)
         else:
             low = 0 if unsigned else SIGNED
             truth = cutting.compared(relation, fitted(first, low), fitted(second, low), state.threads)
@@ -460,8 +456,25 @@ def _compare(state: State, operation: Operation, cutting: Cutting) -> None:
     combine = or_ if "OR" in operation.suffixes else xor_ if "XOR" in operation.suffixes else and_
     truths = [combine(truth, other), combine(not_(truth), other)]
     if operation.low_compare:
-        truths = [Truth(True, True, lower=(state.value(sources[0]), state.value(sources[1])))] * 2
+        truths = [Truth(True, True, lower=(relation, state.value(sources[0]), state.value(sources[1])))] * 2
     state.write_truth(operation, operation.outs, truths)
+
+
+def _compared_halves(
+    state: State, relation: str, first: Value, second: Value, lower: tuple[str, bool], unsigned: bool, cutting: Cutting
+) -> Truth:
+    """Compare numbers whose upper halves these are, and whose lower halves a predicate compares."""
+    name, inverted = lower
+    compared = state.truth(name, False).lower
+    if compared is None or inverted:
+        return EITHER
+    of_lower, low_first, low_second = compared
+    if of_lower == _TURNED.get(relation):
+        # `n > i` above and `i < n` below: the lower halves stand the other way round.
+        low_first, low_second = low_second, low_first
+    elif of_lower != relation:
+        return EITHER
+    return _compared_wide(state, relation, joined(low_first, first), joined(low_second, second), unsigned, cutting)
 
 
 def _compared_wide(state: State, relation: str, first: Wide, second: Wide, unsigned: bool, cutting: Cutting) -> Truth:
