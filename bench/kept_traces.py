@@ -1,5 +1,6 @@
 """Recordings as tests keep them: one lane, no path of the machine, machine code of all of them in one folder.
 
+A program that asks in a loop whether work is over asks 100,000 times: of those answers the first of each turn is kept.
 Beside an image of machine code lies what `nvdisasm` prints of it (NAME.json), so that a test needs no disassembler.
 """
 
@@ -12,12 +13,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from streamsan.trace import Trace, family, writer
 from streamsan.trace.launch_shapes import CODE
+from streamsan.trace.store import MemorySlots, Slots
+from streamsan.vocabulary import OperationKind
 
 CODE_FOLDER = "code"
 LARGEST_IMAGE = 64 << 10
 """bytes: the images of a framework are kept by nobody"""
+NOT_READY = 600
 _LOCAL = ("source", "command")
 """members of the metadata that tell of the machine"""
 
@@ -40,7 +46,7 @@ def without_paths(trace: Trace, renamed: Callable[[str], str]) -> Trace:
     """Return the same trace with other paths."""
     return Trace(
         trace.path,
-        trace.slots,
+        MemorySlots(without_polls(np.concatenate(list(trace.chunks())))),
         threads=trace.threads,
         apis=trace.apis,
         sites=[replace(site, file=renamed(site.file)) for site in trace.sites],
@@ -56,6 +62,16 @@ def without_paths(trace: Trace, renamed: Callable[[str], str]) -> Trace:
         launch_shapes=trace.launch_shapes,
         metadata={name: value for name, value in trace.metadata.items() if name not in _LOCAL},
     )
+
+
+def without_polls(slots: Slots) -> Slots:
+    """Leave out queries that are answered "not yet" right behind the same one of the same thread."""
+    asks = np.isin(slots["kind"], (OperationKind.EVENT_QUERY, OperationKind.STREAM_QUERY))
+    asks &= (slots["status"] == NOT_READY) & (slots["more"] == 0)
+    again = asks[1:] & asks[:-1]
+    for field in ("kind", "thread", "object", "stream"):
+        again &= slots[field][1:] == slots[field][:-1]
+    return slots[np.append(True, ~again)]
 
 
 def _renaming(renamed: Mapping[str, str]) -> Callable[[str], str]:

@@ -62,10 +62,20 @@ bool certain(const Access& one, const Access& other) {
 /// Whether a copy or fill touches all that a kernel can reach from its pointer on.
 bool takes_all(const Allocation& allocation, const Access& bulk, const Access& kernel) {
     if (!is_kernels(kernel) || kernel.exact() || is_kernels(bulk)) return false;
-    if (kernel.atomic() && bulk.operation.reads_only()) return false;  // sums may be looked at while they grow
     return bulk.plain() && bulk.touches() && bulk.rows == nullptr && bulk.begin <= kernel.begin &&
            allocation.size != 0 && !allocation.marks.assumed && bulk.end >= allocation.end();
 }
+
+/// Sums may be looked at while they grow.
+bool looks_at_sum(const Access& one, const Access& other) {
+    return (one.atomic() && other.operation.reads_only()) || (other.atomic() && one.operation.reads_only());
+}
+
+bool one_takes_all(const Allocation& allocation, const Access& one, const Access& other) {
+    return certain(one, other) && (takes_all(allocation, one, other) || takes_all(allocation, other, one));
+}
+
+bool unpinned(const Allocation& allocation) { return pageable(allocation.kind) && !allocation.marks.registered; }
 
 /// What a host function does to a buffer, nobody sees. Stream memory operations are meant to meet. Host memory does not
 /// migrate: to prefetch it says how far at most.
@@ -97,15 +107,18 @@ Conflict conflict_on(const Allocation& allocation, const Access& one, const Acce
     const Conflict found = conflict_of(one, other);
     if (found == Conflict::absent) return found;
     // Copies of pageable memory are staged, in ways that are not promised.
-    if (pageable(allocation.kind) && !allocation.marks.registered) return Conflict::possible;
-    if (found == Conflict::possible) {
-        const bool all =
-            certain(one, other) && (takes_all(allocation, one, other) || takes_all(allocation, other, one));
-        return all ? Conflict::likely : found;
-    }
+    if (unpinned(allocation)) return Conflict::possible;
+    if (found == Conflict::possible)
+        return one_takes_all(allocation, one, other) && !looks_at_sum(one, other) ? Conflict::likely : found;
     // Kernels may be meant to meet where the host can see them: they poll, and use atomics of the whole system.
     const bool shared = host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED;
     return shared && is_kernels(one) && is_kernels(other) ? Conflict::possible : found;
+}
+
+Conflict conflict_in_graph(const Allocation& allocation, const Access& one, const Access& other) {
+    const Conflict found = conflict_on(allocation, one, other);
+    if (found != Conflict::possible || unpinned(allocation)) return found;
+    return one_takes_all(allocation, one, other) ? Conflict::likely : found;
 }
 
 bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) {
@@ -125,7 +138,7 @@ bool may_conflict_unseen(const Allocation& allocation, const Access& one, const 
 Beside beside_kernel(const Allocation& allocation, const Access& host, const Access& kernel) {
     const Operation& work = kernel.operation;
     const bool launched = work.kind == OperationKind::LAUNCH || work.kind == OperationKind::GRAPH_LAUNCH;
-    if (!launched || !known(work) || (pageable(allocation.kind) && !allocation.marks.registered)) return Beside::meant;
+    if (!launched || !known(work) || unpinned(allocation)) return Beside::meant;
     const bool writes = host.operation.writes();
     // What lies before its pointer a kernel rarely uses.
     if (!kernel.exact() && host.exact() && host.end <= kernel.begin) return Beside::meant;

@@ -73,6 +73,9 @@ Conflict conflict_of(const Access& one, const Access& other);
 /// What two accesses to an allocation are to each other, for memory of its kind.
 Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other);
 
+/// The same for two nodes of one graph: no graph has a node that looks at a sum while another makes it grow.
+Conflict conflict_in_graph(const Allocation& allocation, const Access& one, const Access& other);
+
 /// What a host access is to a kernel that may still run, and uses the same memory.
 enum class Beside : std::uint8_t { meant, possible, likely, sure };
 

@@ -179,10 +179,10 @@ private:
     [[nodiscard]] Conflict conflict_of_nodes(const Allocation& allocation, const NodeAccess& one,
                                              const NodeAccess& other) const {
         if (one.kind == NodeKind::HOST || other.kind == NodeKind::HOST) return Conflict::absent;
-        const Conflict found = conflict_on(allocation, one.access, other.access);
+        const Conflict found = conflict_in_graph(allocation, one.access, other.access);
         if (found == Conflict::possible && !worth_a_note(one.access, other.access)) return Conflict::absent;
         if (found == Conflict::possible && (one.may_not_run || other.may_not_run)) {
-            const Conflict then = conflict_on(allocation, one.when_it_runs(), other.when_it_runs());
+            const Conflict then = conflict_in_graph(allocation, one.when_it_runs(), other.when_it_runs());
             return then == Conflict::sure ? Conflict::likely : then;
         }
         if (found != Conflict::absent) return found;

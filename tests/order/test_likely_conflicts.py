@@ -111,6 +111,24 @@ def test_kernels_whose_extent_is_known(
     assert sureness(p) == found
 
 
+@pytest.mark.parametrize(
+    ("size", "mode", "edges", "found"),
+    [
+        (SIZE, READ, [], [LIKELY]),
+        (SIZE, WRITE, [], [LIKELY]),
+        (SIZE // 2, READ, [], [NOTE]),
+        (SIZE, READ, [(1, 2)], []),
+    ],
+)
+def test_no_node_looks_at_a_sum_that_another_node_of_its_graph_makes_grow(
+    size: int, mode: AccessMode, edges: list[tuple[int, int]], found: list[tuple[bool, bool]]
+) -> None:
+    p = program(origin="recording")
+    counts = Node(NodeKind.KERNEL, (Reference(P, 0, 0, READ_WRITE, ATOMIC),))
+    p.graph(G, [counts, Node(NodeKind.COPY, (Reference(P, size, 0, mode),))], edges)
+    assert sureness(p) == found
+
+
 def test_managed_memory_and_a_copy_that_takes_all() -> None:
     for kind in (MemoryKind.MANAGED, MemoryKind.PINNED):
         p = program(kind)
