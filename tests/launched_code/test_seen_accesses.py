@@ -75,7 +75,7 @@ def test_rows_stay_with_their_reference(detail: SeenAccesses) -> None:
     (chunk,) = SlotsWithSeenAccesses(trace.slots, 1000).chunks(1000, 0)
     rows = [slot.view(ROWS) for slot in chunk if int(slot["kind"]) == OperationKind.ROWS]
     # Counted as in a launch, whose own slot has the first, if only an empty one.
-    expected = {SeenAccesses.ALL: 2, SeenAccesses.SOME: 3}[detail]
+    expected = 3 if detail == SeenAccesses.SOME else 2
     assert [int(row["reference"]) for row in rows[:1]] == [expected]
 
 

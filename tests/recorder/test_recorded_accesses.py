@@ -9,7 +9,7 @@ import pytest
 from fake_device import FakeDevice, Ran
 from streamsan.trace import family
 from streamsan.trace.store import owners
-from streamsan.vocabulary import OperationKind
+from streamsan.vocabulary import OperationKind, SeenAccesses
 
 ORDINARY = ("use_races_free_right", "use_after_fork_wrong", "wait_in_capture_right", "graph_relaunch_wrong")
 
@@ -106,3 +106,58 @@ def test_a_wrong_pattern_is_one_line(fake_device: FakeDevice, tmp_path: Path) ->
     done = fake_device.run(tmp_path, ["true"], "--accesses-of", "(", checked=False)
     assert done.status == 2
     assert "not a regular expression" in done.errors
+
+
+def seen_launches(path: Path) -> list[SeenAccesses]:
+    """Return how each launch was seen whose accesses a trace tells, in the order of the launches."""
+    seen = {}
+    for chunk in family.read(str(path)).chunks():
+        for slot in chunk[chunk["kind"] == OperationKind.LAUNCH_ACCESSES]:
+            seen[int(slot["object"])] = SeenAccesses(int(slot["detail"]))
+    return [seen[launch] for launch in sorted(seen)]
+
+
+ALL, LEARNED = SeenAccesses.ALL, SeenAccesses.LEARNED
+
+
+def test_later_launches_are_trusted(fake_device: FakeDevice, tmp_path: Path) -> None:
+    body = "LAUNCH(fill, s, p, 1); cudaDeviceSynchronize(); LAUNCH(fill, s, q, 1); LAUNCH(fill, t, OTHER, 1);"
+    first = ("--accesses-first", "1", "-o", str(tmp_path / "first.sst"))
+    # Beside the buffers that they are given, not where the first one was.
+    found = ran(body.replace("OTHER", "q"), fake_device, tmp_path, *first)
+    assert [(finding["code"], finding["severity"]) for finding in found.report["findings"]] == [("SS109", "error")]
+    assert seen_launches(tmp_path / "first.sst") == [ALL, LEARNED, LEARNED]
+    assert ran(body.replace("OTHER", "static_cast<char*>(q) + 256"), fake_device, tmp_path, *first).codes == []
+    assert ran(body.replace("OTHER", "p"), fake_device, tmp_path, *first).codes == []
+
+
+def test_launches_that_wait_for_the_first_are_told_later(fake_device: FakeDevice, tmp_path: Path) -> None:
+    found = ran(
+        "LAUNCH(fill, s, p, 1); LAUNCH(fill, s, q, 1); LAUNCH(fill, t, q, 1);",
+        fake_device,
+        tmp_path,
+        *("--accesses-first", "1", "-o", str(tmp_path / "first.sst")),
+    )
+    assert found.codes == ["SS109"]
+    assert seen_launches(tmp_path / "first.sst") == [ALL, LEARNED, LEARNED]
+
+
+def test_only_launches_with_the_same_arguments_are_trusted(fake_device: FakeDevice, tmp_path: Path) -> None:
+    body = "for (int i = 0; i < 2; ++i) { LAUNCH(fill, s, p, 1); LAUNCH(fill, s, p, 2); LAUNCH(fill, s, q, 1); }"
+    ran(body, fake_device, tmp_path, "--accesses-first", "2", "-o", str(tmp_path / "first.sst"))
+    assert seen_launches(tmp_path / "first.sst") == [ALL, ALL, ALL, LEARNED, ALL, LEARNED]
+    ran(body, fake_device, tmp_path, "-o", str(tmp_path / "all.sst"))
+    assert seen_launches(tmp_path / "all.sst") == [ALL] * 6
+
+
+def test_a_launch_beyond_its_memory_is_looked_at(fake_device: FakeDevice, tmp_path: Path) -> None:
+    # The kernel's 256 bytes would end behind the buffer: what is said of the first launch cannot be said of this one.
+    body = "LAUNCH(fill, s, p, 1); cudaDeviceSynchronize(); LAUNCH(fill, s, static_cast<char*>(q) + 4000, 1);"
+    ran(body, fake_device, tmp_path, "--accesses-first", "1", "-o", str(tmp_path / "first.sst"))
+    assert seen_launches(tmp_path / "first.sst") == [ALL, ALL]
+
+
+def test_without_values_nothing_is_trusted(fake_device: FakeDevice, tmp_path: Path) -> None:
+    body = "LAUNCH(fill, s, p, 1); cudaDeviceSynchronize(); LAUNCH(fill, s, p, 2);"
+    ran(body, fake_device, tmp_path, "--accesses-first", "1", "--redact", "-o", str(tmp_path / "redacted.sst"))
+    assert seen_launches(tmp_path / "redacted.sst") == [ALL, ALL]

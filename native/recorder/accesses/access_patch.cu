@@ -23,13 +23,27 @@ enum Flag : Word {
 constexpr int go_on = 0;
 constexpr Word all_lanes = 0xffffffff;
 
+/// What a launch is given, taken apart.
 struct Launch {
-    DeviceNotes* notes;
-    Address number;
+    Address head;
+    Word number;
+    Word entries_log2;
 
     __device__ explicit Launch(void* given)
-        : number(reinterpret_cast<Address>(given) & ((Address{1} << DeviceNotes::launch_bits) - 1)) {
-        notes = reinterpret_cast<DeviceNotes*>(reinterpret_cast<Address>(given) - number);
+        : head(DeviceNotes::head_of(reinterpret_cast<Address>(given))),
+          number(DeviceNotes::launch_of(reinterpret_cast<Address>(given))),
+          entries_log2(DeviceNotes::entries_log2_of(reinterpret_cast<Address>(given))) {}
+    __device__ DeviceNotes* notes() const { return reinterpret_cast<DeviceNotes*>(head); }
+    __device__ DeviceNotes::Entry* entries() const {
+        return reinterpret_cast<DeviceNotes::Entry*>(DeviceNotes::entries_of(head));
+    }
+    __device__ Word* bits_of_notes() const {
+        return reinterpret_cast<Word*>(DeviceNotes::bits_of_notes(head, entries_log2));
+    }
+    /// Where the entry of a key is looked for first. The page varies, and the number of the launch.
+    __device__ Word place_of(Address key) const {
+        const Word low = static_cast<Word>(key), high = static_cast<Word>(key >> 32);
+        return (low * 0x9E3779B1U ^ high * 0x85EBCA6BU) >> (32 - entries_log2);
     }
 };
 
@@ -44,26 +58,35 @@ __device__ Value now(const Value& place) {
     return *const_cast<const volatile Value*>(&place);
 }
 
-/// A record of its own for a key that this thread was the first to meet, plus 1; 0 where there is no room.
+/// What an entry becomes that this thread was the first to meet; 0 where there is no room.
 __device__ Word take_record(DeviceNotes* notes, DeviceNotes::Entry& entry, Address key) {
     if (now(notes->taken) >= notes->record_count) return 0;
     const Word mine = atomicAdd(&notes->taken, 1U);
     if (mine >= notes->record_count) return 0;
+    const Word record = mine + 1 | (mine < notes->note_count ? 0 : DeviceNotes::no_note);
     // After long waiting another thread may have taken one as well: then this one stays empty.
-    if (const Word other = atomicCAS(&entry.record, 0U, mine + 1)) return other;
+    if (const Word other = atomicCAS(&entry.record, 0U, record)) return other;
     notes->records[mine].key = key;
-    return mine + 1;
+    return record;
 }
 
-/// The record of a key, plus 1; 0 where there is no room for one.
-__device__ Word record_of(DeviceNotes* notes, Address key) {
+/// What the multiprocessor's cache holds may be older than what others have noted: then a thread does again what was
+/// done already. It is never newer, and what is in it never becomes wrong while notes are taken.
+__device__ void load_entry(const DeviceNotes::Entry* entry, Address& key, Address& record) {
+    asm volatile("ld.global.ca.v2.u64 {%0, %1}, [%2];" : "=l"(key), "=l"(record) : "l"(entry));
+}
+
+/// The record of a key, as an entry has it; 0 where there is no room for one.
+__device__ Word record_of(const Launch& launch, Address key) {
     constexpr Word most_tries = 64, most_waits = 2000;
-    Word at = static_cast<Word>((key * 0x9E3779B97F4A7C15U) >> 32) & notes->entry_mask;
+    DeviceNotes* const notes = launch.notes();
+    const Word mask = (1U << launch.entries_log2) - 1;
+    Word at = launch.place_of(key);
 #pragma unroll 1
-    for (Word tries = 0; tries < most_tries; ++tries, at = (at + 1) & notes->entry_mask) {
-        DeviceNotes::Entry& entry = notes->entries[at];
+    for (Word tries = 0; tries < most_tries; ++tries, at = (at + 1) & mask) {
+        DeviceNotes::Entry& entry = launch.entries()[at];
         Address found, record;
-        asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(found), "=l"(record) : "l"(&entry) : "memory");
+        load_entry(&entry, found, record);
         if (found == key && record != 0) return static_cast<Word>(record);
         if (found == 0) {
             if (now(notes->taken) >= notes->record_count) return 0;
@@ -82,23 +105,28 @@ __device__ Word record_of(DeviceNotes* notes, Address key) {
     return 0;
 }
 
+__device__ Address key_of(Word launch, Address address, Word shift, PageUse use) {
+    return Address{launch} << DeviceNotes::launch_shift |
+           address >> (DeviceNotes::bits_log2 + shift) << DeviceNotes::page_shift |
+           (shift == 0 ? DeviceNotes::bytes_bit : 0) | (static_cast<Word>(use) + 1);
+}
+
 /// Notes that `bits` of one word were used: of the word that `address` lies in, in pages of 1 << `shift` bytes a bit.
-__device__ void note(const Launch& launch, Address address, Word shift, PageUse use, Word bits) {
-    const Word page_bits = DeviceNotes::bits_log2 + shift;
-    const Address key = launch.number << DeviceNotes::launch_shift | address >> page_bits << DeviceNotes::page_shift |
-                        (shift == 0 ? DeviceNotes::bytes_bit : 0) | (static_cast<Word>(use) + 1);
-    const Word found = record_of(launch.notes, key);
+__device__ __forceinline__ void note(void* given, Address address, Word shift, PageUse use, Word bits) {
+    const Launch launch(given);
+    DeviceNotes* const notes = launch.notes();
+    const Word found = record_of(launch, key_of(launch.number, address, shift, use));
     if (found == 0) {
-        if (now(launch.notes->lost) == 0) launch.notes->lost = 1;
+        if (now(notes->lost) == 0) notes->lost = 1;
         return;
     }
-    const Word record = found - 1;
+    const Word record = (found & ~DeviceNotes::no_note) - 1;
     const Word in_page = static_cast<Word>(address) >> shift >> 5 & (DeviceNotes::words - 1);
-    if (record < launch.notes->note_count) {
-        Word& word = launch.notes->bits_of_notes[Address{record} * DeviceNotes::words + in_page];
+    if ((found & DeviceNotes::no_note) == 0) {
+        Word& word = launch.bits_of_notes()[Address{record} * DeviceNotes::words + in_page];
         if ((now(word) & bits) != bits) atomicOr(&word, bits);
     } else if (bits != 0) {
-        DeviceNotes::Record& bounds = launch.notes->records[record];
+        DeviceNotes::Record& bounds = notes->records[record];
         const Word begin = (in_page * 32 + __ffs(bits) - 1) << shift, end = (in_page * 32 + 32 - __clz(bits)) << shift;
         const Word below_end = (1U << 16) - begin;
         if (now(bounds.below_end) < below_end) atomicMax(&bounds.below_end, below_end);
@@ -108,44 +136,57 @@ __device__ void note(const Launch& launch, Address address, Word shift, PageUse 
 
 __device__ Word ones(Word count) { return count >= 32 ? all_lanes : (1U << count) - 1; }
 
-/// An access of at most 16 bytes, aligned to its size, by each of the active threads.
-__device__ void note_access(void* given, Address address, Word bytes, PageUse use) {
+/// Sets `count` bits from bit number `first` of all notes on. Where threads that follow one another mean what follows,
+/// or the same, within one word, the first of them speaks for all.
+__device__ void set_bits(Word* bits_of_notes, Word first, Word count) {
+    const Word active = __activemask(), lane = lane_of_this_thread();
+    const Word before = __shfl_up_sync(active, first, 1);
+    const bool follows = (active << 1 >> lane & 1) != 0;
+    const Word next = __ballot_sync(active, follows && first == before + count && (first & 31) != 0);
+    const Word same = __ballot_sync(active, follows && first == before);
+    if (((next | same) >> lane & 1) != 0) return;
+    // Those behind this thread that it speaks for. Twice by half: a shift by 32 is none.
+    const Word others = (next | same) >> lane >> 1;
+    const Word spoken_for = others & (others + 1 ^ others) >> 1;
+    const Word bits = ones(count * (1 + __popc(next >> lane >> 1 & spoken_for)));
+    atomicOr(&bits_of_notes[first >> 5], bits << (first & 31));
+}
+
+/// Of which size the units are that an access is noted in: 1 << this.
+__device__ Word shift_of(Address address, Word bytes) {
+    return ((static_cast<Word>(address) | bytes) & 3) == 0 ? DeviceNotes::word_shift : 0;
+}
+
+/// An access to a page that was not used so yet, or has no note. Its parameters are those of the functions that call
+/// it, in the same registers: there are few, and what these need more of is kept in memory at each access.
+__device__ __noinline__ void note_slowly(void* given, Address, Address address, Word bytes, PageUse use) {
+    const Word shift = shift_of(address, bytes);
+    note(given, address, shift, use, ones(bytes >> shift) << (static_cast<Word>(address) >> shift & 31));
+}
+
+/// An access, aligned to its size, by each of the active threads: of equally many bytes.
+__device__ void note_access(void* given, Address place, Address address, Word bytes, PageUse use) {
     const Launch launch(given);
-    const Word shift = ((static_cast<Word>(address) | bytes) & 3) == 0 ? DeviceNotes::word_shift : 0;
-    Word bits = ones(bytes >> shift) << (static_cast<Word>(address) >> shift & 31);
-    // Threads that use one word of bits together let their first speak for all.
-    const Word active = __activemask();
-    const Word group = __match_any_sync(active, (address >> shift >> 5) << 4 | shift << 2 | static_cast<Word>(use));
-    const Word size = __popc(group), first = __ffs(group) - 1, lane = lane_of_this_thread();
-    const bool neighbours = (size & (size - 1)) == 0 && (first & (size - 1)) == 0 && group >> first == ones(size);
-    if (__all_sync(active, neighbours)) {
-        for (Word step = 1; step < 32; step <<= 1) {
-            const Word other = __shfl_xor_sync(active, bits, step);
-            if (step < size) bits |= other;
-        }
-        if (lane != first) return;
-    } else if (active == all_lanes) {
-        constexpr int most_groups = 4;
-        Word firsts = __ballot_sync(active, lane == first);
-        if (__popc(firsts) <= most_groups) {
-            Word together = 0;
-            for (; firsts != 0; firsts &= firsts - 1) {
-                const Word speaker = __ffs(firsts) - 1;
-                Word all = first == speaker ? bits : 0;
-                for (Word step = 1; step < 32; step <<= 1) all |= __shfl_xor_sync(active, all, step);
-                if (lane == speaker) together = all;
-            }
-            if (lane != first) return;
-            bits = together;
-        }
+    const Word shift = shift_of(address, bytes);
+    const Address key = key_of(launch.number, address, shift, use);
+    Address found, record;
+    load_entry(&launch.entries()[launch.place_of(key)], found, record);
+    if (found != key || static_cast<int>(record) <= 0) {
+        note_slowly(given, place, address, bytes, use);
+        return;
     }
-    note(launch, address, shift, use, bits);
+    // Of all bits of all notes.
+    const Word first = (static_cast<Word>(record) - 1) << DeviceNotes::bits_log2 |
+                       (static_cast<Word>(address) >> shift & (DeviceNotes::bits - 1));
+    const Word bits = ((1U << (bytes >> shift)) - 1) << (first & 31);
+    Word known;
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(known) : "l"(&launch.bits_of_notes()[first >> 5]));
+    if ((known & bits) != bits) set_bits(launch.bits_of_notes(), first, bytes >> shift);
 }
 
 /// A copy of a multiple of 16 bytes that all active threads ask for together.
 __device__ void note_copy(void* given, Address address, Word bytes, PageUse use) {
     constexpr Address span = 128;  // what one word of bits stands for
-    const Launch launch(given);
     const Word active = __activemask();
     const Word before = __popc(active & ones(lane_of_this_thread()));
     const Address end = address + bytes;
@@ -153,7 +194,7 @@ __device__ void note_copy(void* given, Address address, Word bytes, PageUse use)
     for (Address at = (address & ~(span - 1)) + before * span; at < end; at += __popc(active) * span) {
         const Address from = at < address ? address : at, to = at + span < end ? at + span : end;
         const Word bits = ones(static_cast<Word>(to - from) >> 2) << (static_cast<Word>(from) >> 2 & 31);
-        note(launch, from, DeviceNotes::word_shift, use, bits);
+        note(given, from, DeviceNotes::word_shift, use, bits);
     }
 }
 
@@ -172,28 +213,31 @@ __device__ constexpr Word bytes_of_blocks(Word mask_and_size) { return (mask_and
 /// A kernel that was patched notes that it ran, whatever it touches: in page 0 of bytes.
 extern "C" __device__ __noinline__ int streamsan_block_enter(void* given, Address) {
     if (given == nullptr) return go_on;
-    if (lane_of_this_thread() == __ffs(__activemask()) - 1) note(Launch(given), 0, 0, PageUse::read, 0);
+    if (lane_of_this_thread() == __ffs(__activemask()) - 1) note(given, 0, 0, PageUse::read, 0);
     return go_on;
 }
 
-extern "C" __device__ __noinline__ int streamsan_global(void* given, Address, void* address, Word bytes, Word flags,
-                                                        const void*) {
+extern "C" __device__ __noinline__ int streamsan_global(void* given, Address place, void* address, Word bytes,
+                                                        Word flags, const void*) {
     if (given == nullptr || (flags & prefetch) != 0 || bytes == 0) return go_on;
-    note_access(given, reinterpret_cast<Address>(address), bytes, use_of(flags));
+    note_access(given, place, reinterpret_cast<Address>(address), bytes, use_of(flags));
     return go_on;
 }
 
-extern "C" __device__ __noinline__ int streamsan_async_copy(void* given, Address, void* source, Word, Word bytes) {
+extern "C" __device__ __noinline__ int streamsan_async_copy(void* given, Address place, void* source, Word,
+                                                            Word bytes) {
     if (given == nullptr || source == nullptr) return go_on;
-    note_access(given, reinterpret_cast<Address>(source), bytes, PageUse::read);
+    note_access(given, place, reinterpret_cast<Address>(source), bytes, PageUse::read);
     return go_on;
 }
 
 /// The same, for versions of the API that tell how many bytes at the end are zeros that nobody reads.
-extern "C" __device__ __noinline__ int streamsan_filled_copy(void* given, Address, void* source, Word, Word bytes,
+extern "C" __device__ __noinline__ int streamsan_filled_copy(void* given, Address place, void* source, Word, Word bytes,
                                                              Word zeros) {
     if (given == nullptr || source == nullptr || zeros >= bytes) return go_on;
-    note_access(given, reinterpret_cast<Address>(source), bytes - zeros, PageUse::read);
+    // Threads speak for each other where all read equally much.
+    if (zeros == 0) note_access(given, place, reinterpret_cast<Address>(source), bytes, PageUse::read);
+    else note_slowly(given, place, reinterpret_cast<Address>(source), bytes - zeros, PageUse::read);
     return go_on;
 }
 
@@ -212,17 +256,5 @@ extern "C" __device__ __noinline__ int streamsan_bulk_store(void* given, Address
 extern "C" __device__ __noinline__ int streamsan_bulk_reduction(void* given, Address, Address destination, Word,
                                                                 Word blocks) {
     if (given != nullptr) note_copy(given, destination, bytes_of_blocks(blocks), PageUse::atomic);
-    return go_on;
-}
-
-/// Copies of tensors tell a description that only the device understands: that there was one is noted in page 0.
-extern "C" __device__ __noinline__ int streamsan_tensor_load(void* given, Address, Address, Word, Word, int, int, int,
-                                                             int, int, Word, Word, Word, Word) {
-    if (given != nullptr) note(Launch(given), 0, DeviceNotes::word_shift, PageUse::read, 0);
-    return go_on;
-}
-
-extern "C" __device__ __noinline__ int streamsan_tensor_store(void* given, Address) {
-    if (given != nullptr) note(Launch(given), 0, DeviceNotes::word_shift, PageUse::write, 0);
     return go_on;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace streamsan::recorder {
@@ -16,12 +17,25 @@ void append(std::vector<ByteRange>& ranges, std::uint64_t begin, std::uint64_t e
     else ranges.push_back({begin, end});
 }
 
-/// The set bits of a note, as ranges from `begin` on, a bit for 1 << `shift` bytes.
+/// The set bits of a note, as ranges from `begin` on, a bit for 1 << `shift` bytes. Most words are full or empty.
 void append_bits(std::vector<ByteRange>& ranges, std::span<const std::uint32_t> words, std::uint64_t begin,
                  unsigned shift) {
-    for (std::size_t at = 0; at < words.size(); ++at) {
-        std::uint32_t word = words[at];
-        const std::uint64_t first = begin + (std::uint64_t{at} * 32 << shift);
+    constexpr std::uint64_t bits = 64, full = ~std::uint64_t{0};
+    const auto wide = [words](std::size_t at) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, words.data() + 2 * at, sizeof word);
+        return word;
+    };
+    const std::size_t count = words.size() / 2;
+    for (std::size_t at = 0; at < count; ++at) {
+        std::uint64_t word = wide(at);
+        if (word == 0) continue;
+        const std::uint64_t first = begin + (at * bits << shift);
+        if (word == full) {
+            while (at + 1 < count && wide(at + 1) == full) ++at;
+            append(ranges, first, begin + ((at + 1) * bits << shift));
+            continue;
+        }
         unsigned passed = 0;
         while (word != 0) {
             const auto zeros = static_cast<unsigned>(std::countr_zero(word));
@@ -30,7 +44,7 @@ void append_bits(std::vector<ByteRange>& ranges, std::span<const std::uint32_t> 
             append(ranges, first + (std::uint64_t{passed + zeros} << shift),
                    first + (std::uint64_t{passed + zeros + ones} << shift));
             passed += zeros + ones;
-            word = ones == 32 ? 0 : word >> ones;
+            word = ones == bits ? 0 : word >> ones;
         }
     }
 }
@@ -153,19 +167,16 @@ AccessRows bound_of(const Group& group) {
 
 }  // namespace
 
-std::map<std::uint32_t, TouchedRanges> touched_by(std::span<const DeviceNotes::Record> records,
-                                                  std::span<const std::uint32_t> bits) {
-    std::map<std::uint32_t, TouchedRanges> all;
+void TouchedByLaunch::add(std::span<const DeviceNotes::Record> records, std::span<const std::uint32_t> bits) {
+    constexpr std::uint64_t page_mask = (std::uint64_t{1} << (DeviceNotes::launch_shift - DeviceNotes::page_shift)) - 1;
     for (std::size_t index = 0; index < records.size(); ++index) {
         const DeviceNotes::Record& record = records[index];
         const std::uint64_t use = (record.key & 3) - 1;
         if (record.key == 0 || use >= uses) continue;  // never filled in: another thread was faster
-        TouchedRanges& touched = all[static_cast<std::uint32_t>(record.key >> DeviceNotes::launch_shift)];
-        constexpr std::uint64_t page_mask =
-            (std::uint64_t{1} << (DeviceNotes::launch_shift - DeviceNotes::page_shift)) - 1;
+        TouchedRanges& touched = launches_[static_cast<std::uint32_t>(record.key >> DeviceNotes::launch_shift)];
         const std::uint64_t page = record.key >> DeviceNotes::page_shift & page_mask;
         if (page == 0) {
-            ((record.key & DeviceNotes::bytes_bit) != 0 ? touched.noted : touched.tensors) = true;
+            touched.noted = true;
             continue;
         }
         const unsigned shift = (record.key & DeviceNotes::bytes_bit) != 0 ? 0 : DeviceNotes::word_shift;
@@ -177,13 +188,16 @@ std::map<std::uint32_t, TouchedRanges> touched_by(std::span<const DeviceNotes::R
         const std::uint64_t first = (std::uint64_t{1} << 16) - record.below_end;
         if (record.end > first) touched.bounds[use].push_back({begin + first, begin + record.end});
     }
-    for (auto& [launch, touched] : all) {
+}
+
+std::map<std::uint32_t, TouchedRanges> TouchedByLaunch::take() {
+    for (auto& [launch, touched] : launches_) {
         for (std::size_t use = 0; use < uses; ++use) {
             settle(touched.of[use]);
             settle(touched.bounds[use]);
         }
     }
-    return all;
+    return std::exchange(launches_, {});
 }
 
 LaunchAccesses accesses_of(const TouchedRanges& touched, std::span<const std::uint64_t> bases, std::size_t most_of_one,
@@ -209,7 +223,7 @@ LaunchAccesses accesses_of(const TouchedRanges& touched, std::span<const std::ui
         count -= by_group[largest].size() - 1;
         by_group[largest] = {bound_of(groups[largest])};
     }
-    LaunchAccesses all{{}, touched.noted && !touched.tensors && count <= most};
+    LaunchAccesses all{{}, touched.noted && count <= most};
     for (const auto& rows : by_group) all.rows.insert(all.rows.end(), rows.begin(), rows.end());
     if (all.rows.size() > most) all.rows.resize(most);
     return all;

@@ -22,14 +22,20 @@ struct ByteRange {
 struct TouchedRanges {
     std::vector<ByteRange> of[3];      ///< by PageUse: every byte was touched
     std::vector<ByteRange> bounds[3];  ///< something in each was touched: there was no room for more
-    bool tensors = false;              ///< copies of tensors, whose addresses nobody tells
     bool noted = false;                ///< the kernel was one that notes what it touches
 };
 
-/// What all launches of some notes touched, by the launch's number. `records` are those that were taken, `bits` the
-/// notes of the first of them, DeviceNotes::words each.
-std::map<std::uint32_t, TouchedRanges> touched_by(std::span<const DeviceNotes::Record> records,
-                                                  std::span<const std::uint32_t> bits);
+/// Gathers what launches touched from their notes.
+class TouchedByLaunch {
+public:
+    /// Records that were taken, and the notes of the first of them: DeviceNotes::words each.
+    void add(std::span<const DeviceNotes::Record> records, std::span<const std::uint32_t> bits);
+    /// All that was added, by the launch's number. Nothing is left.
+    std::map<std::uint32_t, TouchedRanges> take();
+
+private:
+    std::map<std::uint32_t, TouchedRanges> launches_;
+};
 
 /// Rows of `width` bytes, `pitch` bytes apart, in `slices` slices.
 struct AccessRows {

@@ -21,14 +21,17 @@ struct DeviceNotes {
     static constexpr unsigned launch_bits = 18;
     static constexpr unsigned launch_shift = 64 - launch_bits;
     static constexpr unsigned page_shift = 3;
-    static constexpr unsigned bytes_bit = 4;  ///< of a key: a page of bytes
-    static constexpr std::uint32_t lost_note = 0xffffffff;
+    static constexpr unsigned bytes_bit = 4;                ///< of a key: a page of bytes
+    static constexpr unsigned entries_shift = launch_bits;  ///< of what a launch is given
+    static constexpr unsigned least_entries_log2 = 8;
+    static constexpr unsigned head_alignment_log2 = launch_bits + 4;
+    static constexpr std::uint32_t no_note = 1U << 31;
 
     /// One for each page, launch and use.
     struct Record {
         /// launch << launch_shift | page << page_shift | bytes_bit | use + 1. The page is the address >> 14 of a page
-        /// of bytes, >> 16 of one of words. Page 0 of words stands for copies of tensors, whose addresses nobody tells,
-        /// that of bytes for the launch itself: that its kernel notes what it touches. 0: never filled in.
+        /// of bytes, >> 16 of one of words. Page 0 stands for the launch itself: that its kernel notes what it touches.
+        /// 0: never filled in.
         std::uint64_t key;
         /// Where there is no note: 1 << 16 less the lowest offset in the page, and one behind the highest.
         std::uint32_t below_end;
@@ -36,22 +39,40 @@ struct DeviceNotes {
     };
     struct Entry {
         std::uint64_t key;
-        std::uint32_t record;  ///< its index + 1; 0: not yet
+        std::uint32_t record;  ///< its index + 1, and `no_note` where it has none; 0: not yet
         std::uint32_t spare;
     };
 
-    // The head, at an address that is a multiple of 1 << launch_bits: what a launch is given is this address plus its
-    // number.
+    // The head lies at an address that is a multiple of 1 << head_alignment_log2. A launch is given this address, and
+    // in the bits that are zero there its number and the logarithm of how many entries there are. So it finds all that
+    // it needs at each access without a look at the head: behind it lie the entries, then the notes.
     std::uint32_t taken;         ///< records
     std::uint32_t lost;          ///< accesses found no record: not all that was touched is noted
     std::uint32_t record_count;  ///< room
     std::uint32_t note_count;    ///< room: the first so many records have a note
-    std::uint32_t entry_mask;    ///< entries - 1, a power of two less one
-    std::uint32_t spare;
-    Entry* entries;
     Record* records;
-    std::uint32_t* bits_of_notes;
+    std::uint32_t spare[2];
+
+    static constexpr std::uint64_t given_to(std::uint64_t head, std::uint32_t launch, unsigned entries_log2) {
+        return head | std::uint64_t{entries_log2 - least_entries_log2} << entries_shift | launch;
+    }
+    static constexpr std::uint64_t head_of(std::uint64_t given) {
+        return given >> head_alignment_log2 << head_alignment_log2;
+    }
+    static constexpr std::uint32_t launch_of(std::uint64_t given) {
+        return static_cast<std::uint32_t>(given) & ((1U << launch_bits) - 1);
+    }
+    static constexpr unsigned entries_log2_of(std::uint64_t given) {
+        constexpr unsigned bits = head_alignment_log2 - entries_shift;
+        return (static_cast<std::uint32_t>(given) >> entries_shift & ((1U << bits) - 1)) + least_entries_log2;
+    }
+    static constexpr std::uint64_t entries_of(std::uint64_t head);
+    static constexpr std::uint64_t bits_of_notes(std::uint64_t head, unsigned entries_log2);
 };
-static_assert(sizeof(DeviceNotes) == 48 && sizeof(DeviceNotes::Record) == 16 && sizeof(DeviceNotes::Entry) == 16);
+constexpr std::uint64_t DeviceNotes::entries_of(std::uint64_t head) { return head + sizeof(DeviceNotes); }
+constexpr std::uint64_t DeviceNotes::bits_of_notes(std::uint64_t head, unsigned entries_log2) {
+    return entries_of(head) + (std::uint64_t{sizeof(Entry)} << entries_log2);
+}
+static_assert(sizeof(DeviceNotes) == 32 && sizeof(DeviceNotes::Record) == 16 && sizeof(DeviceNotes::Entry) == 16);
 
 }  // namespace streamsan::recorder

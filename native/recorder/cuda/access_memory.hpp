@@ -4,18 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "recorder/accesses/access_ranges.hpp"
 #include "recorder/accesses/device_notes.hpp"
 #include "recorder/cuda/sanitizer.hpp"
 
 namespace streamsan::recorder::cuda {
 
-/// What was read of some notes. Valid until the next reading.
-struct ReadNotes {
-    std::span<const DeviceNotes::Record> records;
-    std::span<const std::uint32_t> bits;
+/// How much was noted in a part.
+struct NotedAmount {
+    std::uint32_t records;
+    std::uint32_t notes;
     bool whole;  ///< there was room for all
 };
 
@@ -28,25 +27,28 @@ public:
     bool allocate(const Sanitizer& api, abi::Word context);
     /// What the launch of this number is to be given.
     [[nodiscard]] const void* given(std::size_t part, std::uint32_t launch) const {
-        return static_cast<const char*>(heads_[part].device) + launch;
+        const auto head = reinterpret_cast<std::uint64_t>(parts_[part].head);
+        return reinterpret_cast<const void*>(DeviceNotes::given_to(head, launch, entries_log2_));
     }
-    /// Reads what ended launches have noted. Nothing where the device does not answer.
-    bool read(const Sanitizer& api, std::size_t part, ReadNotes& notes);
-    /// As new, less what was read.
-    void clear(const Sanitizer& api, std::size_t part, const ReadNotes& notes);
+    /// Reads what ended launches have noted. False where the device does not answer.
+    bool read(const Sanitizer& api, std::size_t part, TouchedByLaunch& touched, NotedAmount& amount);
+    /// Makes a part as it was before so much was noted in it.
+    void clear(const Sanitizer& api, std::size_t part, const NotedAmount& amount);
 
 private:
-    struct Head {
-        void* device = nullptr;
-        DeviceNotes layout{};  ///< as it is when nothing is noted
+    /// On the device.
+    struct Part {
+        char* head = nullptr;
+        char* entries = nullptr;
+        char* bits = nullptr;
+        char* records = nullptr;
     };
-    bool copy(const Sanitizer& api, void* to, const void* from, std::size_t bytes);
+    bool stage(const Sanitizer& api, void* to, const void* from, std::size_t bytes);
 
-    std::array<Head, parts> heads_{};
+    std::array<Part, parts> parts_{};
+    unsigned entries_log2_ = DeviceNotes::least_entries_log2;
     abi::SanitizerStream stream_ = nullptr;
     void* staging_ = nullptr;  ///< page-locked
-    std::vector<DeviceNotes::Record> records_;
-    std::vector<std::uint32_t> bits_;
 };
 
 }  // namespace streamsan::recorder::cuda

@@ -5,13 +5,15 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <vector>
 
 namespace streamsan::recorder::cuda {
 namespace {
 
 constexpr std::string_view code_section = ".text.";
-constexpr std::string_view variables_section = ".nv.global";  // and .nv.global.init
+constexpr std::string_view arguments_section = ".nv.constant0.";  // of a kernel
+constexpr std::string_view variables_section = ".nv.global";      // and .nv.global.init
 constexpr std::uint16_t machine_of_cuda = 190;
 constexpr std::size_t elf_header_size = 64;
 constexpr std::size_t section_header_size = 64;
@@ -138,6 +140,20 @@ void variables_in(const ImageView& image, const SectionTable& sections, const Se
     }
 }
 
+/// UTMALDG, UTMASTG and UTMAREDG: alike on all devices that have them.
+constexpr std::array<std::uint32_t, 3> tensor_copies{0x5b4, 0x3b5, 0x3b6};
+
+bool copies_tensors(const ImageView& image, const Section& code) {
+    constexpr std::uint64_t instruction_size = 16;
+    constexpr std::uint32_t operation_bits = 0xfff;
+    if (!image.has(code.offset, code.size)) return false;
+    for (std::uint64_t at = 0; at + instruction_size <= code.size; at += instruction_size) {
+        const std::uint32_t operation = image.number<std::uint32_t>(code.offset + at) & operation_bits;
+        if (std::ranges::find(tensor_copies, operation) != tensor_copies.end()) return true;
+    }
+    return false;
+}
+
 /// The two halves of a product: each bit of the factors reaches both.
 std::uint64_t folded_product(std::uint64_t one, std::uint64_t other) {
     __extension__ using Wide = unsigned __int128;
@@ -166,6 +182,23 @@ bool variables_in_cubin(std::span<const unsigned char> image, const std::functio
     for (std::uint64_t index = 0; index < sections.count(); ++index)
         if (const Section section = sections.at(index); section.kind == SectionKind::symbols)
             variables_in(view, sections, section, found);
+    return true;
+}
+
+bool tensor_copiers_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found) {
+    const ImageView view(image);
+    const SectionTable sections(view);
+    if (!sections.whole()) return false;
+    std::set<std::string_view> kernels;
+    std::vector<std::string_view> copiers;
+    for (std::uint64_t index = 0; index < sections.count(); ++index) {
+        const Section section = sections.at(index);
+        const std::string_view name = sections.name(section);
+        if (name.starts_with(arguments_section)) kernels.insert(name.substr(arguments_section.size()));
+        else if (name.starts_with(code_section) && copies_tensors(view, section))
+            copiers.push_back(name.substr(code_section.size()));
+    }
+    for (const std::string_view name : copiers) found(kernels.contains(name) ? name : std::string_view{});
     return true;
 }
 

@@ -15,6 +15,10 @@ bool functions_in_cubin(std::span<const unsigned char> image, const std::functio
 /// The same for the symbols of the device's variables (`__device__`) that its code refers to.
 bool variables_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
 
+/// The same for the symbols of the kernels that copy tensors (`cp.async.bulk.tensor`), whose addresses only the device
+/// knows; "" stands for all kernels: a function does that any of them may call.
+bool tensor_copiers_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
+
 /// 32 hexadecimal digits that name an image by its content.
 std::string name_of_content(std::span<const unsigned char> image);
 

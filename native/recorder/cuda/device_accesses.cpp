@@ -11,13 +11,17 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "recorder/accesses/access_ranges.hpp"
 #include "recorder/cuda/access_memory.hpp"
 #include "recorder/cuda/captures.hpp"
+#include "recorder/cuda/cubin.hpp"
 #include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/launch_under_way.hpp"
+#include "recorder/cuda/learned_accesses.hpp"
 #include "recorder/cuda/omissions.hpp"
 #include "recorder/cuda/parameter_modes.hpp"
 #include "recorder/cuda/recorder.hpp"
@@ -34,6 +38,8 @@ struct Noted {
     std::uint64_t sequence;  ///< of the LAUNCH
     std::uint64_t stream;    ///< as the trace names it
     std::thread::id thread;
+    bool copies_tensors;          ///< then not all that it touches is noted
+    PlacedLaunch learned_from;    ///< without a shape: nothing is learned from it
     std::uint64_t issued_at = 0;  ///< the driver has it since then; 0: not yet
     bool left = false;            ///< its stream was destroyed, and cannot be asked
     bool ended = false;
@@ -47,10 +53,76 @@ struct AccessContext {
     std::array<std::vector<Noted>, AccessMemory::parts> launches;
 };
 
+/// As a reference of an operation. Of a kernel's reference with a size the bit of ATOMIC means gaps, unless it has
+/// rows: so of atomic operations on bytes in a row only the first is told.
+/// A word may be a flag that is polled: where nobody tells whether it is read and written in order, its mode is left
+/// open.
+Reference reference_to(const AccessRows& accessed) {
+    constexpr std::uint64_t largest_flag = 8;
+    if (!accessed.atomic && accessed.rows == 1 && accessed.width <= largest_flag && !sanitizer()->tells_order)
+        return {accessed.begin, 0, static_cast<std::uint8_t>(AccessMode::OPAQUE)};
+    auto flags = static_cast<std::uint8_t>(accessed.mode);
+    if (accessed.bound) flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
+    if (!accessed.atomic) return {accessed.begin, accessed.end() - accessed.begin, flags};
+    flags |= static_cast<std::uint8_t>(SlotFlag::ATOMIC);
+    if (accessed.rows != 1) return {accessed.begin, accessed.end() - accessed.begin, flags};
+    if (!accessed.bound) flags |= static_cast<std::uint8_t>(SlotFlag::TOUCHES);
+    return {accessed.begin, 0, flags};
+}
+
+/// An operation that says what the launch of this number touched.
+void write_accesses(std::uint64_t launch, const std::vector<AccessRows>& all, SeenAccesses seen) {
+    Lane* const lane = recorder()->writer->lane();
+    if (lane == nullptr) return;
+    const std::size_t count = all.size();
+    const std::size_t pairs = (count + 1) / 2;
+    const auto in_rows =
+        std::count_if(all.begin(), all.end(), [](const AccessRows& accessed) { return accessed.rows != 1; });
+    Slot* const slot = lane->reserve(static_cast<unsigned>(pairs + static_cast<std::size_t>(in_rows)));
+    if (slot == nullptr) return;
+    slot->time = recorder()->writer->now();
+    slot->object = launch;
+    slot->kind = static_cast<std::uint8_t>(OperationKind::LAUNCH_ACCESSES);
+    slot->detail = static_cast<std::uint8_t>(seen);
+    std::vector<Reference> references;
+    references.reserve(count);
+    for (const AccessRows& accessed : all) references.push_back(reference_to(accessed));
+    put_further_references(slot, references.data(), count);
+    Slot* next = slot + 1 + pairs;
+    for (std::size_t index = 0; index < count; ++index) {
+        const AccessRows& accessed = all[index];
+        if (accessed.rows == 1) continue;
+        auto& told = *reinterpret_cast<RowsSlot*>(next++);
+        told.kind = static_cast<std::uint8_t>(OperationKind::ROWS);
+        told.reference = static_cast<std::uint8_t>(index);
+        told.width = accessed.width;
+        told.pitch = accessed.pitch;
+        told.rows = accessed.rows;
+        told.slice_pitch = accessed.slice_pitch;
+        told.slices = accessed.slices;
+    }
+    lane->commit();
+}
+
+/// Only memory that the program got: what a kernel keeps for itself is of no interest.
+void keep_known_memory(TouchedRanges& touched) {
+    const AddressMap& memory = recorder()->memory;
+    const auto unknown = [&memory](const ByteRange& range) {
+        return !memory.maybe(range.begin) && !memory.maybe(range.end - 1);
+    };
+    for (auto& ranges : touched.of) std::erase_if(ranges, unknown);
+    for (auto& ranges : touched.bounds) std::erase_if(ranges, unknown);
+}
+
 /// Callbacks of launches come while the driver holds locks. So nothing calls the driver or the API under `lists_`.
 class DeviceAccesses {
 public:
+    DeviceAccesses() {
+        if (const std::uint32_t first = recorder()->settings.accesses_first; first != 0)
+            learned_ = std::make_unique<LearnedAccesses>(first);
+    }
     void patch(const abi::SanitizerModuleData& data);
+    void unloads(abi::Word module);
     void prepare(abi::Word context);
     void begins(const ThreadState& state, const abi::SanitizerLaunchData& data);
     void issued(std::uint64_t sequence, bool succeeded);
@@ -61,10 +133,14 @@ public:
 
 private:
     void apply_patches(const abi::SanitizerModuleData& data);
+    void learn_tensor_copiers(const abi::SanitizerModuleData& data);
     AccessContext* find(abi::Word context);
     std::vector<std::shared_ptr<AccessContext>> contexts();
     bool is_chosen(const char* symbol);
+    bool copies_tensors(const abi::SanitizerLaunchData& data);
     void collect(AccessContext& context, std::size_t part, const Call& call);
+    bool is_trusted(const ThreadState& state, PlacedLaunch& learned_from);
+    void write_all(const std::vector<Noted>& launches, std::map<std::uint32_t, TouchedRanges> touched, bool whole);
 
     std::mutex patching_;    ///< the API wants one at a time
     std::mutex preparing_;   ///< a context's first launches wait until it has memory for notes
@@ -72,8 +148,14 @@ private:
     std::mutex lists_;
     std::vector<std::shared_ptr<AccessContext>> contexts_;
     std::set<abi::Word> patched_;  ///< contexts that have the patches
+    std::unordered_map<abi::Word, std::set<std::string, std::less<>>>
+        tensor_copiers_;  ///< kernels, "" for all: by module
     std::unordered_map<std::string, bool> chosen_;
     std::unique_ptr<std::regex> choice_;
+    std::unique_ptr<LearnedAccesses> learned_;  ///< null: all launches are looked at
+    std::vector<TrustedLaunch> trusted_;        ///< launches that the driver does not have yet
+    std::unordered_set<std::uint64_t>
+        under_way_;  ///< launches that are looked at, and that the driver does not have yet
 };
 
 std::atomic<bool> lives{true};
@@ -93,14 +175,13 @@ constexpr std::array patches{
     Patch{abi::PatchedInstruction::bulk_copy_global_to_shared, "streamsan_bulk_load"},
     Patch{abi::PatchedInstruction::bulk_copy_shared_to_global, "streamsan_bulk_store"},
     Patch{abi::PatchedInstruction::bulk_reduction_shared_to_global, "streamsan_bulk_reduction"},
-    Patch{abi::PatchedInstruction::tensor_load, "streamsan_tensor_load"},
-    Patch{abi::PatchedInstruction::tensor_store, "streamsan_tensor_store"},
 };
 
 void DeviceAccesses::patch(const abi::SanitizerModuleData& data) {
     // The patches are a module as well.
     thread_local bool patches_here = false;
     if (patches_here) return;
+    learn_tensor_copiers(data);
     const std::lock_guard lock(patching_);
     patches_here = true;
     apply_patches(data);
@@ -124,6 +205,30 @@ void DeviceAccesses::apply_patches(const abi::SanitizerModuleData& data) {
     api.patch_instructions(abi::PatchedInstruction::memcpy_async, data.module, copy);
     if (api.patch_module(data.module) != abi::sanitizer_success)
         note_omission("the accesses of some kernels are not seen: their module could not be patched");
+}
+
+/// What kernels of a module copy tensors is told by their code: not all versions of the API can look at such copies,
+/// and none tells of the memory that they touch.
+void DeviceAccesses::learn_tensor_copiers(const abi::SanitizerModuleData& data) {
+    if (data.cubin == nullptr) return;
+    std::set<std::string, std::less<>> copiers;
+    tensor_copiers_in_cubin({reinterpret_cast<const unsigned char*>(data.cubin), data.cubin_size},
+                            [&copiers](std::string_view name) { copiers.emplace(name); });
+    if (copiers.empty()) return;
+    const std::lock_guard lock(lists_);
+    tensor_copiers_[data.module] = std::move(copiers);
+}
+
+void DeviceAccesses::unloads(abi::Word module) {
+    const std::lock_guard lock(lists_);
+    tensor_copiers_.erase(module);
+}
+
+bool DeviceAccesses::copies_tensors(const abi::SanitizerLaunchData& data) {
+    const auto copiers = tensor_copiers_.find(data.module);
+    if (copiers == tensor_copiers_.end()) return false;
+    const auto& names = copiers->second;
+    return data.function_name == nullptr || names.contains("") || names.contains(std::string_view(data.function_name));
 }
 
 AccessContext* DeviceAccesses::find(abi::Word context) {
@@ -176,23 +281,54 @@ void DeviceAccesses::begins(const ThreadState& state, const abi::SanitizerLaunch
                            state.call.callback->name != "cuLaunchCooperativeKernelMultiDevice";
         if (known && context != nullptr && context->usable && is_chosen(data.function_name)) {
             std::vector<Noted>& launches = context->launches[context->part];
-            if (launches.size() < most_launches) {
+            PlacedLaunch learned_from;
+            if (launches.size() < most_launches && !is_trusted(state, learned_from)) {
                 given = context->memory.given(context->part, static_cast<std::uint32_t>(launches.size()));
-                launches.push_back({state.call.sequence, slot->stream, std::this_thread::get_id()});
+                launches.push_back({state.call.sequence, slot->stream, std::this_thread::get_id(), copies_tensors(data),
+                                    std::move(learned_from)});
+                under_way_.insert(state.call.sequence);
             }
         }
     }
     api.set_launch_data(data.launch, data.function, data.stream_handle, given);
 }
 
+/// Whether earlier launches tell what this one touches. If it is to tell that of later ones, `learned_from` is filled.
+bool DeviceAccesses::is_trusted(const ThreadState& state, PlacedLaunch& learned_from) {
+    if (learned_ == nullptr) return false;
+    const LaunchUnderWay launch = launch_under_way(state);
+    if (launch.shape == nullptr || !launch.whole || !keeps_values(*launch.shape)) return false;
+    PlacedLaunch placed = placed_launch(*launch.shape, launch.references, recorder()->memory);
+    TrustedLaunch trusted;
+    switch (learned_->ask(placed, state.call.sequence, trusted)) {
+        case LearnedAccesses::Answer::LOOK: learned_from = std::move(placed); return false;
+        case LearnedAccesses::Answer::WATCH: return false;
+        case LearnedAccesses::Answer::TRUST: trusted_.push_back(std::move(trusted)); return true;
+        case LearnedAccesses::Answer::WAIT: return true;
+    }
+    return false;
+}
+
+/// The driver has a launch, or has refused it.
 void DeviceAccesses::issued(std::uint64_t sequence, bool succeeded) {
-    const std::lock_guard lock(lists_);
+    std::unique_lock lock(lists_);
+    const auto trusted =
+        std::ranges::find_if(trusted_, [sequence](const TrustedLaunch& each) { return each.sequence == sequence; });
+    if (trusted != trusted_.end()) {
+        const TrustedLaunch told = std::move(*trusted);
+        trusted_.erase(trusted);
+        lock.unlock();
+        if (succeeded) write_accesses(sequence, told.rows, SeenAccesses::LEARNED);
+        return;
+    }
+    if (under_way_.erase(sequence) == 0) return;
     for (const auto& context : contexts_) {
         for (std::vector<Noted>& launches : context->launches) {
             for (auto launch = launches.rbegin(); launch != launches.rend(); ++launch) {
                 if (launch->sequence != sequence) continue;
                 launch->issued_at = std::max<std::uint64_t>(recorder()->writer->now(), 1);
                 launch->ended = !succeeded;
+                if (!succeeded && launch->learned_from.shape != nullptr) learned_->forget(launch->learned_from);
                 return;
             }
         }
@@ -254,79 +390,27 @@ private:
     std::map<std::uint64_t, bool> known_;
 };
 
-/// As a reference of an operation. Of a kernel's reference with a size the bit of ATOMIC means gaps, unless it has
-/// rows: so of atomic operations on bytes in a row only the first is told.
-/// A word may be a flag that is polled: where nobody tells whether it is read and written in order, its mode is left
-/// open.
-Reference reference_to(const AccessRows& accessed) {
-    constexpr std::uint64_t largest_flag = 8;
-    if (!accessed.atomic && accessed.rows == 1 && accessed.width <= largest_flag && !sanitizer()->tells_order)
-        return {accessed.begin, 0, static_cast<std::uint8_t>(AccessMode::OPAQUE)};
-    auto flags = static_cast<std::uint8_t>(accessed.mode);
-    if (accessed.bound) flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
-    if (!accessed.atomic) return {accessed.begin, accessed.end() - accessed.begin, flags};
-    flags |= static_cast<std::uint8_t>(SlotFlag::ATOMIC);
-    if (accessed.rows != 1) return {accessed.begin, accessed.end() - accessed.begin, flags};
-    if (!accessed.bound) flags |= static_cast<std::uint8_t>(SlotFlag::TOUCHES);
-    return {accessed.begin, 0, flags};
-}
-
-/// An operation that says what the launch of this number touched.
-void write_accesses(std::uint64_t launch, const LaunchAccesses& accesses) {
-    Lane* const lane = recorder()->writer->lane();
-    if (lane == nullptr) return;
-    const std::size_t count = accesses.rows.size();
-    const std::size_t pairs = (count + 1) / 2;
-    const auto in_rows = std::count_if(accesses.rows.begin(), accesses.rows.end(),
-                                       [](const AccessRows& accessed) { return accessed.rows != 1; });
-    Slot* const slot = lane->reserve(static_cast<unsigned>(pairs + static_cast<std::size_t>(in_rows)));
-    if (slot == nullptr) return;
-    slot->time = recorder()->writer->now();
-    slot->object = launch;
-    slot->kind = static_cast<std::uint8_t>(OperationKind::LAUNCH_ACCESSES);
-    slot->detail = static_cast<std::uint8_t>(accesses.whole ? SeenAccesses::ALL : SeenAccesses::SOME);
-    std::vector<Reference> references;
-    references.reserve(count);
-    for (const AccessRows& accessed : accesses.rows) references.push_back(reference_to(accessed));
-    put_further_references(slot, references.data(), count);
-    Slot* next = slot + 1 + pairs;
-    for (std::size_t index = 0; index < count; ++index) {
-        const AccessRows& accessed = accesses.rows[index];
-        if (accessed.rows == 1) continue;
-        auto& told = *reinterpret_cast<RowsSlot*>(next++);
-        told.kind = static_cast<std::uint8_t>(OperationKind::ROWS);
-        told.reference = static_cast<std::uint8_t>(index);
-        told.width = accessed.width;
-        told.pitch = accessed.pitch;
-        told.rows = accessed.rows;
-        told.slice_pitch = accessed.slice_pitch;
-        told.slices = accessed.slices;
-    }
-    lane->commit();
-}
-
-/// Only memory that the program got: what a kernel keeps for itself is of no interest.
-void keep_known_memory(TouchedRanges& touched) {
-    const AddressMap& memory = recorder()->memory;
-    const auto unknown = [&memory](const ByteRange& range) {
-        return !memory.maybe(range.begin) && !memory.maybe(range.end - 1);
-    };
-    for (auto& ranges : touched.of) std::erase_if(ranges, unknown);
-    for (auto& ranges : touched.bounds) std::erase_if(ranges, unknown);
-}
-
-void write_all(const std::vector<Noted>& launches, const ReadNotes& notes) {
-    std::map<std::uint32_t, TouchedRanges> touched = touched_by(notes.records, notes.bits);
+/// What each of these launches touched, and with it what later ones are trusted to touch.
+void DeviceAccesses::write_all(const std::vector<Noted>& launches, std::map<std::uint32_t, TouchedRanges> touched,
+                               bool whole) {
     const std::vector<std::uint64_t> bases = recorder()->memory.bases();
     for (std::uint32_t number = 0; number < launches.size(); ++number) {
+        const Noted& launch = launches[number];
+        const bool teaches = launch.learned_from.shape != nullptr;
         const auto place = touched.find(number);
-        // Of a kernel that was not patched nothing is known.
-        if (place == touched.end()) continue;
+        if (place == touched.end()) {
+            // Of a kernel that was not patched nothing is known.
+            if (teaches) learned_->forget(launch.learned_from);
+            continue;
+        }
         TouchedRanges& of_launch = place->second;
         keep_known_memory(of_launch);
         LaunchAccesses accesses = accesses_of(of_launch, bases, most_of_allocation, most_accesses);
-        accesses.whole = accesses.whole && notes.whole;
-        write_accesses(launches[number].sequence, accesses);
+        accesses.whole = accesses.whole && whole && !launch.copies_tensors;
+        write_accesses(launch.sequence, accesses.rows, accesses.whole ? SeenAccesses::ALL : SeenAccesses::SOME);
+        if (!teaches) continue;
+        for (const TrustedLaunch& told : learned_->learn(launch.learned_from, accesses, recorder()->memory))
+            write_accesses(told.sequence, told.rows, SeenAccesses::LEARNED);
     }
 }
 
@@ -353,10 +437,11 @@ void DeviceAccesses::collect(AccessContext& context, std::size_t part, const Cal
         }
         if (over != now.size()) return;
     }
-    ReadNotes notes{};
-    if (context.memory.read(*sanitizer(), part, notes)) {
-        write_all(launches, notes);
-        context.memory.clear(*sanitizer(), part, notes);
+    TouchedByLaunch touched;
+    NotedAmount amount{};
+    if (context.memory.read(*sanitizer(), part, touched, amount)) {
+        context.memory.clear(*sanitizer(), part, amount);
+        write_all(launches, touched.take(), amount.whole);
     } else {
         note_omission("the accesses of some kernels are not seen: the device does not answer any more");
     }
@@ -394,6 +479,10 @@ bool waits(const Call& call) {
 
 void patch_module(const abi::SanitizerModuleData& data) {
     if (recorder() != nullptr) device_accesses().patch(data);
+}
+
+void device_accesses_lose_module(abi::Word module) {
+    if (recorder() != nullptr) device_accesses().unloads(module);
 }
 
 void launch_begins(const abi::SanitizerLaunchData& data) {

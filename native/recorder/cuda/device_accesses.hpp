@@ -11,6 +11,7 @@ namespace streamsan::recorder::cuda {
 void patch_module(const abi::SanitizerModuleData& data);
 void launch_begins(const abi::SanitizerLaunchData& data);
 void node_launch_begins(const abi::SanitizerNodeLaunchData& data);
+void device_accesses_lose_module(abi::Word module);
 void device_accesses_lose_context(abi::Word context);
 
 /// Whether there is anything to do around calls. Set before the first one.

@@ -311,6 +311,7 @@ STREAMSAN_LAUNCH_PATH bool has_shape(const LaunchShape& shape, const Kernel& ker
         found.growth.store(arguments.growth(), std::memory_order_relaxed);
         expect_after(expected, found);
     }
+    met.last = &found;
     return id_of(found);
 }
 
@@ -324,6 +325,7 @@ STREAMSAN_LAUNCH_PATH std::uint32_t collect_launch(LaunchShapesMet& met, const K
         for (int attempt = 0; attempt < 2 && shape != nullptr; ++attempt, shape = expected.latest) {
             if (!has_shape(*shape, kernel, given, arguments)) continue;
             expect_after(expected, *shape);
+            met.last = shape;
             return id_of(*shape);
         }
     }
@@ -333,6 +335,11 @@ STREAMSAN_LAUNCH_PATH std::uint32_t collect_launch(LaunchShapesMet& met, const K
 std::uint32_t launch_shape(const Kernel& kernel, const LaunchDimensions& dimensions, const LaunchArguments& arguments) {
     const Wanted wanted = wanted_of(kernel, dimensions, arguments);
     return id_of(shape_store().find_or_make(wanted, wanted.hash()));
+}
+
+bool keeps_values(const LaunchShape& shape) {
+    const LaunchDimensions none;
+    return shape.kernel != nullptr && shape.head.dimensions.grid != none.grid && !recorder()->settings.redact;
 }
 
 void launch_shapes_after_fork() { shape_store().after_fork(); }

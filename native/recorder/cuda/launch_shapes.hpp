@@ -42,6 +42,7 @@ struct LaunchShapesMet {
     static constexpr std::size_t kernels = 1024;
     std::array<ExpectedShapes, kernels> by_kernel{};  ///< two kernels may share a place
     std::array<const LaunchShape*, size> by_hash{};
+    const LaunchShape* last = nullptr;  ///< of the latest launch; null: not known
 
     [[nodiscard]] ExpectedShapes& of(const Kernel& kernel) { return by_kernel[kernel.number % kernels]; }
 };
@@ -53,6 +54,9 @@ std::uint32_t collect_launch(LaunchShapesMet& met, const Kernel& kernel, const L
                              LaunchArguments& arguments);
 /// The shape's id for what is not on the path of a launch, or has its arguments collected. Takes a lock.
 std::uint32_t launch_shape(const Kernel& kernel, const LaunchDimensions& dimensions, const LaunchArguments& arguments);
+
+/// Whether all launches of this shape have the same grid, block and values of arguments: some shapes keep none.
+bool keeps_values(const LaunchShape& shape);
 
 /// In the child of a fork: another thread may have held the lock, and the child's file has no shapes.
 void launch_shapes_after_fork();

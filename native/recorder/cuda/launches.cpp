@@ -11,6 +11,7 @@
 #include "recorder/cuda/launch_shapes.hpp"
 #include "recorder/cuda/not_understood.hpp"
 #include "recorder/cuda/launch_settings.hpp"
+#include "recorder/cuda/launch_under_way.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/batches.hpp"
 #include "recorder/cuda/work.hpp"
@@ -186,6 +187,7 @@ void enter_multi_device(ThreadState& state, Call& call) {
 void enter_old(ThreadState& state, Call& call) {
     const std::uint64_t function = call.word(0);
     LaunchState& here = launch_state(state);
+    here.shapes.last = nullptr;
     const Kernel& kernel = kernel_of(function, nullptr);
     const LaunchSettings settings = launch_settings().of(function);
     here.arguments.clear();
@@ -206,6 +208,13 @@ void enter_old(ThreadState& state, Call& call) {
 }
 
 }  // namespace
+
+LaunchUnderWay launch_under_way(const ThreadState& state) {
+    if (state.launches == nullptr) return {};
+    const auto& here = *static_cast<const LaunchState*>(state.launches.get());
+    const LaunchArguments& arguments = here.arguments;
+    return {here.shapes.last, {arguments.references(), arguments.count()}, arguments.left_out() == 0};
+}
 
 void register_launches(HandlerTable& table) {
     table.on("cuLaunchKernel", {enter_launch, exit_launch});

@@ -25,6 +25,7 @@ struct Settings {
                             ///< asked for
     std::string patch;      ///< file with the functions that the Sanitizer API puts into kernels
     std::string kernels;    ///< regular expression: kernels whose accesses are asked for; "": all
+    std::uint32_t accesses_first = 0;  ///< of launches of one kind only so many are looked at; 0: all
     std::uint64_t max_bytes = 0;
     bool host_accesses = false;  ///< notice accesses of the host to memory that work uses
     bool redact = false;         ///< leave out the arguments of processes and kernels

@@ -56,6 +56,7 @@ void tell_resource(abi::SanitizerResource what, const void* data) {
             tell_context(abi::Resource::context_destroy_starting, *static_cast<const abi::SanitizerContextData*>(data));
             return;
         case abi::SanitizerResource::module_unload_starting:
+            device_accesses_lose_module(static_cast<const abi::SanitizerModuleData*>(data)->module);
             tell_module(abi::Resource::module_unload_starting, *static_cast<const abi::SanitizerModuleData*>(data));
             return;
         case abi::SanitizerResource::module_loaded:

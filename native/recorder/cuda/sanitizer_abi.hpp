@@ -44,8 +44,6 @@ enum class PatchedInstruction : std::int32_t {
     bulk_copy_global_to_shared = 30,
     bulk_copy_shared_to_global = 35,
     bulk_reduction_shared_to_global = 37,
-    tensor_load = 43,
-    tensor_store = 44,
 };
 
 /// Sanitizer_CallbackData.

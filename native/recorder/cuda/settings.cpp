@@ -35,6 +35,7 @@ void set(Settings& settings, std::string_view key, std::string value) {
     else if (key == "sanitizer") settings.sanitizer = std::move(value);
     else if (key == "patch") settings.patch = std::move(value);
     else if (key == "kernels") settings.kernels = std::move(value);
+    else if (key == "accesses_first") settings.accesses_first = number_or<std::uint32_t>(value, 0);
     else if (key == "omissions") settings.omissions = std::move(value);
     else if (key == "code") settings.code = std::move(value);
     else if (key == "code_left_out") settings.code_left_out = std::move(value);

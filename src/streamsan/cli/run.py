@@ -60,6 +60,13 @@ With --error-exitcode N it is N if there is a finding at warning or above.
     callback=pattern,
     help="The same, only of kernels in whose name this is found.",
 )
+@click.option(
+    "--accesses-first",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="The same, only of the first N launches of a kernel with the same arguments; later ones are trusted.",
+)
 @click.option("--no-check", is_flag=True, help="Record only; `streamsan check F.sst` checks later, anywhere.")
 @click.option(
     "--require-recording", is_flag=True, help="Exit with 2 unless all that the program asked of its GPU was recorded."
@@ -92,6 +99,7 @@ def run(
     error_exitcode: int | None,
     accesses: bool,
     accesses_of: str,
+    accesses_first: int,
     no_check: bool,
     require_recording: bool,
     host_accesses: bool,
@@ -115,7 +123,9 @@ def run(
     except OSError as error:
         return say_not_started(command[0], error)
     try:
-        seen = required_accesses(program, environment, accesses_of) if accesses or accesses_of else None
+        seen = None
+        if accesses or accesses_of or accesses_first:
+            seen = required_accesses(program, environment, accesses_of, accesses_first)
     except RecordingError as error:
         raise click.ClickException(str(error)) from error
     reason = obstacle(environment, library)

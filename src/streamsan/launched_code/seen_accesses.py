@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator
 
 import numpy as np
@@ -15,6 +16,8 @@ from streamsan.vocabulary import OperationKind, SeenAccesses
 
 _PAIR = ("first", "second")
 """references of a REFERENCES slot"""
+_WHOLE = (SeenAccesses.ALL, SeenAccesses.LEARNED)
+"""details: nothing else was touched"""
 
 
 class SlotsWithSeenAccesses:
@@ -27,8 +30,8 @@ class SlotsWithSeenAccesses:
     def __init__(self, slots: SlotStore, size: int) -> None:
         """Read what was seen, in chunks of `size`."""
         self._slots = slots
-        self._seen: dict[int, tuple[bool, bytes]] = {}
-        """of a launch's sequence: whether that is all, and the continuation slots"""
+        self._seen: dict[int, tuple[int, bytes]] = {}
+        """of a launch's sequence: how it was seen (SeenAccesses), and the continuation slots"""
         same: dict[bytes, bytes] = {}
         launched: list[NDArray[np.uint64]] = []
         for chunk in slots.chunks(size, 0):
@@ -38,11 +41,13 @@ class SlotsWithSeenAccesses:
                 further = chunk[at + 1 : at + 1 + int(slot["more"])].tobytes()
                 # A kernel does the same again and again.
                 further = same.setdefault(further, further)
-                self._seen[int(slot["object"])] = int(slot["detail"]) == SeenAccesses.ALL, further
+                self._seen[int(slot["object"])] = int(slot["detail"]), further
         self._sequences = np.array(sorted(self._seen), np.uint64)
         launches = np.concatenate(launched) if launched else np.empty(0, np.uint64)
         self._launches = len(launches)
-        self._known = int(np.isin(launches, self._sequences).sum())
+        known = self._sequences[np.isin(self._sequences, launches)].tolist()
+        self._known = Counter(self._seen[sequence][0] for sequence in known)
+        """launches by how they were seen"""
 
     def count(self) -> int:
         """Return the number of operations."""
@@ -59,10 +64,17 @@ class SlotsWithSeenAccesses:
 
     def remarks(self) -> list[str]:
         """Return what is to be said of them, one line each."""
-        if self._known == self._launches:
-            return ["what kernels touch was seen on the device, of those of graphs it was not"]
-        seen = f"for {self._known:,} of {self._launches:,} launches"
-        return [f"what kernels touch was seen on the device {seen}, of those of graphs it was not"]
+        learned, some = self._known[SeenAccesses.LEARNED], self._known[SeenAccesses.SOME]
+        seen = self._known.total() - learned
+        text = "what kernels touch was seen on the device"
+        if seen != self._launches:
+            text += f" for {seen:,} of {self._launches:,} launches"
+        if learned:
+            text += f" and trusted to be the same for {learned:,}"
+        text += ", of those of graphs it was not"
+        if some:
+            text += f"; for {some:,} not all of it: copies of tensors, or more than there was room for"
+        return [text]
 
     def chunks(self, size: int, first: int) -> Iterator[Slots]:
         """Yield the slots."""
@@ -78,7 +90,8 @@ class SlotsWithSeenAccesses:
         begin = 0
         for at in launched.tolist():
             end = at + 1 + int(slots[at]["more"])
-            parts += [slots[begin:at], _with_seen(slots[at:end], *self._seen[int(slots[at]["sequence"])])]
+            seen, further = self._seen[int(slots[at]["sequence"])]
+            parts += [slots[begin:at], _with_seen(slots[at:end], seen in _WHOLE, further)]
             begin = end
         return np.concatenate([*parts, slots[begin:]])
 

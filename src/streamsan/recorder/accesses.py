@@ -21,9 +21,11 @@ class Accesses:
     """files that are the Sanitizer API, best first"""
     kernels: str = ""
     """regular expression: those whose name it is found in; "": all"""
+    first: int = 0
+    """of launches of one kernel with the same arguments, but for addresses, so many are looked at; 0: all"""
 
 
-def required_accesses(program: str, environment: Mapping[bytes, bytes], kernels: str) -> Accesses:
+def required_accesses(program: str, environment: Mapping[bytes, bytes], kernels: str, first: int) -> Accesses:
     """Return what a recording of a program needs for exact mode. Raises RecordingError where it is not there."""
     places = sanitizer_places(program, environment)
     if not places:
@@ -33,4 +35,4 @@ def required_accesses(program: str, environment: Mapping[bytes, bytes], kernels:
         )
     if not PATCH.is_file():
         raise RecordingError(f"this installation has no {PATCH.name}, which --accesses needs")
-    return Accesses(tuple(places), kernels)
+    return Accesses(tuple(places), kernels, first)

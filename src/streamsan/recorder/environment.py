@@ -35,6 +35,8 @@ class Settings:
     """file with the functions that the Sanitizer API puts into kernels"""
     kernels: str = ""
     """regular expression: kernels of which it is asked what they touch, "" for all"""
+    accesses_first: int = 0
+    """of launches of one kind so many are looked at, 0 for all"""
     max_bytes: int = 0
     sites: bool = True
     host_accesses: bool = False
@@ -56,6 +58,7 @@ class Settings:
             "sanitizer": self.sanitizer,
             "patch": self.patch,
             "kernels": self.kernels,
+            "accesses_first": str(self.accesses_first),
             "max_bytes": str(self.max_bytes),
             "sites": str(int(self.sites)),
             "host_accesses": str(int(self.host_accesses)),

@@ -91,6 +91,7 @@ def recording(
             sanitizer=":".join(accesses.places) if accesses else "",
             patch=str(PATCH) if accesses else "",
             kernels=accesses.kernels if accesses else "",
+            accesses_first=accesses.first if accesses else 0,
             max_bytes=max_bytes,
             sites=sites,
             host_accesses=host_accesses,

@@ -216,6 +216,8 @@ class SeenAccesses(IntEnum):
     """all: memory that no reference names was not touched"""
     SOME = 2
     """not all: what the launch's own references name and these do not may have been touched too"""
+    LEARNED = 3
+    """this launch was not looked at: earlier ones of the same kernel with the same arguments, but for addresses, touched this beside their own references; taken as ALL"""
 
 
 class ValueOperation(IntEnum):

@@ -33,7 +33,7 @@ void tell(abi::SanitizerDomain domain, std::uint32_t id, const void* data) {
 }
 
 /// As the patch does it on a device, less what only many threads need.
-void note(DeviceNotes& notes, std::uint64_t launch, std::uint64_t address, std::uint64_t size) {
+void note(DeviceNotes& notes, std::uint32_t* bits, std::uint64_t launch, std::uint64_t address, std::uint64_t size) {
     constexpr unsigned page_bits = DeviceNotes::bits_log2 + DeviceNotes::word_shift;
     for (std::uint64_t at = address & ~std::uint64_t{3}; at < address + size; at += 4) {
         const std::uint64_t key = launch << DeviceNotes::launch_shift | at >> page_bits << DeviceNotes::page_shift |
@@ -43,7 +43,7 @@ void note(DeviceNotes& notes, std::uint64_t launch, std::uint64_t address, std::
         if (record == notes.note_count) return;
         if (record == notes.taken) notes.records[notes.taken++].key = key;
         const std::uint64_t bit = at >> 2 & (DeviceNotes::bits - 1);
-        notes.bits_of_notes[std::size_t{record} * DeviceNotes::words + (bit >> 5)] |= 1U << (bit & 31);
+        bits[std::size_t{record} * DeviceNotes::words + (bit >> 5)] |= 1U << (bit & 31);
     }
 }
 
@@ -64,15 +64,17 @@ void launch(const LaunchCall& call, Word context) {
     given = nullptr;
     tell(abi::SanitizerDomain::launch, abi::sanitizer_launch_begin, &data);
     if (given == nullptr || call.arguments == nullptr) return;
-    constexpr std::uint64_t number = (std::uint64_t{1} << DeviceNotes::launch_bits) - 1;
-    const auto place = reinterpret_cast<std::uint64_t>(given);
-    auto& notes = *reinterpret_cast<DeviceNotes*>(place & ~number);
-    notes.records[notes.taken++].key = (place & number) << DeviceNotes::launch_shift | DeviceNotes::bytes_bit | 1;
+    const auto place = reinterpret_cast<std::uint64_t>(given), head = DeviceNotes::head_of(place);
+    const std::uint64_t number = DeviceNotes::launch_of(place);
+    auto& notes = *reinterpret_cast<DeviceNotes*>(head);
+    auto* const bits =
+        reinterpret_cast<std::uint32_t*>(DeviceNotes::bits_of_notes(head, DeviceNotes::entries_log2_of(place)));
+    notes.records[notes.taken++].key = number << DeviceNotes::launch_shift | DeviceNotes::bytes_bit | 1;
     for (std::size_t index = 0; index < call.kernel->count; ++index) {
         std::uint64_t address = 0;
         if (call.kernel->sizes[index] != sizeof address) continue;
         std::memcpy(&address, call.arguments[index], sizeof address);
-        if (address != 0) note(notes, place & number, address, written);
+        if (address != 0) note(notes, bits, number, address, written);
     }
 }
 
