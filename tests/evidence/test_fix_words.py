@@ -67,6 +67,13 @@ def test_of_one_call_that_leads_to_both_the_inner_lines_are_named() -> None:
     assert "<the event of line 11>" in words
 
 
+def test_no_edge_leads_out_of_a_child_graph() -> None:
+    litmus = Path(__file__).parents[1] / "litmus" / "ss109_beside_child_graph.wrong.cu"
+    (finding,) = (each for each in check([str(litmus)]).findings if each.code == "SS109")
+    assert finding.fix is not None
+    assert finding.fix.summary.endswith("of what lies in a child graph or a conditional body, the node that holds it")
+
+
 HEAD = """\
 #include <cuda_runtime.h>
 int main() {

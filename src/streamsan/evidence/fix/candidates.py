@@ -21,6 +21,7 @@ from streamsan.evidence.fix.order_steps import (
     HostWaitsForEvent,
     HostWaitsForStream,
     Place,
+    holds_graphs,
 )
 from streamsan.evidence.fix.steps import USES, Step, touches
 from streamsan.order.consumers import operation_of
@@ -73,7 +74,7 @@ def _steps(step: FixStep, case: Case, trace: EditableTrace) -> Iterator[Step]:
         case Remedy.FREE_ON_STREAM if other is not None:
             yield FreeOnStream(operation, other)
         case Remedy.EDGE if other is not None:
-            yield EdgeBetween(other, operation)
+            yield EdgeBetween(other, operation, holds_graphs(trace, operation))
         case Remedy.KERNEL_WAIT:
             yield KernelWaits(operation)
         case Remedy.WAIT_FOR_STREAMS | Remedy.WAIT_FOR_WORK if step.others:

@@ -15,7 +15,7 @@ from streamsan.evidence.fix.steps import Calls, Step, pairs
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import short
-from streamsan.vocabulary import OperationKind
+from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag
 
 BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
 
@@ -171,6 +171,8 @@ class EdgeBetween:
 
     earlier: Operation
     later: Operation
+    nested: bool = False
+    """the graph has child graphs or conditional nodes: no edge leads into them or out of them"""
 
     def apply(self, edits: Edits) -> bool:
         """Add the edge to each body that has both nodes."""
@@ -217,7 +219,20 @@ class EdgeBetween:
     def _how(self, case: Case) -> str:
         """Return how the edge of a graph that is built by hand can be written."""
         call = Calls.of(case, self.later).add_edge
-        return f"by its list of dependencies, or {call}"
+        holder = "; of what lies in a child graph or a conditional body, the node that holds it" if self.nested else ""
+        return f"by its list of dependencies, or {call}{holder}"
+
+
+def holds_graphs(trace: EditableTrace, node: Operation) -> bool:
+    """Tell whether the graph of a node has child graphs or conditional nodes: a trace has their nodes among its own."""
+    row, slots = trace.row(node), trace.slots
+    if row is None:
+        return False
+    nodes = trace.starts & (slots["kind"] == OperationKind.GRAPH_NODE) & (slots["stream"] == slots["stream"][row])
+    if (slots["flags"][nodes] & SlotFlag.CONDITIONAL).any():
+        return True
+    apis = np.unique(slots["api"][nodes & (slots["detail"] == NodeKind.EMPTY)]).tolist()
+    return any("ChildGraph" in trace.trace.apis[api] for api in apis if api < len(trace.trace.apis))
 
 
 def wait_by_event(edits: Edits, source: int, target: int, record_site: int, wait_site: int) -> None:
