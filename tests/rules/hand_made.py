@@ -20,6 +20,7 @@ class HandMade:
     read_kernels: tuple[int, ...] = ()
     talkers: tuple[int, ...] = ()
     seen_launches: tuple[int, ...] = ()
+    source_lines: dict[str, dict[int, str]] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
     sequence: int = 0
 

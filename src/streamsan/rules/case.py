@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -10,9 +11,11 @@ from typing import Protocol
 from streamsan.findings.finding import Basis, Contract, Finding, Location, Observed, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.platforms import Platform, platform_of
+from streamsan.rules.names_in_lines import MEMORY, STREAM, name_in_line
 from streamsan.trace.function_names import short_name
 from streamsan.trace.host_threads import thread_name
 from streamsan.trace.site import Site
+from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
 
@@ -58,6 +61,10 @@ class Names(Protocol):
     @property
     def seen_launches(self) -> Container[int]:
         """Sequences of launches whose accesses were seen on the device."""
+
+    @property
+    def source_lines(self) -> SourceLines:
+        """Lines of sources that a recording carries."""
 
     def site(self, number: int) -> Site:
         """Return the site with this number."""
@@ -138,7 +145,17 @@ class Case:
 
     def memory_name(self) -> str:
         """Return what the program calls the allocation, "" when that is not known."""
-        return "" if self.allocation is None else self.names.site(self.allocation.site).label
+        if self.allocation is None:
+            return ""
+        return self.names.site(self.allocation.site).label or self._name_in_line(self.allocation.site, MEMORY)
+
+    def _name_in_line(self, number: int, makes: re.Pattern[str]) -> str:
+        """Return what the line of a recorded call calls what is made there, "" where that is not known."""
+        site = self.names.site(number)
+        text = self.names.source_lines.get(site.file, {}).get(site.line, "")
+        if self.names.origin != RECORDING or not text:
+            return ""
+        return name_in_line(site.file, text, makes, inner=bool(site.caller))
 
     def _memory_of_recording(self) -> str:
         """Return how to tell memory apart that has no name: how much it is, and where it came from."""
@@ -199,7 +216,18 @@ class Case:
         own = {self.operation.site, *(other.site for _, other in self.fact.related)}
         if operation.stream_assumed and operation.stream_site in own:
             return ""
-        return self.names.site(operation.stream_site).label
+        label = self.names.site(operation.stream_site).label
+        return label or self._stream_in_line(operation)
+
+    def _stream_in_line(self, operation: Operation) -> str:
+        """Return a stream's name in the line that makes it, where no other stream of the fact is made there."""
+        mine = self.names.site(operation.stream_site)
+        for _, other in ((RelatedRole.OTHER, self.operation), *self.fact.related):
+            site = self.names.site(other.stream_site)
+            if other.stream != operation.stream and (site.file, site.line) == (mine.file, mine.line):
+                return ""
+        name = self._name_in_line(operation.stream_site, STREAM)
+        return "" if "[" in name else name
 
     def stream_argument(self, operation: Operation | None) -> str:
         """Return what to write as the stream argument of a call. Without a name, `<stream 2, made at x.cu:12>`.
@@ -367,6 +395,9 @@ class Case:
             return "memory that a caller, or code that is not visible, hands in"
         if allocation.kind is MemoryKind.STREAM_ORDERED and operation is not None and operation.stream:
             return f"allocated here, in the order of {self.stream(operation)}"
+        if allocation.kind is MemoryKind.DEVICE_SYMBOL:
+            met = "met" if self.names.origin == RECORDING else "declared"
+            return f"{met} here, a variable of the device"
         return _MADE.get(allocation.kind, "allocated here")
 
     def used(self, operation: Operation, role: RelatedRole = RelatedRole.USE) -> Related:

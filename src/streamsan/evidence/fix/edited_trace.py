@@ -15,6 +15,7 @@ from streamsan.order.rearrangement import operation_starts, rearranged
 from streamsan.rules.case import Names
 from streamsan.trace.layout import SLOT
 from streamsan.trace.site import Site
+from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.store import Slots
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import OperationKind, SlotFlag
@@ -228,6 +229,11 @@ class EditedTrace:
     def seen_launches(self) -> Container[int]:
         """As in the trace."""
         return self._trace.seen_launches
+
+    @property
+    def source_lines(self) -> SourceLines:
+        """The original's."""
+        return self._trace.source_lines
 
     @property
     def metadata(self) -> Mapping[str, Any]:
