@@ -108,6 +108,21 @@ def one_updates(r: Recorded, one: int, other: int) -> None:
     r.launch(other, adds(r), other_sums, other_sums, sums)
 
 
+def sets(to: int, kernel: str = "chosen_set") -> Launch:
+    """Two buffers in an array of structures, one of which an index chooses; another stream writes the second one."""
+
+    def launch(r: Recorded, one: int, other: int) -> None:
+        buffers = [r.memory(f"d_{number}") for number in range(4)]
+        arguments = struct.pack("<QQQQiiii", 0, 0, 0, 0, N, 0, 1 - to, to)
+        if kernel == "item_of_block":
+            arguments = struct.pack("<QQQQiiii", 0, 0, 0, 0, *(N * (number != 3 or to) for number in range(4)))
+        shape = r.shape(kernel, 0, 8, 16, 24, grid=(4, 4, 1), arguments=arguments)
+        r.launch(one, shape, *buffers)
+        r.launch(other, adds(r), r.memory("d_a"), r.memory("d_b"), buffers[3])
+
+    return launch
+
+
 def nodes(apart: int) -> Launch:
     def launch(r: Recorded, one: int, other: int) -> None:
         a, c, executable = r.memory("d_a"), r.memory("d_c"), 0x9000
@@ -131,6 +146,10 @@ def nodes(apart: int) -> Launch:
     [
         (halves(END), []),
         (halves(END - 4), ["SS109 proven"]),
+        (sets(0), []),
+        (sets(1), ["SS109 proven"]),
+        (sets(0, "item_of_block"), []),
+        (sets(1, "item_of_block"), ["SS109 proven"]),
         (columns(16), []),
         (columns(15), ["SS109 proven"]),
         (copied(END), []),

@@ -8,9 +8,11 @@ __device__ P<U> cast(P<T> p) {
     return reinterpret_cast<U*>(p);
 }
 #define EVERY_KERNEL extern "C" __global__
+#define GRID_CONSTANT __grid_constant__
 #else
 #include "extent_kernels_host.hpp"
 #define EVERY_KERNEL static
+#define GRID_CONSTANT
 #endif
 
 #define INDEX_X (blockIdx.x * blockDim.x + threadIdx.x)
@@ -338,4 +340,43 @@ EVERY_KERNEL void scaled_atomics(P<unsigned long long> counts, P<double> sums, i
 EVERY_KERNEL void last_column(P<float> p, int rows, int columns) {
     for (int row = threadIdx.y; row < rows; row += blockDim.y)
         for (int column = threadIdx.x; column < columns; column += blockDim.x) p[row * columns + column] = 1;
+}
+
+struct Set {
+    P<const float> in;
+    P<float> out;
+};
+
+struct Sets {
+    Set of[2];
+    int n, unused;
+};
+
+// The array is copied to the thread's own memory, and chosen there.
+EVERY_KERNEL void chosen_set(Sets sets, int from, int to) {
+    int i = INDEX_X;
+    if (i < sets.n) {
+        sets.of[to].out[i] = sets.of[from].in[i];
+        sets.of[to].out[i + sets.n] = sets.of[from].in[i + 1];
+    }
+}
+
+struct Batch {
+    P<float> items[4];
+    int sizes[4];
+};
+
+EVERY_KERNEL void item_of_block(const GRID_CONSTANT Batch batch) {
+    int b = blockIdx.y, i = INDEX_X;
+    if (i < batch.sizes[b]) batch.items[b][i] = 1;
+}
+
+EVERY_KERNEL void every_item(const GRID_CONSTANT Batch batch, int count) {
+    for (int b = 0; b < count; ++b)
+        if (INDEX_X < batch.sizes[b]) batch.items[b][INDEX_X] = 1;
+}
+
+EVERY_KERNEL void item_of_thread(const GRID_CONSTANT Batch batch, P<float> sums, int n) {
+    int b = threadIdx.x & 3;
+    if (INDEX_X < n) sums[batch.sizes[b] + INDEX_X] = batch.items[b][blockIdx.x];
 }

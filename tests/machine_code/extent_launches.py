@@ -100,6 +100,9 @@ def _kernels() -> dict[str, Callable[[Chance], Made]]:
         grid = (sizes[0][0], chance.randint(1, 5), 1)
         return (grid, sizes[1]), "PPqi", (chance.choice((count, count + 10, 100, 7)), count)
 
+    def sizes_of_items(chance: Chance) -> tuple[int, ...]:
+        return tuple(chance.randint(0, 200) for _ in range(4))
+
     return {
         "vector_add": line("PPPi", n),
         "axpy_wide": line("PPfq", lambda chance, _: 2.0, n),
@@ -152,6 +155,14 @@ def _kernels() -> dict[str, Callable[[Chance], Made]]:
         "planes": volume,
         "flat_block": lambda c: (((c.randint(1, 4), c.randint(1, 4), 1), (32, 1, 1)), "Pi", (c.randint(0, 520),)),
         "scaled_atomics": line("PPi", n),
+        "chosen_set": lambda c: (
+            c.line(),
+            "PPPPiiii",
+            (c.randint(0, 300), 0, c.randint(0, 1), c.randint(0, 1)),
+        ),
+        "item_of_block": lambda c: (((3, c.randint(1, 4), 1), (64, 1, 1)), "PPPPiiii", sizes_of_items(c)),
+        "every_item": lambda c: (c.line(3), "PPPPiiiii", (*sizes_of_items(c), c.randint(0, 3))),
+        "item_of_thread": lambda c: (c.line(3), "PPPPiiiiPi", (*sizes_of_items(c), c.randint(0, 200))),
         "last_column": lambda c: (((1, 1, 1), (16, 8, 1)), "Pii", (c.randint(0, 30), c.randint(0, 50))),
     }
 

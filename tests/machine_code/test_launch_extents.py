@@ -43,6 +43,13 @@ DEPEND_ON_MEMORY = {
 """kernel, word, mode: nobody can say for sure without knowing what memory holds"""
 ROUGH = {"triangle", "quotients", "quotient_wide", "powers", "stencil_plane"}
 """kernels whose bytes are no rows: only begin and end are said"""
+ROUGH_HERE = {
+    # The place of the sizes is a constant in bank 2, which is not read.
+    "sm_75": {"item_of_thread", "item_of_block", "every_item"},
+    "sm_90": {"item_of_thread"},
+    "sm_120": {"item_of_thread"},
+}
+"""kernels whose threads have addresses of several words: these are not known"""
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +79,7 @@ def test_extents_are_what_the_host_touches(architecture: str, host: Path) -> Non
                 assert not found.startswith("WRONG"), (each, word, mode, found)
                 if found != "exact" and (each.kernel, word, mode) not in DEPEND_ON_MEMORY:
                     unsure[each.kernel, found] += 1
-    assert {kernel for kernel, _ in unsure} <= ROUGH, unsure
+    assert {kernel for kernel, _ in unsure} <= ROUGH | ROUGH_HERE[architecture], unsure
 
 
 def whole(extent: Extent | None) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from streamsan.machine_code import opcodes
 from streamsan.machine_code.control_flow import Block, blocks_of
 from streamsan.machine_code.cubin import KernelLayout
 from streamsan.machine_code.disassembler import Instruction
-from streamsan.machine_code.instruction_operands import Address, Operand, Register, is_predicate, operand
+from streamsan.machine_code.instruction_operands import Address, Constant, Operand, Register, is_predicate, operand
 from streamsan.machine_code.instructions import half_floats
 from streamsan.machine_code.pointer_flow import PointerFlow
 
@@ -86,6 +86,8 @@ class Operation:
     """registers that it writes at most"""
     others: tuple[int, ...] = ()
     """further registers that it writes"""
+    indices: tuple[int, ...] = ()
+    """registers that choose words of constant memory"""
     low_compare: bool = False
     """it compares the lower halves for the instruction that compares the upper ones"""
 
@@ -109,6 +111,8 @@ class AddressCode:
     """index of an instruction that touches memory -> words of the parameters through which it may"""
     unclear: frozenset[int]
     """words that are stored, or used in a way that is not followed"""
+    chooses: bool
+    """which words of the parameters it reads, or of its own memory, may depend on registers"""
     whole: bool
     """False: nothing is known of this kernel"""
     labels: Mapping[str, int]
@@ -127,7 +131,7 @@ def address_code(
     words = {
         at: tuple(name for name in flow.named(origins) if isinstance(name, int)) for at, origins in flow.places.items()
     }
-    unclear = {name for name in flow.named(touched.unsure | flow.in_own_memory) if isinstance(name, int)}
+    unclear = {name for name in flow.named(touched.unsure | flow.shared) if isinstance(name, int)}
     if any(each.opcode.startswith("UTMA") for each in instructions):
         unclear.update(
             word for parameter in layout.parameters if parameter.size >= _STRUCTURE_BYTES for word in parameter.words
@@ -145,6 +149,7 @@ def address_code(
         {block.begin: number for number, block in enumerate(blocks)},
         words,
         frozenset(unclear),
+        any(each.indices or each.name == "LDL" for block in kept for each in block),
         bool(layout.base or not layout.parameters)
         and not touched.anything
         and not any(_TWO_TARGETS in each.opcode for each in instructions),
@@ -223,6 +228,11 @@ def _operation(at: int, instruction: Instruction) -> Operation:
         else _bytes(name, suffixes),
         count,
         _others(name, sources),
+        tuple(
+            each.operand.index
+            for each in sources
+            if isinstance(each.operand, Constant) and each.operand.index is not None
+        ),
     )
 
 

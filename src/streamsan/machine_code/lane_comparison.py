@@ -31,6 +31,8 @@ from streamsan.machine_code.lane_values import (
 )
 
 _MOST_CUTS = 6
+_MOST_PARTED = 64
+"""values of a counter that are looked at one by one, each in a part of the launch of its own"""
 
 
 class Split(Exception):  # noqa: N818
@@ -66,6 +68,8 @@ class Truth:
     false: Mask
     addends: tuple[tuple[Value, bool], ...] = ()
     """it is the carry of this sum of registers (the second: subtracted)"""
+    under: tuple[Truth, bool] | None = None
+    """it is that only where this guard holds"""
     lower: tuple[str, Value, Value] | None = None
     """it compares, by this relation, these two: the lower halves of numbers of 64 bits"""
     if_true: tuple[Fact, ...] = ()
@@ -121,6 +125,16 @@ class Cutting:
                 for counter, _ in whole.terms:
                     if counter.exact and (counter.axis < 0 or counter.axis in self.axes):
                         raise Spread(counter)
+
+    def part(self, *values: Value | Wide) -> None:
+        """A result is another one for each value of a counter: raise what gives it one."""
+        for value in values:
+            whole = value.whole if isinstance(value, Half) else value
+            for counter, _ in whole.terms if isinstance(whole, Sum) else ():
+                if counter.exact and counter.axis < 0:
+                    raise Spread(counter)
+                if counter.exact and self.splits and counter.high - counter.low < _MOST_PARTED:
+                    raise Split(counter, list(range(counter.low + 1, counter.high + 1)))
 
     def compared(self, relation: str, first: Wide, second: Wide, threads: Mask) -> Truth:
         """Whether `first` is `LT`, `LE`, `GT`, `GE`, `EQ` or `NE` to `second`."""

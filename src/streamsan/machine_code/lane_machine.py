@@ -127,10 +127,10 @@ class LaneMachine:
                     raise NotKnown(f"{name} inside of a block")
                 self._move_barrier(state, operation)
             elif name in MEMORY and self._code.words.get(operation.at):
-                if name in STACK_STORES:
-                    state.cells.clear()
                 self._budget.spend(_UNITS_OF_ACCESS * self._cost)
                 state.begin(operation)
+                if name in STACK_STORES and not _by_parameter(state, operation):
+                    state.cells.clear()
                 self._access(state, operation)
                 run(state, operation, self._cutting)
             else:
@@ -404,6 +404,12 @@ class LaneMachine:
             else:
                 for word in self._code.words[operation.at]:
                     self._touch(word, mode, None, 0, threads, False)
+
+
+def _by_parameter(state: State, operation: Operation) -> bool:
+    """Whether the address is one that the launch was given: those are of no thread's own memory."""
+    address = None if operation.address is None else address_of(state, operation.address)
+    return isinstance(address, Sum) and address.base is not None and address.base != STACK
 
 
 def _always(state: State, operation: Operation) -> bool:

@@ -66,6 +66,8 @@ Effect = Callable[[State, Operation, Cutting], None]
 def run(state: State, operation: Operation, cutting: Cutting) -> None:
     """Do one instruction. Raises `Split` or `Spread` where the launch must be cut first."""
     state.begin(operation)
+    for index in operation.indices:
+        cutting.part(state.register(index))
     effect = _EFFECTS.get(operation.name)
     if effect is not None:
         effect(state, operation, cutting)
@@ -601,20 +603,23 @@ def _load_constant(state: State, operation: Operation, cutting: Cutting) -> None
         _unknown(state, operation, cutting)
 
 
-def _stack_place(state: State, operation: Operation) -> int | None:
+def _stack_place(state: State, operation: Operation, cutting: Cutting) -> int | None:
     address = operation.address
     if address is None or len(address.registers) > 1:
         return None
     if not address.registers:
         return None
     whole = number_of(state.register(address.registers[0].number))
-    if not isinstance(whole, Sum) or whole.base != STACK or whole.terms or not isinstance(whole.constant, int):
+    if not isinstance(whole, Sum) or whole.base != STACK:
+        return None
+    cutting.part(whole)
+    if whole.terms or not isinstance(whole.constant, int):
         return None
     return whole.constant + address.constant
 
 
 def _store_local(state: State, operation: Operation, cutting: Cutting) -> None:
-    place = _stack_place(state, operation)
+    place = _stack_place(state, operation, cutting)
     if place is None or operation.width < 4 or place % 4:
         state.cells.clear()
         return
@@ -630,7 +635,7 @@ def _store_local(state: State, operation: Operation, cutting: Cutting) -> None:
 
 
 def _load_local(state: State, operation: Operation, cutting: Cutting) -> None:
-    place = _stack_place(state, operation)
+    place = _stack_place(state, operation, cutting)
     if place is None or operation.width < 4:
         state.write(operation, [])
     else:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamsan.machine_code.address_code import Key, Operation, Source
 from streamsan.machine_code.cubin import KernelLayout
 from streamsan.machine_code.instruction_operands import Constant, Register
 from streamsan.machine_code.lane_comparison import EITHER, TRUE, Fact, Truth, narrower, not_
 from streamsan.machine_code.lane_values import (
+    Array,
     Counter,
     Guarded,
     Half,
@@ -20,6 +23,7 @@ from streamsan.machine_code.lane_values import (
     Sum,
     Value,
     Wide,
+    among,
     bounded,
     bounds,
     every,
@@ -46,6 +50,8 @@ STACK = -1
 _SIGNED = -(1 << 31)
 _MOST_GUARDS = 4
 """predicates under which a register was written, one after another"""
+_MOST_CHOSEN = 256
+"""different words of constant memory that the threads choose"""
 
 
 class Impossible:
@@ -246,8 +252,8 @@ class State:
             found = self.wide(operand.number)
         elif isinstance(operand, int):
             found = wrapped_wide(operand)
-        elif isinstance(operand, Constant) and operand.index is None and operand.bank == 0:
-            found = joined(self.launch.constant(operand.offset), self.launch.constant(operand.offset + 4))
+        elif isinstance(operand, Constant):
+            found = joined(self._constant(operand), self._constant(replace(operand, offset=operand.offset + 4)))
         else:
             return None
         if source.negative:
@@ -259,35 +265,49 @@ class State:
         return 0 if number is None else joined(self.register(number), self.register(number + 1))
 
     def _constant(self, operand: Constant) -> Value:
-        if operand.bank != 0:
-            return None
+        return self._chosen(operand, self.launch.constant) if operand.bank == 0 else None
+
+    def _chosen(self, operand: Constant, word: Callable[[int], Value], further: int = 0) -> Value:
+        """What `word` gives for the place in constant memory that each thread names, `further` bytes behind it."""
+        begin = operand.offset + further
         if operand.index is None:
-            return self.launch.constant(operand.offset)
+            return word(begin)
         index = number_of(self.register(operand.index))
-        if isinstance(index, np.ndarray) and least(index) == greatest(index):
-            index = least(index)
-        return self.launch.constant(operand.offset + index) if isinstance(index, int) else None
+        if isinstance(index, int):
+            return word(begin + index)
+        if not isinstance(index, np.ndarray):
+            return None
+        indices: NDArray[np.int64] = np.unique(among(index, self.threads))
+        if not 0 < len(indices) <= _MOST_CHOSEN:
+            return None
+        found = [word(begin + each) for each in indices.tolist()]
+        numbers = [each for each in found if isinstance(each, int)]
+        if len(found) == 1:
+            return found[0]
+        if len(numbers) < len(found):
+            return None  # one register has addresses of one word
+        chosen: Array = np.array(numbers, np.int64)[np.searchsorted(indices, index).clip(max=len(indices) - 1)]
+        return chosen
 
     def constant_words(self, source: Source, suffixes: frozenset[str], count: int) -> list[Value]:
         """What a load from constant memory brings, for `count` registers."""
         operand = source.operand
         if not isinstance(operand, Constant) or operand.bank != 0:
             return [None] * count
-        index = 0 if operand.index is None else number_of(self.register(operand.index))
-        if isinstance(index, np.ndarray) and least(index) == greatest(index):
-            index = least(index)
-        if not isinstance(index, int):
-            return [None] * count
-        offset = operand.offset + index
         for suffix, size in (("U8", 1), ("S8", 1), ("U16", 2), ("S16", 2)):
             if suffix in suffixes:
-                return [self.launch.part(offset, size, signed=suffix[0] == "S")]
-        return [self.launch.constant(offset + 4 * place) for place in range(count)]
+                return [self._chosen(operand, partial(self.launch.part, size=size, signed=suffix[0] == "S"))]
+        return [self._chosen(operand, self.launch.constant, 4 * place) for place in range(count)]
 
     def truth(self, name: str, inverted: bool) -> Truth:
         """What a predicate is."""
         found = TRUE if name in ("PT", "UPT") else self.predicates.get(name, EITHER)
+        if found.under is not None and not self._guarded_by(*found.under):
+            found = Truth(found.true, found.false)
         return not_(found) if inverted else found
+
+    def _guarded_by(self, predicate: Truth, inverted: bool) -> bool:
+        return self.guard is not None and self.guard[0] is predicate and self.guard[1] == inverted
 
     # Writing --------------------------------------------------------------------------------------------------------
 
@@ -333,6 +353,8 @@ class State:
                     truth = Truth(
                         (truth.true & guard.true) | (old.true & guard.false),
                         (truth.false & guard.true) | (old.false & guard.false),
+                        truth.addends,
+                        under=self.guard if truth.addends else None,
                     )
             self.predicates[name] = truth
 

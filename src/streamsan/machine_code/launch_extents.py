@@ -238,7 +238,9 @@ class _Parts:
     def _whole(self) -> _Part:
         ranges = tuple((0, size - 1) for size in self._launch.grid)
         few = self._launch.grid[0] * self._launch.grid[1] * self._launch.grid[2] * self._threads <= _FEW_LANES
-        return _Part(ranges, frozenset(range(3)) if few else frozenset())
+        # A block that chooses another address than others is a part of its own.
+        together = few and not self._kernel.address_code.chooses
+        return _Part(ranges, frozenset(range(3)) if together else frozenset())
 
     def _lanes(self, part: _Part) -> int:
         lanes = self._threads

@@ -106,9 +106,9 @@ class PointerFlow:
         return self.touched
 
     @property
-    def in_own_memory(self) -> int:
-        """Origins of addresses that are kept in memory of the thread or the block."""
-        return self._shared | self._all_local()
+    def shared(self) -> int:
+        """Origins of addresses that are kept in memory of the block."""
+        return self._shared
 
     def _pass(self, steps: Sequence[Step], before: Registers, begin: int = 0) -> Registers:
         registers = dict(before)
