@@ -36,7 +36,11 @@ from recording import (
 
 PLAIN = "plain"
 FAST = {"streamsan run": (), "--host-accesses": ("--host-accesses",)}
-SLOW = {"--accesses": ("--accesses",), "--accesses --host-accesses": ("--accesses", "--host-accesses")}
+SLOW = {
+    "--accesses": ("--accesses",),
+    "--accesses-first 1": ("--accesses-first", "1"),
+    "--accesses --host-accesses": ("--accesses", "--host-accesses"),
+}
 MEMCHECK = "compute-sanitizer memcheck"
 
 

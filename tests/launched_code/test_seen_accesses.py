@@ -81,13 +81,26 @@ def test_rows_stay_with_their_reference(detail: SeenAccesses) -> None:
 
 def test_the_report_says_of_how_many_launches() -> None:
     trace = trace_of([reference(0)], [], SeenAccesses.ALL)
-    assert SlotsWithSeenAccesses(trace.slots, 1000).remarks() == [
-        "what kernels touch was seen on the device, of those of graphs it was not"
-    ]
+    assert SlotsWithSeenAccesses(trace.slots, 1000).remarks() == ["what kernels touch was seen on the device"]
     builder = TraceBuilder("unseen.sst", origin="recording")
     builder.append(OperationKind.LAUNCH, thread=builder.thread(0, "main"), stream=STREAM, references=[reference(0)])
+    assert SlotsWithSeenAccesses(builder.finish().slots, 1000).remarks() == [
+        "what kernels touch was seen on the device for 0 of 1 launches"
+    ]
+
+
+def test_the_report_says_what_was_not_seen() -> None:
+    builder = TraceBuilder("some.sst", origin="recording")
+    thread = builder.thread(0, "main")
+    for detail in SeenAccesses.ALL, SeenAccesses.LEARNED, SeenAccesses.LEARNED, SeenAccesses.SOME:
+        builder.append(OperationKind.LAUNCH, thread=thread, stream=STREAM, references=[reference(0)])
+        builder.append(OperationKind.LAUNCH_ACCESSES, thread=thread, object=builder.operations, detail=detail)
+    builder.append(OperationKind.GRAPH_LAUNCH, thread=thread, stream=STREAM, object=7)
     (said,) = SlotsWithSeenAccesses(builder.finish().slots, 1000).remarks()
-    assert said.startswith("what kernels touch was seen on the device for 0 of 1 launches")
+    assert said == (
+        "what kernels touch was seen on the device for 2 of 4 launches and trusted to be the same for 2, of those of "
+        "graphs it was not; for 1 not all of it: copies of tensors, or more than there was room for"
+    )
 
 
 def test_operations_are_not_cut_and_none_is_lost() -> None:

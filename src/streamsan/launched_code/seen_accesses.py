@@ -34,7 +34,10 @@ class SlotsWithSeenAccesses:
         """of a launch's sequence: how it was seen (SeenAccesses), and the continuation slots"""
         same: dict[bytes, bytes] = {}
         launched: list[NDArray[np.uint64]] = []
+        self._graphs = False
+        """graphs were launched"""
         for chunk in slots.chunks(size, 0):
+            self._graphs |= bool((chunk["kind"] == OperationKind.GRAPH_LAUNCH).any())
             launched.append(chunk["sequence"][chunk["kind"] == OperationKind.LAUNCH])
             for at in np.flatnonzero(chunk["kind"] == OperationKind.LAUNCH_ACCESSES).tolist():
                 slot = chunk[at]
@@ -71,7 +74,8 @@ class SlotsWithSeenAccesses:
             text += f" for {seen:,} of {self._launches:,} launches"
         if learned:
             text += f" and trusted to be the same for {learned:,}"
-        text += ", of those of graphs it was not"
+        if self._graphs:
+            text += ", of those of graphs it was not"
         if some:
             text += f"; for {some:,} not all of it: copies of tensors, or more than there was room for"
         return [text]
