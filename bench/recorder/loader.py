@@ -8,13 +8,11 @@ import statistics
 import sys
 import time
 
+import torch
 from served import StandIn, serve
+from torch.utils.data import DataLoader, TensorDataset
 
 stand_in = StandIn()
-
-import torch  # noqa: E402
-from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
-
 served = sys.argv[1:] == ["serve"]
 steps, workers = (64, 0) if served else (int(sys.argv[1]), int(sys.argv[2]))
 torch.manual_seed(0)

@@ -7,12 +7,10 @@ import statistics
 import sys
 import time
 
+import torch
 from served import StandIn, serve
 
 stand_in = StandIn()
-
-import torch  # noqa: E402
-
 torch.manual_seed(0)
 layers: list[torch.nn.Module] = []
 for _ in range(4):

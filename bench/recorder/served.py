@@ -11,7 +11,11 @@ from collections.abc import Callable
 
 
 class StandIn:
-    """The library that stands in for CUPTI, if there is one. It must be loaded before the recorder looks for CUPTI."""
+    """The library that stands in for CUPTI, if there is one.
+
+    It is made after PyTorch, which loads CUPTI, is imported, and before CUDA starts: of several the recorder takes the
+    one that was loaded last.
+    """
 
     def __init__(self) -> None:
         path = os.environ.get("STREAMSAN_BENCH_CUPTI")
