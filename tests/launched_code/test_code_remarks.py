@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 from launched_traces import Recorded, cubin
 
-from streamsan.launched_code import kernel_readings
+from streamsan.launched_code import kernel_readings, launch_ranges
 from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference
 from streamsan.vocabulary import NodeKind, OperationKind
@@ -61,10 +62,28 @@ def test_no_folder(tmp_path: Path) -> None:
     assert r.check().remarks[1] == SOME + "0 of 1 launches, not for the others: their code is not beside the trace"
 
 
-def test_reading_ends_when_it_takes_too_long(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_readings, "LONGEST", -1.0)
+def test_reading_ends_after_so_many_images_known_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_readings, "MOST_IMAGES", 0)
     said = line(tmp_path, {"axpy": 1})
-    assert said == SOME + "0 of 1 launches, not for the others: to read them takes too long"
+    assert said == SOME + "0 of 1 launches, not for the others: there are more than 1,000 images of code"
+
+
+@pytest.mark.parametrize(
+    ("limit", "left_out"),
+    [("MOST_UNITS", "6 launches of 2 kernels"), ("MOST_IN_VAIN", "6 launches of 2 kernels"), ("", "")],
+)
+def test_launches_that_were_left_out_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, left_out: str
+) -> None:
+    if limit:
+        monkeypatch.setattr(launch_ranges, limit, 0)
+    r = Recorded(tmp_path, [cubin()])
+    for kernel, count in (("axpy", 5), ("through_shared", 1)):
+        shape = r.shape(kernel, 0, 8, arguments=struct.pack("<QQfi", 0, 0, 1.0, 64))
+        for _ in range(count):
+            r.launch(1, shape, 0x1000, 0x2000)
+    said = r.check().remarks[1]
+    assert said == ALL + "2 kernels" + (f"; how far {left_out} reach takes too long to compute" if limit else "")
 
 
 def test_nodes_of_graphs_count(tmp_path: Path) -> None:

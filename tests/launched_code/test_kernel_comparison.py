@@ -14,7 +14,7 @@ from streamsan.launched_code.image_folder import image_folder
 from streamsan.launched_code.kernel_readings import read_kernels
 from streamsan.launched_code.reference_patches import kernel_of
 from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
-from streamsan.machine_code.disassembler import disassembler
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference, family
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, SeenAccesses, SlotFlag
@@ -25,7 +25,7 @@ from byte_sets import ByteSet
 from kernel_comparison import Compared, Place, compared
 from kernel_truth import maker, printed
 
-pytestmark = pytest.mark.skipif(disassembler() is None, reason="no nvdisasm")
+pytestmark = pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
 
 READ, WRITE, BOTH, OPEN = AccessMode.READ, AccessMode.WRITE, AccessMode.READ_WRITE, AccessMode.OPAQUE
 N = 256

@@ -226,6 +226,27 @@ def test_extents_are_computed_once_and_not_without_end(tmp_path: Path, monkeypat
         r.launch(1, adds(r, 100), 0x10000, 0x20000, 0x30000)
     assert {found[2].size for found in references(r)} == {END, 400}
     assert len(calls) == 2
-    monkeypatch.setattr(launch_ranges, "LONGEST", -1.0)
+    monkeypatch.setattr(launch_ranges, "MOST_UNITS", 1)
+    assert {found[2].size for found in references(r)} == {0, END}
+    assert len(calls) == 3
+    monkeypatch.setattr(launch_ranges, "MOST_UNITS", 0)
     assert {found[2].size for found in references(r)} == {0}
-    assert len(calls) == 2
+    assert len(calls) == 3
+
+
+def test_a_kernel_that_takes_too_long_is_tried_a_few_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch_ranges.launch_extents, "UNITS", 1)
+    monkeypatch.setattr(launch_ranges, "MOST_IN_VAIN", 3)
+    tried = []
+    compute = launch_ranges.extents_of
+
+    def noted(code, launch, budget):  # type: ignore[no-untyped-def]
+        tried.append(launch)
+        return compute(code, launch, budget)
+
+    monkeypatch.setattr(launch_ranges, "extents_of", noted)
+    r = recorded(tmp_path)
+    for n in range(10):
+        r.launch(1, adds(r, n), 0x10000, 0x20000, 0x30000)
+    assert {found[2].size for found in references(r)} == {0}
+    assert len(tried) == 3

@@ -12,7 +12,7 @@ from launched_traces import Recorded, cubin
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code import kernel_readings, remembered_kernels
-from streamsan.launched_code.remembered_kernels import ReadKernel, RememberedKernels, users_folder
+from streamsan.launched_code.remembered_kernels import ReadKernel, RememberedKernels, read_kernel, users_folder
 from streamsan.machine_code.cubin import KernelLayout, Parameter
 from streamsan.machine_code.disassembler import Instruction, NoDisassemblerError, disassemblers
 from streamsan.machine_code.kernel_accesses import KernelAccesses
@@ -105,9 +105,12 @@ def test_what_is_no_json_says_nothing(cache: Path, content: bytes) -> None:
 
 
 def test_the_code_of_a_long_kernel_is_not_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_kernel(CODE).code is CODE
     monkeypatch.setattr(remembered_kernels, "LONGEST_KERNEL", 0)
-    RememberedKernels(cache).add(IMAGE, KERNELS)
-    assert RememberedKernels(cache).of_image(IMAGE)["k"] == ReadKernel(KERNELS["k"].accesses, None)
+    read = {"k": read_kernel(CODE)}
+    assert read["k"].code is None
+    RememberedKernels(cache).add(IMAGE, read)
+    assert RememberedKernels(cache).of_image(IMAGE) == read
 
 
 def test_where_nothing_can_be_written_nothing_is_said(tmp_path: Path) -> None:

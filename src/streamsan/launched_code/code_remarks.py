@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,10 @@ from streamsan.launched_code.reference_patches import kernel_of
 from streamsan.trace import Trace
 
 
-def code_remarks(trace: Trace, readings: KernelReadings, launches: NDArray[np.int64]) -> list[str]:
-    """Return the line that says it. `launches`: how many each launch shape has."""
+def code_remarks(
+    trace: Trace, readings: KernelReadings, launches: NDArray[np.int64], left_out: Collection[int]
+) -> list[str]:
+    """Return the line that says it. `launches`: how many each launch shape has; `left_out`: shapes without extents."""
     times: Counter[Kernel] = Counter()
     for number in np.flatnonzero(launches[1:]).tolist():
         times[kernel_of(trace.launch_shapes[number + 1])] += int(launches[number + 1])
@@ -31,6 +34,10 @@ def code_remarks(trace: Trace, readings: KernelReadings, launches: NDArray[np.in
     if finding:
         verb = "follows" if finding == 1 else "follow"
         said += f"; {_kernels(finding)} also {verb} pointers found in memory, and what is behind these is not seen"
+    without = {kernel_of(trace.launch_shapes[number]) for number in left_out if launches[number]}
+    if without:
+        many = int(sum(launches[number] for number in left_out))
+        said += f"; how far {_launches(many)} of {_kernels(len(without))} reach takes too long to compute"
     return [said]
 
 
@@ -47,6 +54,10 @@ def _reasons(trace: Trace, readings: KernelReadings, times: Counter[Kernel], unn
         for reason, count in counts.most_common()
         if count
     )
+
+
+def _launches(count: int) -> str:
+    return "1 launch" if count == 1 else f"{count:,} launches"
 
 
 def _kernels(count: int) -> str:

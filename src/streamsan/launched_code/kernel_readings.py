@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code.image_folder import ImageFolder
-from streamsan.launched_code.remembered_kernels import ReadKernel, ReadKernels, RememberedKernels
+from streamsan.launched_code.remembered_kernels import ReadKernel, ReadKernels, RememberedKernels, read_kernel
 from streamsan.machine_code.cubin import CubinError, read_cubin
 from streamsan.machine_code.disassembler import DisassemblyError, NoDisassemblerError
-from streamsan.machine_code.kernel_accesses import KernelAccesses, kernel_accesses
+from streamsan.machine_code.kernel_accesses import KernelAccesses
 from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 AT_ONCE = 2
-LONGEST = 300.0
-"""seconds after which no further image is begun"""
+MOST_IMAGES = 1000
+"""that are read, whatever is known of them already: the same ones on every machine; a thousand new ones take minutes"""
 
 Kernel = tuple[str, tuple[str, ...]]
 """the symbol, and the names of the images that it may be in"""
@@ -31,7 +30,7 @@ MISSING = "their code is not beside the trace"
 DAMAGED = "their code cannot be read"
 REFUSED = "nvdisasm refuses their code"
 NOT_THERE = "the code kept has no such kernel"
-TOO_LONG = "to read them takes too long"
+TOO_MANY = f"there are more than {MOST_IMAGES:,} images of code"
 NOT_UNDERSTOOD = "their code does something that is not known"
 
 
@@ -83,18 +82,17 @@ def read_kernels(
 def _images(
     wanted: Mapping[str, set[str]], folder: ImageFolder, remembered: RememberedKernels, progress: Progress | None
 ) -> dict[str, _Image]:
-    end = time.monotonic() + LONGEST
-
     def read(name: str) -> _Image:
-        return _Image(reason=TOO_LONG) if time.monotonic() > end else _read(name, wanted[name], folder, remembered)
+        return _read(name, wanted[name], folder, remembered)
 
-    images: dict[str, _Image] = {}
+    images: dict[str, _Image] = dict.fromkeys(list(wanted)[MOST_IMAGES:], _Image(reason=TOO_MANY))
+    left = list(wanted)[:MOST_IMAGES]
     pool = ThreadPoolExecutor(AT_ONCE)  # most of the time goes into nvdisasm, a process of its own
     try:
-        for name, image in zip(wanted, pool.map(read, wanted), strict=True):
+        for number, (name, image) in enumerate(zip(left, pool.map(read, left), strict=True), 1):
             images[name] = image
             if progress is not None:
-                progress(len(images), len(wanted))
+                progress(number, len(left))
     finally:
         pool.shutdown(cancel_futures=True)
     return images
@@ -110,7 +108,7 @@ def _read(name: str, symbols: set[str], folder: ImageFolder, remembered: Remembe
         return _Image(known)
     try:
         codes = kernels_of(content, read_cubin(content), sorted(new))
-        found = {symbol: ReadKernel(kernel_accesses(code), code) for symbol, code in codes.items()}
+        found = {symbol: read_kernel(code) for symbol, code in codes.items()}
     except NoDisassemblerError:
         return _Image(known, NO_DISASSEMBLER)
     except DisassemblyError:

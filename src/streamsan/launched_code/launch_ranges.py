@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,13 +10,19 @@ from streamsan.kernels.uses import Use
 from streamsan.launched_code.kernel_readings import Kernel, KernelReadings, either
 from streamsan.machine_code import launch_extents
 from streamsan.machine_code.byte_ranges import Extent
+from streamsan.machine_code.kernel_code import KernelCode
+from streamsan.machine_code.lane_machine import Budget
 from streamsan.machine_code.launch_extents import WordExtents, extents_of
 from streamsan.trace.launch_shapes import LaunchShape
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, SlotFlag
 
-LONGEST = 30.0
-"""seconds for all launches of a trace; how far the others reach is not known"""
+MOST_UNITS = 720_000
+"""steps of one instruction for all launches of a trace (half a minute): counted, so that no machine finds more"""
+UNITS_OF_LAUNCH = 15
+"""what each costs besides its instructions"""
+MOST_IN_VAIN = 8
+"""launches of a kernel for which `UNITS` do not suffice, until the others are not tried"""
 
 Extents = Mapping[int, WordExtents]
 """by the word's offset in the argument buffer"""
@@ -37,15 +43,16 @@ _NOTHING = UsedRange(0)
 
 
 class LaunchRanges:
-    """The extents of launches."""
+    """The extents of launches. What it would take too long to compute is left out, and noted."""
 
     def __init__(self, readings: KernelReadings) -> None:
         self._readings = readings
-        self._end = time.monotonic() + LONGEST
-        self._known: dict[tuple[object, ...], Extents] = {}
+        self._units = MOST_UNITS
+        self._in_vain: Counter[Kernel] = Counter()
+        self._known: dict[tuple[object, ...], Extents | None] = {}
 
-    def of(self, kernel: Kernel, shape: LaunchShape) -> Extents:
-        """Return what is known of a launch: nothing where its arguments were not kept."""
+    def of(self, kernel: Kernel, shape: LaunchShape) -> Extents | None:
+        """Return what is known of a launch: nothing where its arguments were not kept. None: it was left out."""
         code = self._readings.codes.get(kernel)
         if code is None or not shape.arguments or 0 in shape.grid or 0 in shape.block:
             return {}
@@ -53,11 +60,22 @@ class LaunchRanges:
         key = (kernel, shape.grid, shape.block, shape.shared, shape.arguments, pointers)
         if key not in self._known:
             launch = launch_extents.LaunchShape(shape.grid, shape.block, shape.shared, shape.arguments, pointers)
-            try:
-                self._known[key] = extents_of(code, launch) if time.monotonic() < self._end else {}
-            except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError):
-                self._known[key] = {}  # code and arguments are anyone's
+            self._known[key] = self._computed(kernel, code, launch)
         return self._known[key]
+
+    def _computed(self, kernel: Kernel, code: KernelCode, launch: launch_extents.LaunchShape) -> Extents | None:
+        if self._units <= 0 or self._in_vain[kernel] >= MOST_IN_VAIN:
+            return None
+        budget = Budget(launch_extents.UNITS)
+        try:
+            found: Extents | None = extents_of(code, launch, budget)
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError):
+            found = {}  # code and arguments are anyone's
+        self._units -= UNITS_OF_LAUNCH + launch_extents.UNITS - max(0, budget.units)
+        if budget.units < 0:
+            self._in_vain[kernel] += 1
+            return None
+        return found
 
 
 def used_ranges(words: Sequence[tuple[Use, WordExtents | None]]) -> list[UsedRange] | None:

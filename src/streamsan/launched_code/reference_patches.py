@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.launched_code.kernel_readings import Kernel, KernelReadings
+from streamsan.launched_code.kernel_readings import Kernel, KernelReadings, Progress
 from streamsan.launched_code.launch_ranges import Extents, LaunchRanges, UsedRange, used_ranges
 from streamsan.machine_code.kernel_accesses import KernelAccesses
 from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
@@ -20,6 +20,8 @@ MOST_SIZED = 63
 """References of launches whose extents are asked for: there is room for what they add to a launch's slots."""
 MOST_PATCHES = 1 << 22
 """of all shapes; more are in no trace that a recorder wrote"""
+_SHOWN_EVERY = 64
+"""shapes"""
 
 
 class Verdict(IntEnum):
@@ -71,27 +73,44 @@ def kernel_of(shape: LaunchShape) -> Kernel:
     return shape.symbol, shape.code
 
 
-def shape_patches(shapes: Sequence[LaunchShape], readings: KernelReadings) -> list[Patches]:
-    """Return the patches of each shape; none for kernels that were not read. Equal ones are one object."""
+class ShapePatches(NamedTuple):
+    """The patches of all shapes of a trace."""
+
+    patches: list[Patches]
+    """none for kernels that were not read; equal ones are one object"""
+    left_out: frozenset[int]
+    """shapes for which it would have taken too long to compute how far their launches reach"""
+
+
+def shape_patches(
+    shapes: Sequence[LaunchShape], readings: KernelReadings, progress: Progress | None = None
+) -> ShapePatches:
+    """Return the patches of each shape. `progress` is told now and then how many shapes were looked at."""
     launches = LaunchRanges(readings)
     known: dict[tuple[object, ...], Patches] = {}
     found: list[Patches] = []
+    left_out: set[int] = set()
     total = 0
-    for shape in shapes:
+    for number, shape in enumerate(shapes):
+        if progress is not None and number % _SHOWN_EVERY == 0:
+            progress(number, len(shapes))
         kernel = kernel_of(shape)
         accesses = readings.read.get(kernel)
         if accesses is None or not shape.places or total > MOST_PATCHES:
             found.append(())
             continue
         many = max(place.reference for place in shape.places) > MOST_SIZED
-        extents: Extents = {} if many else launches.of(kernel, shape)
+        extents: Extents | None = {} if many else launches.of(kernel, shape)
+        if extents is None:
+            left_out.add(number)
+            extents = {}
         # Many shapes differ in what the patches do not depend on.
         key = (kernel, shape.places, tuple(extents.items()))
         if key not in known:
             known[key] = patches_of(shape.places, accesses, extents)
             total += len(known[key])
         found.append(known[key])
-    return found
+    return ShapePatches(found, frozenset(left_out))
 
 
 def patches_of(places: Sequence[PointerPlace], accesses: KernelAccesses, extents: Extents) -> Patches:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from streamsan import machine_code
 from streamsan.kernels.uses import Use
-from streamsan.machine_code.kernel_accesses import KernelAccesses
+from streamsan.machine_code.kernel_accesses import KernelAccesses, kernel_accesses
 from streamsan.machine_code.kernel_code import KernelCode
 from streamsan.trace.private_file import make_private_file
 from streamsan.vocabulary import AccessMode, SlotFlag
@@ -40,6 +40,11 @@ class ReadKernel(NamedTuple):
 
 ReadKernels = dict[str, ReadKernel]
 """by symbol"""
+
+
+def read_kernel(code: KernelCode) -> ReadKernel:
+    """Read one kernel. The code of a long one is not kept, so that what is known is the same when it is remembered."""
+    return ReadKernel(kernel_accesses(code), code if len(code.instructions) <= LONGEST_KERNEL else None)
 
 
 class RememberedKernels:
@@ -116,7 +121,7 @@ def _packed(found: ReadKernels) -> dict[str, Any]:
                 "follows_found": kernel.follows_found,
                 "whole": kernel.whole,
                 "talks": kernel.talks,
-                "code": None if code is None or len(code.instructions) > LONGEST_KERNEL else code.as_json(),
+                "code": None if code is None else code.as_json(),
             }
             for symbol, (kernel, code) in found.items()
         },

@@ -21,27 +21,28 @@ from streamsan.trace.layout import MOST_CONTINUATIONS
 class ResolvedKernels:
     """What became of a trace's kernels."""
 
-    def __init__(self, trace: Trace, readings: KernelReadings, slots: PatchedSlots) -> None:
+    def __init__(self, trace: Trace, readings: KernelReadings, slots: PatchedSlots, left_out: frozenset[int]) -> None:
         self._trace = trace
+        self._left_out = left_out
         self._readings = readings
         self._slots = slots
 
     def remarks(self) -> list[str]:
         """Return what is to be said of them once the slots were read, one line each."""
         launches = self._slots.launches
-        return [] if launches is None else code_remarks(self._trace, self._readings, launches)
+        return [] if launches is None else code_remarks(self._trace, self._readings, launches, self._left_out)
 
 
 def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -> ResolvedKernels:
     """Read the kernels of a trace, in the file `path`, and let its slots say what they do to their references.
 
-    `progress` is told how many images of code were read.
+    `progress` is told how many images of code were read, then of how many launch shapes it is known how far they reach.
     """
     shapes = list(trace.launch_shapes)
     folder = image_folder(path, trace.metadata)
     kernels = map(kernel_of, shapes[1:])
     readings = read_kernels(kernels, folder, RememberedKernels(users_folder()), progress)
-    patches = shape_patches(shapes, readings)
+    patches, left_out = shape_patches(shapes, readings, progress)
     symbols: dict[str, int] = {}
     added = added_slots(patches, variables_of(shapes, readings, symbols))
     room = np.full(len(shapes), MOST_CONTINUATIONS, np.intp)
@@ -51,7 +52,7 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     slots = PatchedSlots(trace.slots, patch_table(patches), room, talks, len(trace.sites))
     trace.read_kernels, trace.talkers = slots.sites, slots.talkers
     trace.slots = slots if added is None else ExtendedSlots(slots, trace, added, symbols)
-    return ResolvedKernels(trace, readings, slots)
+    return ResolvedKernels(trace, readings, slots, left_out)
 
 
 def _may_talk(readings: KernelReadings, shape: LaunchShape) -> bool:

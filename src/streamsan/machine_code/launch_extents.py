@@ -33,7 +33,7 @@ from streamsan.machine_code.lane_values import (
     low_word,
 )
 
-_UNITS = 12_000
+UNITS = 12_000
 """steps of one instruction for one launch: half a second"""
 _MOST_PARTS = 200
 _MOST_LANES = 1 << 17
@@ -69,10 +69,10 @@ class WordExtents:
     updates: Extent | None
 
 
-def extents_of(kernel: KernelCode, launch: LaunchShape) -> dict[int, WordExtents]:
+def extents_of(kernel: KernelCode, launch: LaunchShape, budget: Budget | None = None) -> dict[int, WordExtents]:
     """What the launch touches through each of its `pointers`, by their offset.
 
-    A word of which nothing is known is absent.
+    A word of which nothing is known is absent; all are where the `budget` (`UNITS` by default) does not suffice.
 
     The extents count from the address that stands in the word. What the kernel reaches by addresses that it finds in
     memory is not in it.
@@ -83,7 +83,7 @@ def extents_of(kernel: KernelCode, launch: LaunchShape) -> dict[int, WordExtents
     pointers = frozenset(launch.pointers)
     found = _Found(pointers)
     try:
-        _Parts(kernel, launch, pointers, found).run()
+        _Parts(kernel, launch, pointers, found).run(Budget(UNITS) if budget is None else budget)
     except NotKnown:
         return {}
     return found.extents(code.unclear)
@@ -201,9 +201,8 @@ class _Parts:
         self._found = found
         self._threads = launch.block[0] * launch.block[1] * launch.block[2]
 
-    def run(self) -> None:
+    def run(self, budget: Budget) -> None:
         """Run each part, cutting it as often as it asks for that. Raises `NotKnown`."""
-        budget = Budget(_UNITS)
         todo = [self._whole()]
         parts = 0
         stuck: dict[_Part, frozenset[int]] = {}
