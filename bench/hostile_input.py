@@ -1,12 +1,15 @@
-"""Damaged traces, damaged sources, and patches in folders with hostile names: nothing crashes, hangs or spills over.
+"""Damaged traces, launches, machine code and sources, patches in folders with hostile names: nothing crashes or hangs.
 
     python bench/hostile_input.py traces --count 3000
+    python bench/hostile_input.py launches --count 3000
+    python bench/hostile_input.py code --count 1500
     python bench/hostile_input.py sources --count 2500
     python bench/hostile_input.py patches --count 460
 
-A damaged input must give a report, or one line that says why not: no traceback, no internal error, no signal, and an
-end within a minute. A patch must apply with git, change the files that it names and no others, and leave a source that
-is still checked. Status 1 where one does not; `--keep FOLDER` keeps those inputs.
+A damaged input must give a report, or one line that says why not: no traceback, no internal error, no signal, an end
+within a minute, and no more memory than `hostile/runs.py` allows. A patch must apply with git, change the files that it
+names and no others, and leave a source that is still checked. Status 1 where one does not; `--keep FOLDER` keeps those
+inputs.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+from hostile.launches import recording_with_damaged_code, recording_with_hostile_launches  # noqa: E402
 from hostile.mutations import damaged_source, damaged_trace  # noqa: E402
 from hostile.runs import tried  # noqa: E402
 
@@ -36,12 +41,17 @@ NAMES = (
     *("x\n+++ b\\victim", "-rf", " ", "a'b", "$(x)", "*"),
 )
 INTERNAL = "internal error"
+COUNTS = {"traces": 3000, "launches": 3000, "code": 1500, "sources": 2500, "patches": 460}
 
 
 def damaged(kind: str, number: int, seed: int, folder: Path) -> Path:
     """Write the input of a number: the same for the same seed."""
     chance = random.Random(f"{seed} {kind} {number}")
-    if kind == "traces":
+    if kind == "launches":
+        path = recording_with_hostile_launches(folder, str(number), chance)
+    elif kind == "code":
+        path = recording_with_damaged_code(folder, str(number), chance)
+    elif kind == "traces":
         path = folder / f"{number}.sst"
         path.write_bytes(damaged_trace(chance.choice(TRACES).read_bytes(), chance))
     else:
@@ -97,16 +107,17 @@ def patched(number: int, seed: int, folder: Path) -> str:
 def main() -> int:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("kind", choices=["traces", "sources", "patches"])
-    parser.add_argument("--count", type=int, default=0, help="default: 3000 traces, 2500 sources, 460 patches")
+    parser.add_argument("kind", choices=list(COUNTS))
+    parser.add_argument("--count", type=int, default=0, help=f"default: {COUNTS}")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--keep", default="", metavar="FOLDER", help="keep the inputs that went wrong")
     options = parser.parse_args()
     kind, seed = options.kind, options.seed
-    count = options.count or {"traces": 3000, "sources": 2500, "patches": 460}[kind]
+    count = options.count or COUNTS[kind]
     with tempfile.TemporaryDirectory(prefix="streamsan-hostile-") as name:
         folder = Path(name)
+        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")  # what is read of damaged code is not kept
 
         def one(number: int) -> str:
             if kind == "patches":
@@ -116,6 +127,7 @@ def main() -> int:
                 return checked(path)
             finally:
                 path.unlink()
+                shutil.rmtree(path.with_suffix(".code"), ignore_errors=True)
 
         work: Callable[[int], str] = one
         found = tried(range(count), work, options.jobs)

@@ -29,7 +29,7 @@ _GARBAGE = (
     ),
     *("\0", "\u202e", "\ud7ff", "#include __FILE__\n", "#define f(x) f(f(x))\n", "operator", "...", "0x", "1e", ";"),
 )
-_NUMBERS = (0, 1, 2**7, 2**8 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
+NUMBERS = (0, 1, 2**7, 2**8 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
 
 
 def damaged_trace(data: bytes, chance: random.Random) -> bytes:
@@ -44,7 +44,7 @@ def damaged_trace(data: bytes, chance: random.Random) -> bytes:
             damaged[at] ^= 1 << chance.randrange(8)
         elif kind == 1:
             size = chance.choice((1, 2, 4, 8))
-            damaged[at : at + size] = (chance.choice(_NUMBERS) % 256**size).to_bytes(size, "little")
+            damaged[at : at + size] = (chance.choice(NUMBERS) % 256**size).to_bytes(size, "little")
         elif kind == 2:
             del damaged[at : at + chance.choice((1, 8, 64, 1024))]
         elif kind == 3:

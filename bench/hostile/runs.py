@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Any
 
 SECONDS = 60.0
 """that one input may take"""
+MOST_MEMORY = 4 << 30
+"""bytes of addresses that a process may have"""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ def tried(numbers: Sequence[int], work: Callable[[int], str], jobs: int) -> list
 
 
 def _all_of(numbers: Sequence[int], work: Callable[[int], str], answers: Connection) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)

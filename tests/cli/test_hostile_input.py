@@ -1,4 +1,4 @@
-"""A part of `bench/hostile_input.py`: damaged traces and sources, patches in folders with hostile names."""
+"""A part of `bench/hostile_input.py`: damaged inputs of each kind, patches in folders with hostile names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("kind", "count"), [("traces", 200), ("sources", 60), ("patches", 20)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [("traces", 200), ("launches", 150), ("code", 60), ("sources", 60), ("patches", 20)]
+)
 def test_hostile_input_ends_as_it_should(kind: str, count: int) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "bench" / "hostile_input.py", kind, "--count", str(count), "--jobs", "1"],

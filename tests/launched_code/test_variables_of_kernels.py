@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from launched_traces import Recorded, codes, cubin
+from launched_traces import Recorded, codes, cubin, references
 
 from streamsan.launched_code.resolution import resolve_kernels
 from streamsan.machine_code.disassembler import disassemblers
@@ -138,3 +138,11 @@ def test_many_launches(tmp_path: Path) -> None:
     found = used(r)
     assert len(found) == 1500
     assert all(len(each) == 1 and each[0].address == counter for each in found)
+
+
+def test_a_process_may_have_any_number(tmp_path: Path) -> None:
+    r = Recorded(tmp_path, [cubin()])
+    r.thread = r.builder.thread((1 << 32) - 1, "main")
+    counter = variable(r, "counter")
+    r.launch(r.stream(1), r.shape("counts"))
+    assert counter in [reference.address for reference in references(r)[0]]

@@ -101,8 +101,8 @@ class ExtendedSlots:
         self, new: NDArray[np.uint64], template: Rows, processes: Rows, variables: KnownVariables
     ) -> None:
         """Set addresses in slots that go by variables, as they lie now."""
-        addresses = variables.addresses()
         for half in (0, 1):
             source = self._added.source[template, half]
             rows = np.flatnonzero(source < NOTHING)
-            new[rows, 2 * half] = addresses[processes[rows], variable_source(0) - source[rows]]
+            if len(rows):
+                new[rows, 2 * half] = variables.addresses(processes[rows], variable_source(0) - source[rows])

@@ -55,15 +55,17 @@ class KnownVariables:
         self._sites: dict[int, int] = {}
         self._alive: dict[tuple[int, int], set[int]] = {}
         """process and variable -> addresses"""
-        self._processes = max((thread.process for thread in trace.threads), default=0) + 1
 
-    def addresses(self) -> NDArray[np.uint64]:
-        """Return the address of each process' each variable, 0 where it is not known."""
-        found = np.zeros((self._processes, len(self._symbols)), np.uint64)
-        for (process, variable), places in self._alive.items():
-            if len(places) == 1:
-                found[process, variable] = next(iter(places))
-        return found
+    def addresses(self, processes: NDArray[np.intp], variables: NDArray[np.intp]) -> NDArray[np.uint64]:
+        """Return where variables of processes lie, 0 where it is not known."""
+        # Pairs, no table of all: the numbers of processes (32 bits) are the file's.
+        keys, which = np.unique(processes * len(self._symbols) + variables, return_inverse=True)
+        found = [self._address(*divmod(key, len(self._symbols))) for key in keys.tolist()]
+        return np.array(found, np.uint64)[which]
+
+    def _address(self, process: int, variable: int) -> int:
+        places = self._alive.get((process, variable), set())
+        return next(iter(places)) if len(places) == 1 else 0
 
     def events(self, slots: Slots) -> list[int]:
         """Return where in these slots variables begin or end."""

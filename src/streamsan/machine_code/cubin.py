@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import Section, SymbolTableSection
+from streamsan.machine_code.elf_tables import (
+    FUNCTION,
+    RELOCATIONS,
+    RELOCATIONS_WITH_ADDENDS,
+    SYMBOL_TABLE,
+    ElfError,
+    ElfTables,
+)
 
 WORD_BYTES = 8
 """of an address"""
@@ -25,6 +28,12 @@ _WITH_SIZE = 4
 _ADDRESSES_BANK = 4
 _OF_VARIABLES = (".nv.global", ".nv.constant3")
 _LARGEST = 1 << 40
+_MOST_ATTRIBUTES = 32 << 20
+"""bytes, of all kernels together: of one they are some hundred"""
+_MOST_INITIAL = 512 << 20
+"""bytes, of all variables together: a file may say of each that it is the whole of it"""
+_CUDA = 190
+"""of the ELF header: the machine"""
 
 
 class CubinError(ValueError):
@@ -80,52 +89,47 @@ class Cubin:
 def read_cubin(content: bytes) -> Cubin:
     """Read the tables of a cubin. Raises `CubinError`."""
     try:
-        return _read(ELFFile(io.BytesIO(content)))
-    except (
-        ELFError,
-        struct.error,
-        UnicodeDecodeError,
-        ValueError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        TypeError,
-    ) as error:
-        raise CubinError(f"not a cubin that can be read: {error or type(error).__name__}") from None
+        return _read(ElfTables(content))
+    except (ElfError, struct.error) as error:
+        raise CubinError(f"not a cubin that can be read: {error}") from None
 
 
-def _read(file: ELFFile) -> Cubin:
-    if file["e_machine"] != "EM_CUDA":
+def _read(file: ElfTables) -> Cubin:
+    if file.machine != _CUDA:
         raise CubinError("the ELF file has no GPU code")
-    sections = list(file.iter_sections())
     kernels = {}
-    for section in sections:
+    room = _MOST_ATTRIBUTES
+    for section in file.sections:
         prefix, _, symbol = section.name.partition(".nv.info.")
         if not prefix and symbol:
-            kernels[symbol] = _layout(symbol, section.data())
+            room -= len(section.data)
+            if room < 0:
+                raise CubinError(f"more than {_MOST_ATTRIBUTES >> 20} MiB of kernels' attributes")
+            kernels[symbol] = _layout(symbol, section.data)
     labels: dict[str, dict[str, int]] = {}
     variables = {}
     numbers: dict[str, int] = {}
-    for table in sections:
-        if not isinstance(table, SymbolTableSection):
+    room = _MOST_INITIAL
+    for index, table in enumerate(file.sections):
+        if table.type != SYMBOL_TABLE:
             continue
-        for number, entry in enumerate(table.iter_symbols()):
-            index = entry["st_shndx"]
-            if not isinstance(index, int) or index >= len(sections):
+        for entry in file.symbols(index):
+            if not 0 < entry.section < len(file.sections):
                 continue
-            kind, place, holder = entry["st_info"]["type"], entry["st_value"], sections[index]
-            if kind == "STT_FUNC":
-                numbers.setdefault(entry.name, number)
-                labels.setdefault(holder.name.removeprefix(".text."), {})[entry.name] = place
-            elif kind == "STT_OBJECT" and holder.name.startswith(_OF_VARIABLES) and entry["st_size"] <= _LARGEST:
-                content = b"" if holder["sh_type"] == "SHT_NOBITS" else holder.data()
-                variables[entry.name] = Variable(
-                    entry.name, entry["st_size"], content[place : place + entry["st_size"]].rstrip(b"\0")
-                )
-    return Cubin(kernels, labels, variables, dict(_addresses(file, sections)), numbers)
+            holder = file.sections[entry.section]
+            if entry.type == FUNCTION:
+                numbers.setdefault(entry.name, entry.number)
+                labels.setdefault(holder.name.removeprefix(".text."), {})[entry.name] = entry.value
+            elif holder.name.startswith(_OF_VARIABLES) and entry.size <= _LARGEST:
+                initial = holder.data[entry.value : entry.value + entry.size]
+                room -= len(initial)
+                if room < 0:
+                    raise CubinError(f"more than {_MOST_INITIAL >> 20} MiB in variables")
+                variables[entry.name] = Variable(entry.name, entry.size, bytes(initial).rstrip(b"\0"))
+    return Cubin(kernels, labels, variables, dict(_addresses(file)), numbers)
 
 
-def _layout(symbol: str, info: bytes) -> KernelLayout:
+def _layout(symbol: str, info: memoryview) -> KernelLayout:
     parameters = []
     base = total = 0
     at = 0
@@ -150,15 +154,9 @@ def _layout(symbol: str, info: bytes) -> KernelLayout:
     return KernelLayout(symbol, base, tuple(sorted(parameters, key=lambda parameter: parameter.offset)))
 
 
-def _addresses(file: ELFFile, sections: list[Section]) -> Iterator[tuple[int, str]]:
-    for section in sections:
-        if not isinstance(section, RelocationSection):
+def _addresses(file: ElfTables) -> Iterator[tuple[int, str]]:
+    for index, section in enumerate(file.sections):
+        if section.type not in (RELOCATIONS, RELOCATIONS_WITH_ADDENDS) or section.info >= len(file.sections):
             continue
-        target: Section = file.get_section(section["sh_info"])
-        if target.name.split(".")[:3] != ["", "nv", f"constant{_ADDRESSES_BANK}"]:
-            continue
-        symbols = file.get_section(section["sh_link"])
-        if not isinstance(symbols, SymbolTableSection):
-            continue
-        for relocation in section.iter_relocations():
-            yield relocation["r_offset"], symbols.get_symbol(relocation["r_info_sym"]).name
+        if file.sections[section.info].name.split(".")[:3] == ["", "nv", f"constant{_ADDRESSES_BANK}"]:
+            yield from file.relocations(index)
