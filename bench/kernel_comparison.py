@@ -181,7 +181,10 @@ class _Seen:
 
 
 def compared(trace: Trace, readings: KernelReadings, most_shapes: int) -> Compared:
-    """Compare all launches of a recording that were seen; extents for the first `most_shapes` launches of a kernel."""
+    """Compare the launches of a recording that were seen, of those kernels that were read or could not be.
+
+    Extents are compared for the first `most_shapes` different launches of a kernel.
+    """
     found = Compared()
     shapes = list(trace.launch_shapes)
     waiting: dict[int, _Launch] = {}
@@ -196,8 +199,10 @@ def compared(trace: Trace, readings: KernelReadings, most_shapes: int) -> Compar
         elif view.kind == OperationKind.FREE and view.references:
             memory = memory.freed(view.references[0].address)
         elif view.kind == OperationKind.LAUNCH and 0 < view.shape < len(shapes):
-            waiting[view.sequence] = _Launch(view, memory)
-            unseen.add(kernel_of(shapes[view.shape]))
+            kernel = kernel_of(shapes[view.shape])
+            if kernel in readings.read or kernel in readings.unread:
+                waiting[view.sequence] = _Launch(view, memory)
+                unseen.add(kernel)
         elif view.kind == OperationKind.LAUNCH_ACCESSES and view.object in waiting:
             launch = waiting.pop(view.object)
             shape = shapes[launch.view.shape]

@@ -44,6 +44,8 @@ sys.path.append(str(HERE / "kernel_truth"))
 
 from programs import programs, record_all  # noqa: E402
 
+PART = 30
+"""kernels of a recording that are compared in one process, after each other"""
 VERDICTS = ("exact", "more", "open", "may", "contradicted")
 EXTENTS = ("exact", "gaps", "within", "unknown")
 MAKERS = {
@@ -96,27 +98,30 @@ def compare_all(traces: Sequence[Path], jobs: int, shapes: int, memory: Path) ->
     together, makers = Compared(), dict[Kernel, str]()
     with ProcessPoolExecutor(jobs) as pool:
         images: dict[str, tuple[Path, set[str]]] = {}
+        parts: list[tuple[Path, list[Kernel]]] = []
         for path, kernels in zip(traces, pool.map(_kernels, traces), strict=True):
+            count = -(-len(kernels) // PART)
+            parts += [(path, kernels[at::count]) for at in range(count)]
             for symbol, names in kernels:
                 for name in names:
                     images.setdefault(name, (path, set()))[1].add(symbol)
         largest = sorted(images.items(), key=lambda item: -len(item[1][1]))
         for _ in pool.map(_read, [(path, name, symbols, memory) for name, (path, symbols) in largest]):
             pass
-        for path, found in zip(traces, pool.map(_compared, traces, repeat(shapes), repeat(memory)), strict=True):
+        for (path, _), found in zip(parts, pool.map(_compared, parts, repeat(shapes), repeat(memory)), strict=True):
             together.add(found)
             for kernel in (*found.places, *found.unseen):
                 makers.setdefault(kernel, maker(kernel[0], path.name))
     return together, makers
 
 
-def _kernels(path: Path) -> set[Kernel]:
+def _kernels(path: Path) -> list[Kernel]:
     """The launched kernels of a recording; none where it cannot be read."""
     try:
-        return {kernel_of(shape) for shape in list(family.read(str(path)).launch_shapes)[1:]}
+        return list(dict.fromkeys(kernel_of(shape) for shape in list(family.read(str(path)).launch_shapes)[1:]))
     except TraceError as error:
         print(f"{path}: {error.reason}", file=sys.stderr)
-        return set()
+        return []
 
 
 def _read(image: tuple[Path, str, set[str], Path]) -> None:
@@ -126,12 +131,10 @@ def _read(image: tuple[Path, str, set[str], Path]) -> None:
     read_kernels([(symbol, (name,)) for symbol in sorted(symbols)], folder, RememberedKernels(memory), None)
 
 
-def _compared(path: Path, shapes: int, memory: Path) -> Compared:
-    try:
-        trace = family.read(str(path))
-    except TraceError:
-        return Compared()
-    kernels = map(kernel_of, list(trace.launch_shapes)[1:])
+def _compared(part: tuple[Path, list[Kernel]], shapes: int, memory: Path) -> Compared:
+    """Compare the launches of some kernels of a recording."""
+    path, kernels = part
+    trace = family.read(str(path))
     readings = read_kernels(kernels, image_folder(str(path), trace.metadata), RememberedKernels(memory), None)
     return compared(trace, readings, shapes)
 
