@@ -6,8 +6,9 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-/// Launches that wait for what the first of their kind shows, and kinds: a program must not fill the memory.
-constexpr std::size_t most_waiting = 1U << 18, most_kinds = 1U << 16;
+/// References of launches that wait for what the first of their kind shows, and kinds: a program that never waits for
+/// its device, or launches other things for ever, must not fill the memory.
+constexpr std::size_t most_waiting = 1U << 20, most_kinds = 1U << 14;
 
 auto all_of(const AccessRows& rows) {
     return std::tuple(rows.begin, rows.width, rows.pitch, rows.rows, rows.slice_pitch, rows.slices, rows.mode,
@@ -64,8 +65,9 @@ LearnedAccesses::Answer LearnedAccesses::ask(const PlacedLaunch& launch, std::ui
         return Answer::LOOK;
     }
     if (kind.learned < most_) {
-        if (waiting_ == most_waiting) return Answer::WATCH;
-        ++waiting_;
+        const std::size_t more = 1 + launch.anchors.size();
+        if (waiting_ + more > most_waiting) return Answer::WATCH;
+        waiting_ += more;
         kind.waiting.push_back({sequence, launch.anchors});
         return Answer::WAIT;
     }
@@ -126,7 +128,7 @@ std::vector<TrustedLaunch> LearnedAccesses::learn(const PlacedLaunch& launch, co
     if (!kind.differs && kind.learned < most_) return {};
     std::vector<TrustedLaunch> told;
     for (const Waiting& each : std::exchange(kind.waiting, {})) {
-        --waiting_;
+        waiting_ -= 1 + each.anchors.size();
         // Of what waited in vain nothing is said.
         if (kind.differs) continue;
         if (auto rows = moved(kind, each.anchors)) told.push_back({each.sequence, std::move(*rows)});

@@ -85,7 +85,7 @@ private:
     const std::uint32_t most_;
     std::mutex mutex_;
     std::map<Key, Kind> kinds_;
-    std::size_t waiting_ = 0;
+    std::size_t waiting_ = 0;  ///< launches that wait, and their references
 };
 
 }  // namespace streamsan::recorder::cuda

@@ -1,0 +1,13 @@
+"""Which launches are trusted to touch what earlier ones touched."""
+
+from __future__ import annotations
+
+import pytest
+from trace_writer_driver import SANITIZERS, build, run
+
+UNITS = ["recorder/tests/learned_driver.cpp", "recorder/cuda/learned_accesses.cpp", "recorder/memory/*.cpp"]
+
+
+@pytest.mark.parametrize("sanitizer", [name for name in SANITIZERS if name != "thread"])
+def test_what_is_trusted(sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    run(build(tmp_path_factory, sanitizer, UNITS))
