@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import pytest
 
 from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
@@ -12,6 +14,7 @@ from streamsan.vocabulary import AccessMode, OperationKind, SeenAccesses, SlotFl
 
 BASE = 0x7F0000000000
 STREAM = 0x55
+BOTH = AccessMode.READ_WRITE
 
 
 def trace_of(own: list[Reference], seen: list[Reference], detail: SeenAccesses) -> Trace:
@@ -24,10 +27,10 @@ def trace_of(own: list[Reference], seen: list[Reference], detail: SeenAccesses) 
     return builder.finish()
 
 
-def launched(trace: Trace) -> list[tuple[int, int, int]]:
+def launched(trace: Trace, talkers: Container[int] = ()) -> list[tuple[int, int, int]]:
     """Return address, size and mode byte of the references of the trace's launch."""
     found: list[tuple[int, int, int]] = []
-    for chunk in SlotsWithSeenAccesses(trace.slots, 1000).chunks(1000, 0):
+    for chunk in SlotsWithSeenAccesses(trace.slots, 1000, talkers).chunks(1000, 0):
         inside = False
         for slot in chunk:
             kind = int(slot["kind"])
@@ -63,9 +66,15 @@ def test_a_kernel_that_touched_nothing_has_no_references() -> None:
 
 
 def test_a_mode_that_was_not_told_is_that_of_the_own_reference() -> None:
-    own = [reference(0, mode=AccessMode.READ), reference(64, mode=AccessMode.WRITE)]
-    trace = trace_of(own, [reference(64), reference(0), reference(128)], SeenAccesses.ALL)
-    assert launched(trace) == [(BASE + 64, 0, AccessMode.WRITE), (BASE, 0, AccessMode.READ), (BASE + 128, 0, 0)]
+    own = [reference(0, mode=AccessMode.READ), reference(64, mode=AccessMode.WRITE), reference(96, mode=BOTH)]
+    trace = trace_of(own, [reference(64), reference(0), reference(96), reference(128)], SeenAccesses.ALL)
+    writes, reads = AccessMode.WRITE | SlotFlag.TOUCHES, AccessMode.READ | SlotFlag.TOUCHES
+    assert launched(trace) == [(BASE + 64, 0, writes), (BASE, 0, reads), (BASE + 96, 0, BOTH), (BASE + 128, 0, 0)]
+
+
+def test_of_a_kernel_that_may_poll_a_word_is_no_more_known_than_its_mode() -> None:
+    trace = trace_of([reference(0, mode=AccessMode.READ)], [reference(0)], SeenAccesses.ALL)
+    assert launched(trace, talkers={0}) == [(BASE, 0, AccessMode.READ)]
 
 
 @pytest.mark.parametrize("detail", SeenAccesses)

@@ -79,7 +79,7 @@ def _seen_accesses(trace: Trace) -> SlotsWithSeenAccesses | None:
         return None
     from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
 
-    trace.slots = seen = SlotsWithSeenAccesses(trace.slots, CHUNK)
+    trace.slots = seen = SlotsWithSeenAccesses(trace.slots, CHUNK, trace.talkers)
     trace.seen_launches = seen.launches
     return seen
 

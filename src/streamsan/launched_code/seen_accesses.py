@@ -12,7 +12,7 @@ from streamsan.trace.launch_shapes import GENERATION_BITS
 from streamsan.trace.layout import MOST_CONTINUATIONS, REFERENCES, ROWS, SLOT
 from streamsan.trace.references import MODE_BITS, MOST_NUMBERED, USE_BITS
 from streamsan.trace.store import Slots, SlotStore, uncut_parts
-from streamsan.vocabulary import OperationKind, SeenAccesses
+from streamsan.vocabulary import AccessMode, OperationKind, SeenAccesses, SlotFlag
 
 _PAIR = ("first", "second")
 """references of a REFERENCES slot"""
@@ -27,9 +27,10 @@ class SlotsWithSeenAccesses:
     the trace is passed over.
     """
 
-    def __init__(self, slots: SlotStore, size: int) -> None:
-        """Read what was seen, in chunks of `size`."""
+    def __init__(self, slots: SlotStore, size: int, talkers: Container[int] = ()) -> None:
+        """Read what was seen, in chunks of `size`. `talkers`: sites of launches whose kernels may poll a word."""
         self._slots = slots
+        self._talkers = talkers
         self._seen: dict[int, tuple[int, bytes]] = {}
         """of a launch's sequence: how it was seen (SeenAccesses), and the continuation slots"""
         same: dict[bytes, bytes] = {}
@@ -95,12 +96,13 @@ class SlotsWithSeenAccesses:
         for at in launched.tolist():
             end = at + 1 + int(slots[at]["more"])
             seen, further = self._seen[int(slots[at]["sequence"])]
-            parts += [slots[begin:at], _with_seen(slots[at:end], seen in _WHOLE, further)]
+            may_poll = int(slots[at]["site"]) in self._talkers
+            parts += [slots[begin:at], _with_seen(slots[at:end], seen in _WHOLE, further, may_poll)]
             begin = end
         return np.concatenate([*parts, slots[begin:]])
 
 
-def _with_seen(launch: Slots, is_all: bool, seen: bytes) -> Slots:
+def _with_seen(launch: Slots, is_all: bool, seen: bytes, may_poll: bool) -> Slots:
     """Return a launch's slots with what was seen of it; `launch` is not changed."""
     further = np.frombuffer(seen, SLOT)
     if not is_all:
@@ -111,7 +113,7 @@ def _with_seen(launch: Slots, is_all: bool, seen: bytes) -> Slots:
         )
         if fits:
             return _joined(launch.copy(), further, 1 + references)
-    further = _with_modes(further, launch)
+    further = _with_modes(further, launch, may_poll)
     own = launch[:1].copy()
     own["address"] = own["size"] = 0
     own["object"] &= ~np.uint64(GENERATION_BITS)
@@ -119,8 +121,11 @@ def _with_seen(launch: Slots, is_all: bool, seen: bytes) -> Slots:
     return _joined(own, further, 1)
 
 
-def _with_modes(further: Slots, launch: Slots) -> Slots:
-    """Return what was seen with the modes that the launch's own references have, where the device told none."""
+def _with_modes(further: Slots, launch: Slots, may_poll: bool) -> Slots:
+    """Return what was seen with the modes that the launch's own references have, where the device told none.
+
+    A word that was seen, and that the kernel only reads or only writes, it surely touches.
+    """
     pairs = further.view(REFERENCES)
     holds = further["kind"] == OperationKind.REFERENCES
     unknown = [
@@ -136,7 +141,9 @@ def _with_modes(further: Slots, launch: Slots) -> Slots:
     changed = further.copy().view(REFERENCES)
     for rows, name in zip(unknown, _PAIR, strict=True):
         for row in np.flatnonzero(rows).tolist():
-            changed[f"{name}_mode"][row] = known.get(int(changed[f"{name}_address"][row]), 0)
+            mode = known.get(int(changed[f"{name}_address"][row]), 0)
+            sure = not may_poll and mode in (AccessMode.READ, AccessMode.WRITE)
+            changed[f"{name}_mode"][row] = mode | SlotFlag.TOUCHES if sure else mode
     return changed.view(SLOT)
 
 
