@@ -204,16 +204,22 @@ def build(program: Program, folder: Path, gpu: str, clock: Clock) -> str:
     return ""
 
 
-def steady(first: str, second: str) -> list[str | None]:
+Expected = Sequence[str | None] | None
+"""the lines of a program's output, None where it varies; None: even their number varies"""
+
+
+def steady(first: str, second: str) -> Expected:
     """Return the lines of a program's output; None where two plain runs differ (a time, an address)."""
     ones, others = first.splitlines(), second.splitlines()
     if len(ones) != len(others):
-        return []
+        return None
     return [one if one == other else None for one, other in zip(ones, others, strict=True)]
 
 
-def compared(expected: Sequence[str | None], output: str) -> str:
+def compared(expected: Expected, output: str) -> str:
     """Say whether an output is the expected one: `same`, `numbers` where only numbers differ, or `DIFFERENT`."""
+    if expected is None:
+        return "varies by itself"
     lines = output.splitlines()
     if len(lines) != len(expected):
         return "DIFFERENT"
@@ -328,9 +334,7 @@ class Bench:
                 shutil.copy(made, work)
         return work
 
-    def _judge(
-        self, result: Result, way: str, trace: Path, done: Ran, expected: Sequence[Sequence[str | None]]
-    ) -> None:
+    def _judge(self, result: Result, way: str, trace: Path, done: Ran, expected: Sequence[Expected]) -> None:
         assert result.plain is not None
         if done.status is None and self._clock.left() < 3:
             result.not_checked.append(way)
