@@ -26,5 +26,6 @@ try:
     cupy.cuda.runtime.setDevice(99)
 except cupy.cuda.runtime.CUDARuntimeError as error:
     print(error.status)
-print(cupy.cuda.runtime.eventQuery(cupy.cuda.Event().ptr))
+fresh = cupy.cuda.Event()
+print(cupy.cuda.runtime.eventQuery(fresh.ptr))
 print(cupy.get_default_memory_pool().used_bytes() > 0)

@@ -21,11 +21,15 @@ class HandMade:
     talkers: tuple[int, ...] = ()
     seen_launches: tuple[int, ...] = ()
     source_lines: dict[str, dict[int, str]] = field(default_factory=dict)
+    of_libraries: tuple[int, ...] = ()
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
     sequence: int = 0
 
     def site(self, number: int) -> Site:
         return self.sites[number] if 0 <= number < len(self.sites) else self.sites[0]
+
+    def is_of_library(self, number: int) -> bool:
+        return number in self.of_libraries
 
     def at(self, line: int, label: str = "", file: str | None = None, column: int = 5) -> int:
         self.sites.append(Site(self.path if file is None else file, line, column, line, column + 9, "main", "", label))

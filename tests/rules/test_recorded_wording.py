@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from hand_made import HandMade, use_races_free
 
-from streamsan.findings.finding import Finding
+from streamsan.findings.finding import Finding, Severity
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.rules.case import byte_count
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace.site import Site
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, SlotFlag
 
 
 def recorded() -> HandMade:
@@ -233,3 +233,28 @@ def test_memory_of_a_graph_is_told_by_its_size_and_place() -> None:
     allocation = memory(names, 40, kind=MemoryKind.GRAPH)
     (finding,) = findings_of(names, [Fact(304, FactVariant.GRAPH_INSIDE, node, (), allocation)])
     assert finding.message.startswith("kernel `consume` uses the 4 MiB allocated at pipeline.cu:40, and no edge")
+
+
+def test_what_an_installed_library_does_at_exit_is_a_note() -> None:
+    names = recorded()
+    call = names.operation(OperationKind.FREE, 4, "cuMemFree", flags=int(SlotFlag.OUTSIDE))
+    copy = names.operation(OperationKind.COPY, 3, "cuMemcpyHtoD")
+    release = names.operation(
+        OperationKind.CONTEXT_DESTROY, 9, "cuDevicePrimaryCtxRelease", flags=int(SlotFlag.OUTSIDE)
+    )
+    facts = [
+        Fact(207, FactVariant.AFTER_MAIN, call),
+        Fact(106, FactVariant.PENDING_WORK, release, ((RelatedRole.USE, copy),)),
+    ]
+    assert {each.severity for each in findings_of(names, facts)} == {Severity.WARNING}
+    names.of_libraries = (call.site, release.site)
+    assert {each.severity for each in findings_of(names, facts)} == {Severity.NOTE}
+
+
+def test_a_library_that_gives_up_a_context_inside_main_is_warned_of() -> None:
+    names = recorded()
+    copy = names.operation(OperationKind.COPY, 3, "cuMemcpyHtoD")
+    release = names.operation(OperationKind.CONTEXT_DESTROY, 9, "cuDevicePrimaryCtxRelease")
+    names.of_libraries = (release.site,)
+    (finding,) = findings_of(names, [Fact(106, FactVariant.PENDING_WORK, release, ((RelatedRole.USE, copy),))])
+    assert finding.severity is Severity.WARNING

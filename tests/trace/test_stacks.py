@@ -16,13 +16,14 @@ from streamsan.trace.store import MemorySlots
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import UNKNOWN_SITE, Trace
 
-APP, RUNTIME, LIBRARY, SANITIZER = 1, 2, 3, 4
+APP, RUNTIME, LIBRARY, SANITIZER, LIBC = 1, 2, 3, 4, 5
 MODULES = [
     UNKNOWN_MODULE,
     Module("/home/u/app/train", "aa"),
     Module("/usr/local/cuda/lib64/libcudart.so.13", "bb"),
     Module("/opt/venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so", "cc"),
     Module("/usr/local/cuda/compute-sanitizer/libsanitizer-public.so", "dd"),
+    Module("/lib/x86_64-linux-gnu/libc.so.6", "ee"),
 ]
 
 
@@ -106,6 +107,7 @@ SYMBOLS = {
     (APP, 0x60): (Frame("", 0, 0, "libcudart_static_0123abcd"),),
     (APP, 0x70): (Frame("", 0, 0, "net::step(int)"),),
     (LIBRARY, 0x80): (Frame("", 0, 0, "at::native::add(at::Tensor const&)"),),
+    (LIBC, 0x90): (Frame("", 0, 0, "exit"),),
 }
 
 
@@ -245,3 +247,24 @@ def test_same_functions() -> None:
     assert same_function("fill<float>", "void fill<float>(float*)")
     assert not same_function("scale(int)", "scale(float*)")
     assert not same_function("", "")
+
+
+LIBRARY_AT_EXIT = (native(RUNTIME, 5), native(LIBRARY, 0x80), native(LIBC, 0x88), native(LIBC, 0x90))
+
+
+@pytest.mark.parametrize("caller", [native(LIBC, 0x98), native(APP, 0x30), native(APP, 0x70)], ids=repr)
+def test_what_a_library_calls_at_exit_is_its_own_call(caller: Site) -> None:
+    trace = trace_of(*LIBRARY_AT_EXIT, caller, symbols=SYMBOLS)
+    assert trace.is_of_library(len(trace.sites) - 1)
+
+
+@pytest.mark.parametrize("destructor", [native(APP, 0x30), native(APP, 0x70), Site("/home/u/train.py", 3)], ids=repr)
+def test_what_own_code_calls_at_exit_is_not_a_librarys(destructor: Site) -> None:
+    trace = trace_of(native(RUNTIME, 5), native(LIBRARY, 0x80), destructor, *LIBRARY_AT_EXIT[2:], symbols=SYMBOLS)
+    assert not trace.is_of_library(len(trace.sites) - 1)
+
+
+def test_a_library_that_own_code_calls_makes_no_call_by_itself() -> None:
+    trace = trace_of(native(LIBRARY, 0x80), native(APP, 0x30), symbols=SYMBOLS)
+    assert not trace.is_of_library(len(trace.sites) - 1)
+    assert not trace.is_of_library(0)

@@ -69,6 +69,9 @@ class Names(Protocol):
     def site(self, number: int) -> Site:
         """Return the site with this number."""
 
+    def is_of_library(self, number: int) -> bool:
+        """Tell whether an installed library made the call of this site by itself."""
+
 
 class Case:
     """One fact of one trace, with what a message needs to call its parts by name."""
@@ -76,6 +79,10 @@ class Case:
     def __init__(self, names: Names, fact: Fact) -> None:
         self.names = names
         self.fact = fact
+
+    def is_of_library(self, operation: Operation) -> bool:
+        """Tell whether an installed library made the call by itself, so that no line of the program can mend it."""
+        return self.names.is_of_library(operation.site)
 
     def is_read_from_code(self, operation: Operation) -> bool:
         """Tell whether it is a kernel's launch or node, of which machine code says what it reads and writes."""

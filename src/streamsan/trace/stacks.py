@@ -21,6 +21,7 @@ from streamsan.trace.symbols import Address, Frame
 
 DEEPEST_STACK = 512
 """Frames of a stack that are looked at."""
+_EXITS = ("exit", "quick_exit")
 
 
 class FrameSource(Protocol):
@@ -84,6 +85,20 @@ class Stacks:
     def frames(self, number: int) -> tuple[Site, ...]:
         """Return the whole stack, innermost first."""
         return tuple(candidate.site for _, candidate in self._stack(number))
+
+    def is_of_library(self, number: int) -> bool:
+        """Tell whether an installed library made a call by itself: no frame of own code led to it.
+
+        What called `exit` did not make the calls of exit handlers.
+        """
+        known = False
+        for _, candidate in self._stack(number):
+            if candidate.site.function in _EXITS and not candidate.own:
+                break
+            if candidate.own and candidate.shown:
+                return False
+            known = True
+        return known
 
     def _choose(self, number: int) -> Site:
         innermost = self._sites[number]

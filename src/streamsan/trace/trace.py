@@ -126,6 +126,10 @@ class Trace:
             number = chain[-1].caller
         return tuple(map(self._relocated, chain))
 
+    def is_of_library(self, number: int) -> bool:
+        """Tell whether an installed library made the call of this site by itself, without own code that led to it."""
+        return self.stacks is not None and 0 < number < len(self.sites) and self.stacks.is_of_library(number)
+
     def _relocated(self, site: Site) -> Site:
         if self._local is None or not site.line:
             return site

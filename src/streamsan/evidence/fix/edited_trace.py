@@ -240,6 +240,10 @@ class EditedTrace:
         """The original's."""
         return self._trace.metadata
 
+    def is_of_library(self, number: int) -> bool:
+        """As in the trace."""
+        return number <= FIRST_INSERTED_SITE and self._trace.is_of_library(number)
+
     def site(self, number: int) -> Site:
         """Return a site of the original, or one that stands for a place where something was put in."""
         if number > FIRST_INSERTED_SITE:

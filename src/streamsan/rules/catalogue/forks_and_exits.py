@@ -65,8 +65,13 @@ class CallOutsideMain(Rule):
     code = RuleCode.CALL_OUTSIDE_MAIN
     definition = "A call of the device's API in a static constructor or destructor, or in an exit handler."
     severity = Severity.WARNING
+    varies = "warning; note where an installed library makes the call by itself"
     without_fix = "where the object should live is the program's decision"
     without_witness = "the order of static objects is not of the trace"
+
+    def severity_of(self, case: Case) -> Severity:
+        """A library's static objects are its maker's affair: cuFFT and cuda.core free at exit what they keep."""
+        return Severity.NOTE if case.is_of_library(case.operation) else self.severity
 
     def wording(self, case: Case) -> Wording:
         call, api = case.operation, case.phrase("api")

@@ -9,7 +9,7 @@ from streamsan.order.facts import Operation
 from streamsan.rules.case import RECORDING, Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode, SlotFlag
 
 RESET_CONTRACT = Contract(
     "the reset takes place immediately; the caller ensures that nothing uses the device any more",
@@ -33,7 +33,7 @@ class ResetRacesWork(Rule):
     )
     severity = Severity.WARNING
     notes = (FactVariant.PENDING_FREE, FactVariant.AT_EXIT)
-    varies = "warning; note when only a free is pending, or at process exit"
+    varies = "warning; note when only a free is pending, at process exit, and in a library's exit handler"
     without_witness = "the trace does not say which operation the reset meets"
     without_fix_of: ClassVar = {
         FactVariant.OTHER_THREAD: "how the other thread comes to its end is the program's decision"
@@ -44,6 +44,12 @@ class ResetRacesWork(Rule):
         """The reset waits for what is pending."""
         pending = case.first(RelatedRole.USE, RelatedRole.FREE, RelatedRole.OTHER)
         return (step(Remedy.WAIT_BEFORE_END, case.operation, pending),)
+
+    def severity_of(self, case: Case) -> Severity:
+        """A context that a library's static object gives up ends with the process, and that is a note."""
+        reset = case.operation
+        at_exit = reset.flags & SlotFlag.OUTSIDE and case.is_of_library(reset)
+        return Severity.NOTE if at_exit else super().severity_of(case)
 
     def location(self, case: Case) -> Location:
         """Return the place of the reset; the exit of a process that ran has none: then that of what is pending."""
