@@ -56,7 +56,7 @@ class Program:
 
 
 PROGRAMS = (
-    Program("launch storm", "us a launch", "storm.cu", ("200000", "2"), ("10000", "1")),
+    Program("launch storm", "us a launch", "storm.cu", ("150000", "2"), ("10000", "1")),
     Program("stencil, two halves on two streams", "us a sweep", "stencil.cu", ("5000", "2"), ("200", "1")),
 )
 SCRIPTS = {"PyTorch, a small MLP's step": "mlp.py", "PyTorch, a step with a pinned loader": "loader.py"}
@@ -116,34 +116,50 @@ def slow_steps(process: Served, steps: int) -> float:
     return statistics.median(process.milliseconds(steps) for _ in range(3))
 
 
-def script(title: str, name: str, folder: Path, turns: int) -> None:
+class Started:
+    """A PyTorch workload whose processes have been started, one for each way; some may have failed."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        command = [sys.executable, str(HERE / name), "serve"]
+        folder.mkdir()
+        self.name = name
+        self.fast = [switched(way, folder) for way in ways(folder, FAST)]
+        self.slow = slow_ways(folder)
+        self._processes = {way.name: Served(command, way) for way in (Way(PLAIN), *self.fast, *self.slow)}
+
+    def ready(self) -> dict[str, Served]:
+        """Return the processes that got ready, by their way."""
+        ready: dict[str, Served] = {}
+        for way, process in self._processes.items():
+            try:
+                process.wait()
+                ready[way] = process
+            except WorkloadError as failure:
+                print(f"  {self.name}: {failure}", flush=True)
+        return ready
+
+    def end(self) -> None:
+        """End all processes."""
+        with ThreadPoolExecutor(len(self._processes)) as beside:
+            list(beside.map(Served.end, self._processes.values()))
+
+
+def script(title: str, started: Started, ready: dict[str, Served], turns: int) -> None:
     """Measure a PyTorch workload and print its lines."""
-    command = [sys.executable, str(HERE / name), "serve"]
-    fast = [switched(way, folder) for way in ways(folder, FAST)]
-    slow = slow_ways(folder)
-    processes = {way.name: Served(command, way) for way in (Way(PLAIN), *fast, *slow)}
-    ready: dict[str, Served] = {}
-    for way, process in processes.items():
-        try:
-            process.wait()
-            ready[way] = process
-        except WorkloadError as failure:
-            print(f"  {failure}", flush=True)
-    plain = statistics.median(ready[PLAIN].milliseconds(STEPS[name]) for _ in range(turns))
-    print(f"\n{title} (ms a step; {turns} turns of {STEPS[name]} steps)", flush=True)
+    steps = STEPS[started.name]
+    plain = statistics.median(ready[PLAIN].milliseconds(steps) for _ in range(turns))
+    print(f"\n{title} (ms a step; {turns} turns of {steps} steps)", flush=True)
     line(PLAIN, plain, 1.0)
-    for one in fast:
+    for one in started.fast:
         if one.name in ready:
             try:
-                off, ratio = off_and_on(ready[one.name], STEPS[name], turns)
+                off, ratio = off_and_on(ready[one.name], steps, turns)
                 line(f"{one.name}, on against off", statistics.median(off) * ratio, ratio)
             except WorkloadError as failure:
                 print(f"  {failure}", flush=True)
-    for one in slow:
+    for one in started.slow:
         if one.name in ready:
-            attempt(one, partial(slow_steps, ready[one.name], SLOW_STEPS[name]), plain)
-    with ThreadPoolExecutor(len(processes)) as beside:
-        list(beside.map(Served.end, processes.values()))
+            attempt(one, partial(slow_steps, ready[one.name], SLOW_STEPS[started.name]), plain)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -162,8 +178,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 program(one, command, folder, given.rounds)
             except WorkloadError as failure:
                 print(f"\n{one.title} failed: {failure}")
-        for title, source in SCRIPTS.items():
-            script(title, source, folder, given.turns)
+        scripts = {title: Started(source, folder / source) for title, source in SCRIPTS.items()}
+        ready = {title: started.ready() for title, started in scripts.items()}
+        for title, started in scripts.items():
+            script(title, started, ready[title], given.turns)
+            started.end()
     print(f"\nin {time.monotonic() - begin:.0f} s")
 
 

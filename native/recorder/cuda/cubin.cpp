@@ -140,6 +140,21 @@ void variables_in(const ImageView& image, const SectionTable& sections, const Se
     }
 }
 
+/// Whether the symbols of one table have this name without a place.
+bool lacks(const ImageView& image, const SectionTable& sections, const Section& table, std::string_view name) {
+    if (!image.has(table.offset, table.size) || table.link >= sections.count()) return false;
+    const Section names = sections.at(table.link);
+    if (!image.has(names.offset, names.size)) return false;
+    for (std::uint64_t at = 0; at + symbol_size <= table.size; at += symbol_size) {
+        const std::uint64_t place = table.offset + at;
+        const auto text = image.number<std::uint32_t>(place);
+        const auto holder = image.number<std::uint16_t>(place + 6);
+        if (holder != 0 || text >= names.size) continue;
+        if (image.text(names.offset + text, names.offset + names.size) == name) return true;
+    }
+    return false;
+}
+
 /// UTMALDG, UTMASTG and UTMAREDG: alike on all devices that have them.
 constexpr std::array<std::uint32_t, 3> tensor_copies{0x5b4, 0x3b5, 0x3b6};
 
@@ -183,6 +198,16 @@ bool variables_in_cubin(std::span<const unsigned char> image, const std::functio
         if (const Section section = sections.at(index); section.kind == SectionKind::symbols)
             variables_in(view, sections, section, found);
     return true;
+}
+
+bool calls_of_driver(std::span<const unsigned char> image, std::string_view function) {
+    const ImageView view(image);
+    const SectionTable sections(view);
+    if (!sections.whole()) return false;
+    for (std::uint64_t index = 0; index < sections.count(); ++index)
+        if (const Section section = sections.at(index); section.kind == SectionKind::symbols)
+            if (lacks(view, sections, section, function)) return true;
+    return false;
 }
 
 bool tensor_copiers_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found) {

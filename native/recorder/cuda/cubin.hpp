@@ -19,6 +19,9 @@ bool variables_in_cubin(std::span<const unsigned char> image, const std::functio
 /// knows; "" stands for all kernels: a function does that any of them may call.
 bool tensor_copiers_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
 
+/// Whether an image calls this function without having it: the driver has it then (`cudaGraphSetConditional`).
+bool calls_of_driver(std::span<const unsigned char> image, std::string_view function);
+
 /// 32 hexadecimal digits that name an image by its content.
 std::string name_of_content(std::span<const unsigned char> image);
 

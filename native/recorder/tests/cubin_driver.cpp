@@ -1,4 +1,5 @@
-// Prints the kernels of an image that copy tensors, a line each: `cubin_driver FILE`.
+// Prints the kernels of an image that copy tensors, a line each: `cubin_driver FILE`. `cubin_driver FILE FUNCTION`
+// prints whether it calls this function of the driver's.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -7,9 +8,13 @@
 #include "recorder/cuda/cubin.hpp"
 
 int main(int count, char** arguments) {
-    if (count != 2) return 2;
+    if (count != 2 && count != 3) return 2;
     std::ifstream file(arguments[1], std::ios::binary);
     const std::vector<unsigned char> image(std::istreambuf_iterator<char>(file), {});
+    if (count == 3) {
+        std::puts(streamsan::recorder::cuda::calls_of_driver(image, arguments[2]) ? "yes" : "no");
+        return 0;
+    }
     const auto print = [](std::string_view name) {
         std::printf("[%.*s]\n", static_cast<int>(name.size()), name.data());
     };

@@ -1,4 +1,4 @@
-"""Kernels that copy tensors are told from their machine code."""
+"""What the recorder reads of machine code: kernels that copy tensors, and calls of the driver's own functions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ BULK = bytes.fromhex("ba7300060c0000000a02008000d80100")
 OTHER = bytes.fromhex("247600ff00000000ff008e0700e20f00")
 
 
+SYMBOLS = ".symtab"
+"""its names are the section before it"""
+
+
 def image(sections: dict[str, bytes]) -> bytes:
     """Return an ELF file of CUDA's with these sections."""
     names = b"\0" + b"".join(name.encode() + b"\0" for name in (*sections, ".shstrtab"))
     contents = {**sections, ".shstrtab": names}
     data, headers = b"", bytes(64)
-    for name, content in contents.items():
+    for number, (name, content) in enumerate(contents.items()):
         at = names.index(b"\0" + name.encode() + b"\0") + 1
-        headers += struct.pack("<IIQQQQIIQQ", at, 1, 0, 0, 64 + len(data), len(content), 0, 0, 1, 0)
+        kind = 2 if name == SYMBOLS else 1
+        headers += struct.pack("<IIQQQQIIQQ", at, kind, 0, 0, 64 + len(data), len(content), number, 0, 1, 0)
         data += content
     header = b"\x7fELF\x02\x01\x01" + bytes(9)
     header += struct.pack(
@@ -71,3 +76,34 @@ def test_damaged_images(driver: Path, tmp_path: Path) -> None:
     damaged = bytearray(whole)
     struct.pack_into("<Q", damaged, len(whole) - 3 * 64 + 32, 1 << 40)
     assert copiers(driver, bytes(damaged), tmp_path) == []
+
+
+def symbols(*placed: tuple[str, int]) -> dict[str, bytes]:
+    """Return a table of functions: their names, and the section that each is in; 0: in none."""
+    names = b"\0" + b"".join(name.encode() + b"\0" for name, _ in placed)
+    entries = bytes(24)
+    for name, section in placed:
+        at = names.index(b"\0" + name.encode() + b"\0") + 1
+        entries += struct.pack("<IBBHQQ", at, 0x12, 0, section, 0, 0)
+    return {".strtab": names, SYMBOLS: entries}
+
+
+def calls(driver: Path, content: bytes, function: str, folder: Path) -> bool:
+    path = folder / "image.cubin"
+    path.write_bytes(content)
+    return subprocess.run([driver, path, function], capture_output=True, text=True, check=True).stdout == "yes\n"
+
+
+def test_a_function_that_the_driver_has(driver: Path, tmp_path: Path) -> None:
+    whole = image({".text.kernel": OTHER, **symbols(("kernel", 1), ("cudaGraphSetConditional", 0), ("vprintf", 0))})
+    assert calls(driver, whole, "cudaGraphSetConditional", tmp_path)
+    assert not calls(driver, whole, "kernel", tmp_path)
+    assert not calls(driver, whole, "cudaGraphSet", tmp_path)
+    own = image({".text.cudaGraphSetConditional": OTHER, **symbols(("cudaGraphSetConditional", 1))})
+    assert not calls(driver, own, "cudaGraphSetConditional", tmp_path)
+
+
+def test_damaged_symbols(driver: Path, tmp_path: Path) -> None:
+    whole = image({".text.kernel": OTHER, **symbols(("kernel", 1), ("cudaGraphSetConditional", 0))})
+    for size in range(0, len(whole), 7):
+        assert not calls(driver, whole[:size], "cudaGraphSetConditional", tmp_path)
