@@ -59,9 +59,11 @@ bool certain(const Access& one, const Access& other) {
     return known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
 }
 
-/// Whether a copy or fill touches all that a kernel can reach from its pointer on.
+/// Whether a copy or fill, or a kernel of which that is known, touches all that a kernel can reach from its pointer on.
 bool takes_all(const Allocation& allocation, const Access& bulk, const Access& kernel) {
-    if (!is_kernels(kernel) || kernel.exact() || is_kernels(bulk)) return false;
+    if (!is_kernels(kernel) || kernel.exact()) return false;
+    // A word that kernels share is a flag or a counter, which the one may never write.
+    if (is_kernels(bulk) && is_flag(allocation)) return false;
     return bulk.plain() && bulk.touches() && bulk.rows == nullptr && bulk.begin <= kernel.begin &&
            allocation.size != 0 && !allocation.marks.assumed && bulk.end >= allocation.end();
 }
@@ -76,6 +78,12 @@ bool one_takes_all(const Allocation& allocation, const Access& one, const Access
 }
 
 bool unpinned(const Allocation& allocation) { return pageable(allocation.kind) && !allocation.marks.registered; }
+
+/// Kernels may be meant to meet where the host can see them: they poll, and use atomics of the whole system.
+bool may_meet(const Allocation& allocation, const Access& one, const Access& other) {
+    const bool shared = host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED;
+    return shared && is_kernels(one) && is_kernels(other);
+}
 
 /// What a host function does to a buffer, nobody sees. Stream memory operations are meant to meet. Host memory does not
 /// migrate: to prefetch it says how far at most.
@@ -107,17 +115,14 @@ Conflict conflict_on(const Allocation& allocation, const Access& one, const Acce
     const Conflict found = conflict_of(one, other);
     if (found == Conflict::absent) return found;
     // Copies of pageable memory are staged, in ways that are not promised.
-    if (unpinned(allocation)) return Conflict::possible;
-    if (found == Conflict::possible)
-        return one_takes_all(allocation, one, other) && !looks_at_sum(one, other) ? Conflict::likely : found;
-    // Kernels may be meant to meet where the host can see them: they poll, and use atomics of the whole system.
-    const bool shared = host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED;
-    return shared && is_kernels(one) && is_kernels(other) ? Conflict::possible : found;
+    if (unpinned(allocation) || may_meet(allocation, one, other)) return Conflict::possible;
+    if (found != Conflict::possible) return found;
+    return one_takes_all(allocation, one, other) && !looks_at_sum(one, other) ? Conflict::likely : found;
 }
 
 Conflict conflict_in_graph(const Allocation& allocation, const Access& one, const Access& other) {
     const Conflict found = conflict_on(allocation, one, other);
-    if (found != Conflict::possible || unpinned(allocation)) return found;
+    if (found != Conflict::possible || unpinned(allocation) || may_meet(allocation, one, other)) return found;
     return one_takes_all(allocation, one, other) ? Conflict::likely : found;
 }
 

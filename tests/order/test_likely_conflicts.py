@@ -151,3 +151,44 @@ def test_a_host_function_may_have_told_somebody() -> None:
     p.op(Kind.HOST_FUNCTION, stream=S)
     p.launch(T, P, mode=WRITE)
     assert sureness(p) == [NOTE]
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "found"),
+    [
+        ((P, SIZE, READ), (P, WRITE, 0), [LIKELY]),  # a scatter by indices in memory, and a sum over all
+        ((P, SIZE, WRITE), (P + 128, READ, 0), [LIKELY]),
+        ((P, SIZE, WRITE), (P, READ_WRITE, ATOMIC), [LIKELY]),  # counters that are cleared while they grow
+        ((P, SIZE, READ), (P, READ_WRITE, ATOMIC), [NOTE]),  # ... and that are looked at
+        ((P, SIZE // 2, READ), (P, WRITE, 0), [NOTE]),
+        ((P, SIZE, READ), (P, WRITE, ASSUMED), [NOTE]),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_kernel_that_takes_all_beside_one_of_unknown_extent(
+    whole: tuple[int, int, AccessMode],
+    part: tuple[int, AccessMode, int],
+    found: list[tuple[bool, bool]],
+    turned: bool,
+    ordered: bool,
+) -> None:
+    p = program(origin="recording")
+    steps = [(whole[0], whole[1], whole[2], 0), (part[0], 0, part[1], part[2])]
+    for stream, (memory, size, mode, flags) in zip((S, T), steps[::-1] if turned else steps, strict=True):
+        p.op(Kind.LAUNCH, stream=stream, memory=memory, bytes=size, mode=mode, reference_flags=flags)
+        if ordered:
+            p.record(E, S)
+            p.wait(T, E)
+    assert sureness(p) == ([] if ordered else found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [(MemoryKind.PLAIN, 64), (MemoryKind.MANAGED, SIZE), (MemoryKind.PINNED, SIZE)]
+)
+def test_flags_and_memory_that_kernels_meet_in_are_no_more_than_a_note(kind: MemoryKind, size: int) -> None:
+    p = Program(S, T, origin="recording")
+    p.alloc(P, kind, bytes=size)
+    p.op(Kind.LAUNCH, stream=S, memory=P, bytes=size, mode=READ)
+    p.op(Kind.LAUNCH, stream=T, memory=P, mode=WRITE)
+    assert sureness(p) == [NOTE]

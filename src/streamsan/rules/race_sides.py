@@ -9,7 +9,7 @@ from streamsan.findings.finding import Related
 from streamsan.order.facts import Operation, Touch
 from streamsan.rules.case import RECORDING, Case
 from streamsan.rules.touched_bytes import bytes_of, in_words, pitch_of, shared
-from streamsan.vocabulary import AccessMode, OperationKind, RelatedRole, SlotFlag
+from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, SlotFlag
 
 _USES = (RelatedRole.USE, RelatedRole.OTHER)
 _NODES = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
@@ -133,10 +133,12 @@ class RaceSides:
             return KnownFrom.ARGUMENTS
         if acting.sequence in names.seen_launches and touch.end:
             return KnownFrom.DEVICE
-        if self._case.is_read_from_code(acting):
-            return KnownFrom.MACHINE_CODE
         if not recorded:
             return KnownFrom.SOURCE
+        # No signature tells of variables.
+        variable = self._case.allocation is not None and self._case.allocation.kind is MemoryKind.DEVICE_SYMBOL
+        if variable or self._case.is_read_from_code(acting):
+            return KnownFrom.MACHINE_CODE
         return KnownFrom.SIGNATURE if deed is Deed.READ else KnownFrom.NOWHERE
 
     def _is_kernel_node(self, acting: Operation, touch: Touch) -> bool:

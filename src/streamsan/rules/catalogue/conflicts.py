@@ -19,7 +19,7 @@ _EARLIER = (RelatedRole.USE, RelatedRole.OTHER)
 class UnorderedConflict(Rule):
     """SS109. An error needs both accesses to be known, and to touch the same bytes for sure.
 
-    It is a warning that a copy of all that a kernel can reach is beside the kernel, which reads or writes there.
+    It is a warning that what touches all that a kernel can reach is beside the kernel, which reads or writes there.
     """
 
     code = RuleCode.UNORDERED_CONFLICT
