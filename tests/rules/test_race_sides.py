@@ -29,6 +29,7 @@ class Race:
         self.later = self.work(6, "consume", self.other, READ | SURE)
         self.touches: list[Touch] = [Touch(BASE, BASE + 4096, surely=True), Touch(BASE, BASE + 4096, surely=True)]
         self.assumed = False
+        self.kind = MemoryKind.PLAIN
 
     def work(self, line: int, label: str, stream: int, flags: int, api: str = "cuLaunchKernel") -> Operation:
         kind = OperationKind.LAUNCH if api == "cuLaunchKernel" else OperationKind.COPY
@@ -38,7 +39,7 @@ class Race:
         self.names.read_kernels = tuple(each.site for each in operations)
 
     def finding(self, code: int = RuleCode.UNORDERED_CONFLICT) -> Finding:
-        memory = self.names.memory("d_x", 2, MemoryKind.PLAIN)
+        memory = self.names.memory("d_x", 2, self.kind)
         alloc = self.names.operation(OperationKind.ALLOC, 2, "cudaMalloc", label="d_x")
         related = ((RelatedRole.ALLOC, alloc), (RelatedRole.USE, self.earlier))
         variant = FactVariant.CONFLICT_READ_WRITE if code == 109 else FactVariant.HOST_WRITE
@@ -149,3 +150,13 @@ def test_the_host_s_access_is_the_first_that_was_noted() -> None:
     words = "overwritten here: it first writes byte 16 of `d_x` (seen as it happened); nothing makes the host wait"
     assert said(finding, 6).startswith(words)
     assert finding.accesses[1].known_from is KnownFrom.HOST
+
+
+def test_what_a_recorded_kernel_does_to_a_variable_is_known_from_its_machine_code() -> None:
+    for origin, known in (("recording", KnownFrom.MACHINE_CODE), ("source", KnownFrom.SOURCE)):
+        race = Race(origin)
+        race.kind = MemoryKind.DEVICE_SYMBOL
+        finding = race.finding()
+        assert [each.known_from for each in finding.accesses] == [known, known]
+        met = "met" if origin == "recording" else "declared"
+        assert said(finding, 2) == f"{met} here, a variable of the device"
