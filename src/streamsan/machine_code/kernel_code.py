@@ -92,9 +92,7 @@ def kernels_of(content: bytes, cubin: Cubin, symbols: Iterable[str] | None = Non
             return {}
     functions = disassembled(content, numbers)
     return {
-        symbol: KernelCode(
-            cubin.kernels[symbol], functions[symbol], dict(cubin.labels.get(symbol, {})), dict(cubin.addresses)
-        )
+        symbol: KernelCode(cubin.kernels[symbol], functions[symbol], cubin.labels.get(symbol, {}), cubin.addresses)
         for symbol in wanted
         if symbol in functions
     }

@@ -8,12 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND
-from streamsan.trace.store import Slots, as_words
-
-WORDS = 8
-"""64-bit words of a slot; the first is the sequence"""
-PLACE_WORD = 6
-"""site (32 bits), api (16 bits), thread (16 bits)"""
+from streamsan.trace.store import LAST_WORD, PLACE_WORD, SLOT_WORDS, Slots, as_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ def checked(slots: Slots, after: int, tables: TableSizes) -> CheckedSlots:
     """
     words = as_words(slots)
     # The last word of a slot: status (16 bits), kind, detail, flags, more, duration (16 bits).
-    last = np.ascontiguousarray(words[:, 7])
+    last = np.ascontiguousarray(words[:, LAST_WORD])
     kinds = (last >> np.uint64(16)).astype(np.uint8)
     more = (last >> np.uint64(40)).astype(np.uint8)
     count = len(slots)
@@ -65,7 +60,7 @@ def checked(slots: Slots, after: int, tables: TableSizes) -> CheckedSlots:
         missing = int(more[-1]) - follow_last
         # Of the operations' slots two words are looked at: only these are gathered.
         flat = words.reshape(-1)
-        first_words = starts * WORDS
+        first_words = starts * SLOT_WORDS
         sequences, places = flat.take(first_words), flat.take(first_words + PLACE_WORD)
     else:
         if more[:-1].any():

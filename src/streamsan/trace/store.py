@@ -15,8 +15,8 @@ Slots = NDArray[np.void]
 
 SLOT_WORDS = 8
 """of 8 bytes each, see `as_words`"""
-OBJECT_WORD, ADDRESS_WORD, SIZE_WORD, LAST_WORD = 3, 4, 5, 7
-"""where fields lie in a slot's words; the last one holds those from `status` on"""
+OBJECT_WORD, ADDRESS_WORD, SIZE_WORD, PLACE_WORD, LAST_WORD = 3, 4, 5, 6, 7
+"""where fields lie in a slot's words: PLACE has site (32 bits), api and thread (16 each), LAST all from `status` on"""
 CHUNK = 16384
 """Slots in a chunk when nobody asks for another size: 1 MiB, which stays in a core's second-level cache while it is
 checked, sorted and analysed."""

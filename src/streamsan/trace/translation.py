@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.trace.launch_shapes import name_shapes, named_shapes
-from streamsan.trace.store import Slots, as_words
+from streamsan.trace.store import PLACE_WORD, Slots, as_words
 from streamsan.vocabulary import OperationKind
 
-PLACE_WORD = 6
-"""site (32 bits), api (16 bits), thread (16 bits)"""
 SITE_BITS = np.uint64(0xFFFFFFFF)
 WORD = NDArray[np.uint64]
 
