@@ -11,7 +11,7 @@ from streamsan.analysis.checked import Checked
 from streamsan.analysis.traces import analyse_trace
 from streamsan.launched_code.resolution import resolve_kernels
 from streamsan.trace import Reference, Site, TraceBuilder, family
-from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
+from streamsan.trace.launch_shapes import ByteRun, LaunchShape, PointerPlace
 from streamsan.trace.view import iterate
 from streamsan.trace.writer import write
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, StreamKind
@@ -67,6 +67,7 @@ class Recorded:
         grid: tuple[int, int, int] = (4, 1, 1),
         block: tuple[int, int, int] = (64, 1, 1),
         arguments: bytes = b"",
+        not_told: tuple[ByteRun, ...] = (),
     ) -> int:
         """`offsets`: for each reference where it stands."""
         places = [
@@ -75,7 +76,7 @@ class Recorded:
             for offset in (each if isinstance(each, tuple) else (each,))
         ]
         code = self.names if names is None else names
-        return self.builder.launch_shape(LaunchShape(symbol, code, grid, block, 0, tuple(places), arguments))
+        return self.builder.launch_shape(LaunchShape(symbol, code, grid, block, 0, tuple(places), arguments, not_told))
 
     def launch(self, stream: int, shape: int, *addresses: int, mode: AccessMode = AccessMode.OPAQUE) -> int:
         references = [Reference(address, 0, 0, mode) for address in addresses]

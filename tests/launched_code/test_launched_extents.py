@@ -12,6 +12,7 @@ from launched_traces import Recorded, codes, cubin, references
 from streamsan.launched_code import launch_ranges
 from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference
+from streamsan.trace.launch_shapes import ByteRun
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, OperationKind, SlotFlag
 
@@ -209,6 +210,18 @@ def test_what_depends_on_memory_or_is_not_known_has_no_extent(tmp_path: Path) ->
         Reference(0x30000, END, 0, WRITE),
     )
     assert others == [whole, whole]
+
+
+def test_bytes_that_are_not_told_hide_only_what_depends_on_them(tmp_path: Path) -> None:
+    r = recorded(tmp_path)
+    buffer = 0x10000, 0x20000, 0x30000
+    for n, begin in ((0, 24), (N, 28)):  # `n` itself, and what lies behind it
+        arguments = struct.pack("<QQQii", 0, 0, 0, n, 0)
+        runs = (ByteRun(begin, begin + 4),)
+        r.launch(1, r.shape("vector_add", 0, 8, 16, arguments=arguments, not_told=runs), *buffer)
+    unknown, known = references(r)
+    assert {reference.size for reference in unknown} == {0}
+    assert {reference.size for reference in known} == {END}
 
 
 def test_extents_are_computed_once_and_not_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,20 @@ def test_tiles_of_one_buffer_are_told_apart() -> None:
 
 
 @needs_disassembler
+def test_how_far_a_launch_reaches_is_not_known_where_it_depends_on_bytes_that_are_not() -> None:
+    code = kernels("sm_90")["tile"]
+    arguments, pointers = buffer_of("PPiiiii", (64, 32, 0, 32, 64))
+    grid, block = (2, 8, 1), (16, 8, 1)
+    known = extents_of(code, LaunchShape(grid, block, 0, arguments, pointers))
+    assert known[8].writes is not None
+    for offset in (16, 20):  # the width, and the first column
+        found = extents_of(code, LaunchShape(grid, block, 0, arguments, pointers, frozenset({offset})))
+        assert 8 not in found or found[8].writes is None
+    padding = frozenset({len(arguments) & ~3, 36})
+    assert extents_of(code, LaunchShape(grid, block, 0, arguments, pointers, padding)) == known
+
+
+@needs_disassembler
 def test_kept_code_says_the_same() -> None:
     for name, code in kernels("sm_90").items():
         kept = KernelCode.from_json(json.loads(json.dumps(code.as_json())))

@@ -11,9 +11,9 @@ from trace_writer_driver import UNDER_SANITIZERS
 
 from streamsan.trace import Trace, family, reader
 from streamsan.trace.file_layout import MOST_LAUNCH_SHAPES
-from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
+from streamsan.trace.launch_shapes import ByteRun, LaunchShape, PointerPlace
 from streamsan.trace.view import OperationView, iterate
-from streamsan.vocabulary import NodeKind, OperationKind
+from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag
 
 SCALE = "_Z5scalePfPKfi"
 GRID, BLOCK, SHARED = (4, 3, 2), (32, 2, 1), 64
@@ -142,18 +142,73 @@ def test_a_redacted_trace_has_no_values_of_arguments(recorded: Scenarios) -> Non
     assert found[0] == LaunchShape(SCALE, (), GRID, BLOCK, SHARED, FIRST_TWO)
 
 
-def test_arguments_that_differ_each_time_are_not_kept_for_ever(recorded: Scenarios) -> None:
+def test_bytes_that_differ_each_time_are_not_told_for_ever(recorded: Scenarios) -> None:
     trace = recorded.trace("step_counter")
     found = shapes(trace)
-    less = LaunchShape(SCALE, (), places=FIRST_TWO)
-    assert [shape.arguments for shape in found[:NEW_SHAPES]] == [scaled(count) for count in range(NEW_SHAPES)]
-    assert found[NEW_SHAPES:3001] == [less] * (3001 - NEW_SHAPES)
+    counter = (ByteRun(16, 20),)
+    less = LaunchShape(SCALE, (), GRID, BLOCK, SHARED, FIRST_TWO, scaled(0), counter)
+    whole = NEW_SHAPES + 1  # the last one shows that they are too many
+    assert [shape.arguments for shape in found[:whole]] == [scaled(count) for count in range(whole)]
+    assert {shape.not_told for shape in found[:whole]} == {()}
+    assert found[whole:3001] == [less] * (3001 - whole)
     same, number, nothing, mixed = found[3001:]
-    assert same == LaunchShape(SCALE, (), places=(PointerPlace(0, 0), PointerPlace(0, 8)))
-    assert number == LaunchShape(SCALE, (), places=FIRST_TWO[:1])
+    assert same.places == (PointerPlace(0, 0), PointerPlace(0, 8))
+    assert (number.places, number.arguments) == (FIRST_TWO[:1], struct.pack("<QQi", 0, 0x1234, 0))
+    assert same.not_told == number.not_told == counter
     assert nothing == LaunchShape("_Z7nothingv", (), GRID, BLOCK, SHARED)
     assert mixed.grid == GRID
-    assert len(trace.launch_shapes) == 1 + NEW_SHAPES + 5
+    assert len(trace.launch_shapes) == 1 + whole + 5
+
+
+def test_where_everything_differs_the_places_are_left(recorded: Scenarios) -> None:
+    found = shapes(recorded.trace("everything_differs"))
+    assert found[:NEW_SHAPES] == [
+        LaunchShape(SCALE, (), (count + 1, 3, 2), BLOCK, SHARED, FIRST_TWO, scaled(count))
+        for count in range(NEW_SHAPES)
+    ]
+    assert found[NEW_SHAPES:] == [LaunchShape(SCALE, (), places=FIRST_TWO)] * (2500 - NEW_SHAPES)
+
+
+def test_padding_is_not_told_but_all_else_is(recorded: Scenarios) -> None:
+    trace = recorded.trace("padding")
+    views = launches(trace)
+    for count, view in enumerate(views):
+        shape = trace.launch_shapes[view.shape]
+        told = not shape.not_told
+        if count % 50 == 49:  # one of the words is an address
+            assert shape.places == (PointerPlace(0, 16), PointerPlace(1, 24))
+            assert [reference.address for reference in view.references] == [0x7F0000400000, 0x7F0000000000]
+            assert told
+        else:
+            assert shape.places == (PointerPlace(0, 24),)
+            assert told or shape.not_told == (ByteRun(16, 24),)
+        padding = count if told and count % 50 != 49 else 0
+        assert shape.arguments == struct.pack("<i4xQQQ", count % 5, 7, padding, 0)
+        assert shape.grid == GRID
+    assert sum(not trace.launch_shapes[view.shape].not_told for view in views) <= NEW_SHAPES + len(views) // 50
+    assert len(trace.launch_shapes) < NEW_SHAPES + 20
+
+
+def test_leftovers_that_are_addresses_come_last_and_have_no_place(recorded: Scenarios) -> None:
+    trace = recorded.trace("leftovers")
+    a, b = 0x7F0000000000, 0x7F0000400000
+    views = launches(trace)
+    later = [view for view in views if trace.launch_shapes[view.shape].not_told]
+    assert len(later) > 1000
+    assert len({view.shape for view in later}) == 1
+    shape = trace.launch_shapes[later[0].shape]
+    assert shape.places == (PointerPlace(0, 24), PointerPlace(1, 320))
+    assert shape.not_told == (ByteRun(80, 88),)
+    assert shape.arguments == bytes(400) + struct.pack("<i", 7)
+    for count, view in enumerate(views):
+        found = [reference.address for reference in view.references if reference.address]
+        assert sorted(found) == sorted([a, a + 8, b] if count % 5 == 4 else [a, a + 8])
+        assert all(
+            reference.mode & SlotFlag.CONDITIONAL or reference.flags & SlotFlag.CONDITIONAL
+            for reference in view.references
+            if reference.address
+        )
+    assert [reference.address for reference in later[-1].references if reference.address] == [a, a + 8, b]
 
 
 def test_arguments_that_come_back_are_kept(recorded: Scenarios) -> None:
@@ -163,13 +218,16 @@ def test_arguments_that_come_back_are_kept(recorded: Scenarios) -> None:
     assert len(trace.launch_shapes) == 1 + 1400
 
 
-def test_large_structures_that_differ_are_kept_up_to_their_bytes(recorded: Scenarios) -> None:
+def test_large_structures_that_differ_are_told_whole_up_to_their_bytes(recorded: Scenarios) -> None:
     found = shapes(recorded.trace("large_structures"))
     places = (PointerPlace(0, 24), PointerPlace(1, 3992))
-    kept = [shape for shape in found if shape.arguments]
-    assert found == kept + [LaunchShape(found[0].symbol, (), places=places)] * (200 - len(kept))
-    assert {shape.places for shape in kept} == {places}
-    assert len(kept) == NEW_SHAPE_BYTES // (4 + 40 + 2 * 4 + 4000)  # length, head, places, arguments
+    whole = [shape for shape in found if not shape.not_told]
+    rest = found[len(whole) :]
+    assert {shape.places for shape in found} == {places}
+    assert rest == [
+        LaunchShape(found[0].symbol, (), GRID, BLOCK, SHARED, places, bytes(4000), (ByteRun(56, 64),))
+    ] * len(rest)
+    assert len(whole) == NEW_SHAPE_BYTES // (4 + 40 + 2 * 4 + 4000) + 1  # length, head, places, arguments
 
 
 @pytest.mark.deep

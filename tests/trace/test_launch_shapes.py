@@ -14,6 +14,7 @@ from streamsan.trace import launch_shapes as shapes_module
 from streamsan.trace.file_layout import MOST_LAUNCH_SHAPES, SegmentType
 from streamsan.trace.launch_shapes import (
     UNKNOWN_SHAPE,
+    ByteRun,
     LaunchShape,
     LaunchShapes,
     PointerPlace,
@@ -34,6 +35,9 @@ FULL = LaunchShape(
     1024,
     (PointerPlace(0, 0), PointerPlace(0, 24), PointerPlace(1, 8)),
     bytes(8) + b"\x07\0\0\0",
+)
+PART = LaunchShape(
+    "_Z4part", places=(PointerPlace(0, 0),), arguments=bytes(40), not_told=(ByteRun(8, 12), ByteRun(24, 40))
 )
 BARE = LaunchShape("_Z4bare", places=(PointerPlace(0, 0),))
 
@@ -66,6 +70,24 @@ def test_shapes_survive_the_file(tmp_path: Path) -> None:
     assert len(back.launch_shapes) == 3
     with pytest.raises(IndexError):
         back.launch_shapes[3]
+
+
+def test_bytes_that_are_not_told_survive_the_file(tmp_path: Path) -> None:
+    with TraceWriter(tmp_path / "a.sst") as writer:
+        writer.add_threads(ONE_THREAD)
+        writer.add_launch_shapes([PART, BARE])
+    assert list(read(tmp_path / "a.sst").launch_shapes[1:]) == [PART, BARE]
+
+
+@pytest.mark.parametrize(
+    "edges", [(4,), (8, 4), (4, 4), (0, 65535, 0, 65535), (0, 8, 12)], ids=lambda edges: "-".join(map(str, edges))
+)
+def test_of_damaged_runs_nothing_is_told(tmp_path: Path, edges: tuple[int, ...]) -> None:
+    packed = b"".join(struct.pack("<2H", 65535, edge) for edge in (*edges,)) + struct.pack("<2H", 2, 16)
+    path = _table(tmp_path, _record(places=len(edges) + 1, rest=packed))
+    (shape,) = read(path).launch_shapes[1:]
+    assert shape.not_told == (ByteRun(0, 65535),)
+    assert shape.places == (PointerPlace(2, 16),)
 
 
 def test_an_operation_says_its_shape_and_means_the_rest_as_before() -> None:

@@ -19,6 +19,8 @@
 
 namespace streamsan::recorder::cuda {
 
+struct ArgumentVariance;  // argument_variance.hpp
+
 /// One parameter of a function as the driver lays it out.
 struct ParameterPlace {
     std::size_t offset;  ///< in the argument buffer
@@ -60,8 +62,8 @@ struct alignas(64) Kernel {
     mutable std::atomic<bool> uses_managed{false};
     bool code_missing = false;  ///< its machine code was not loaded yet, when this was learnt
     bool gaps = false;          ///< there is room between parameters
-    /// Its arguments differ too often to keep them: set once, by the launch shapes. They are only looked through then.
-    mutable std::atomic<bool> arguments_vary{false};
+    /// `variance->round`, 0 where that is null: shapes of another round are not to be expected any more.
+    mutable std::atomic<std::uint8_t> round{0};
     std::uint8_t few = 0;  ///< how many of `few_parameters`; 0: look at `many_parameters`
     std::array<Parameter, 8> few_parameters{};
     std::vector<Parameter> many_parameters;
@@ -88,6 +90,8 @@ struct alignas(64) Kernel {
     std::uint64_t loads = 0;                          ///< images that were loaded until this was learnt
     mutable std::atomic<std::uint64_t> symbol_id{0};  ///< as `label_id`
     mutable std::atomic<std::uint64_t> code_id{0};
+    /// Which bytes of its arguments differ too often to tell them; null: none that is known. Set by the launch shapes.
+    mutable std::atomic<const ArgumentVariance*> variance{nullptr};
 };
 
 class Kernels {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "recorder/cuda/argument_variance.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/launch_path.hpp"
 
@@ -195,7 +196,55 @@ void LaunchArguments::take_outside(const Kernel& kernel, void* const* arguments)
 }
 
 void LaunchArguments::zero_places() {
-    for (const PackedPlace place : places()) std::memset(buffer_ + place.offset, 0, word_bytes);
+    for (const PackedPlace* place = places_; place != places_ + place_count_; ++place) {
+        const std::size_t begin = place->offset;
+        if (place->reference != not_told) std::memset(buffer_ + begin, 0, word_bytes);
+        else std::memset(buffer_ + begin, 0, (++place)->offset - begin);
+    }
+}
+
+/// The leftovers of a large structure: which of them are addresses differs, too, and says little.
+void LaunchArguments::leave_for_late(const Parameter& parameter, std::span<const ArgumentRun> runs) {
+    const Candidates candidates;
+    for (const ArgumentRun& run : runs) {
+        if (run.begin >= size_) break;
+        const std::size_t end = std::min<std::size_t>(run.end, size_);
+        const std::size_t first = std::max<std::size_t>(run.begin, parameter.offset + std::size_t{parameter.first});
+        if (first < end)
+            candidates.each(buffer_ + first, (end - first) / word_bytes,
+                            [&](std::size_t, std::uint64_t word) { late_[late_count_++] = word; });
+        std::memset(buffer_ + run.begin, 0, end - run.begin);
+    }
+}
+
+/// Tells the runs of one parameter among its places. One that is an address now, and surely an argument, is told.
+void LaunchArguments::put_runs(std::span<const ArgumentRun> runs, std::size_t first_place) {
+    const std::size_t last_place = place_count_;
+    const auto put = [&](std::size_t begin, std::size_t end) {
+        if (begin >= end) return;
+        for (const std::size_t offset : {begin, end})
+            places_[place_count_++] = {not_told, static_cast<std::uint16_t>(offset)};
+    };
+    for (const ArgumentRun& run : runs) {
+        std::size_t begin = run.begin;
+        const std::size_t end = std::min<std::size_t>(run.end, size_);
+        for (std::size_t at = first_place; at < last_place; ++at) {
+            const std::size_t offset = places_[at].offset;
+            if (offset < begin || offset >= end) continue;
+            put(begin, offset);
+            begin = offset + word_bytes;
+        }
+        put(begin, end);
+    }
+    // A run ends before the place behind it.
+    std::sort(places_ + first_place, places_ + place_count_, [](const PackedPlace one, const PackedPlace other) {
+        return one.offset != other.offset ? one.offset < other.offset : one.reference > other.reference;
+    });
+}
+
+void LaunchArguments::add_late() {
+    for (std::size_t at = 0; at < late_count_; ++at)
+        add(late_[at], static_cast<std::uint8_t>(AccessMode::OPAQUE) | conditional_flag);
 }
 
 void LaunchArguments::collect(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags) {
@@ -207,9 +256,10 @@ void LaunchArguments::collect(const unsigned char* buffer, std::size_t size, std
 void LaunchArguments::collect(const Kernel& kernel, void* const* arguments, void* const* extra) {
     clear();
     growth_ = recorder()->memory.growth();
+    variance_ = kernel.variance.load(std::memory_order_acquire);
     if (arguments != nullptr) {
-        if (!kernel.layout_known || kernel.arguments_vary.load(std::memory_order_relaxed))
-            return take_outside(kernel, arguments);
+        const bool all_vary = variance_ != nullptr && variance_->round == ArgumentVariance::all_vary;
+        if (!kernel.layout_known || all_vary) return take_outside(kernel, arguments);
         copy(kernel, arguments);
     } else {
         const ExtraBuffer given = extra == nullptr ? ExtraBuffer{} : buffer_in(extra);
@@ -217,12 +267,33 @@ void LaunchArguments::collect(const Kernel& kernel, void* const* arguments, void
         // The buffer may end inside a parameter, which is then set in part (NCCL).
         copy(given.bytes, std::min<std::size_t>(given.size, kernel.argument_bytes));
     }
+    std::span<const ArgumentRun> runs;
+    if (variance_ != nullptr) runs = variance_->runs;
+    std::size_t number = 0;
     for (const Parameter& parameter : kernel.parameters()) {
-        const std::size_t begin = parameter.offset + parameter.first;
+        std::size_t count = 0;
+        while (count < runs.size() && runs[count].parameter == number) ++count;
+        const std::span<const ArgumentRun> own = runs.first(count);
+        runs = runs.subspan(count);
+        ++number;
+        const std::size_t begin = parameter.offset + parameter.first, before = place_count_;
+        if (count != 0 && (parameter.mode_flags & conditional_flag) != 0) leave_for_late(parameter, own);
         if (begin < size_)
             take(begin, std::min<std::size_t>(parameter.words, (size_ - begin) / word_bytes), parameter.mode_flags);
+        if (count != 0) put_runs(own, before);
     }
     zero_places();
+    add_late();
+}
+
+/// Bytes of a parameter that are not told. False where one of them is an address now that is to be told.
+[[gnu::hot]] inline bool LaunchArguments::pass_over(const Parameter& parameter, const unsigned char* value,
+                                                    std::size_t begin, std::size_t end) {
+    const std::size_t first = std::max<std::size_t>(begin, parameter.first), before = late_count_;
+    if (first < end)
+        Candidates().each(value + first, (end - first) / word_bytes,
+                          [&](std::size_t, std::uint64_t word) { late_[late_count_++] = word; });
+    return late_count_ == before || (parameter.mode_flags & conditional_flag) != 0;
 }
 
 STREAMSAN_LAUNCH_PATH bool LaunchArguments::follow(const Kernel& kernel, void* const* arguments,
@@ -240,6 +311,11 @@ STREAMSAN_LAUNCH_PATH bool LaunchArguments::follow(const Kernel& kernel, void* c
             const auto offset = static_cast<std::size_t>(place->offset - parameter.offset);
             if (offset >= parameter.size) break;  // of another parameter
             if (offset != at && !same_bytes(value + at, expected + at, offset - at)) return false;
+            if (place->reference == not_told) [[unlikely]] {
+                at = static_cast<std::size_t>((++place)->offset - parameter.offset);
+                if (!pass_over(parameter, value, offset, at)) return false;
+                continue;
+            }
             const std::uint64_t word = load_word(value + offset);
             if (!candidates.holds(word) || add(word, parameter.mode_flags) != place->reference + std::size_t{1})
                 return false;
@@ -247,7 +323,10 @@ STREAMSAN_LAUNCH_PATH bool LaunchArguments::follow(const Kernel& kernel, void* c
         }
         if (at != parameter.size && !same_bytes(value + at, expected + at, parameter.size - at)) return false;
     }
-    return place == last;
+    if (place != last) return false;
+    if (late_count_ != 0) [[unlikely]]
+        add_late();
+    return true;
 }
 
 }  // namespace streamsan::recorder::cuda

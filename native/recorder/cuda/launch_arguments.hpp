@@ -11,6 +11,8 @@
 
 namespace streamsan::recorder::cuda {
 
+struct ArgumentRun;  // argument_variance.hpp
+
 /// What a launch of a kernel was given, but for addresses: `places` in the order of its parameters, and the buffer.
 struct ArgumentPattern {
     std::span<const PackedPlace> places;
@@ -27,8 +29,8 @@ public:
     /// null.
     void collect(const Kernel& kernel, void* const* arguments, void* const* extra);
     /// As `collect`, without the buffer, where the arguments are those of the pattern, but for addresses. Else false:
-    /// then they are to be collected. No copy is made, and only words at the pattern's places are looked up: the others
-    /// were seen not to be addresses (`growth`).
+    /// then they are to be collected. No copy is made, and only words at the pattern's places, or not told, are looked
+    /// up: the others were seen not to be addresses (`growth`).
     [[nodiscard]] bool follow(const Kernel& kernel, void* const* arguments, const ArgumentPattern& pattern);
     /// A whole argument buffer, without any layout: every word may be an address.
     void collect(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags);
@@ -38,14 +40,20 @@ public:
     [[nodiscard]] const Reference* references_after_empty() const { return found_; }
     [[nodiscard]] std::size_t count() const { return count_; }
     [[nodiscard]] std::size_t left_out() const { return left_out_; }  ///< for lack of room
-    /// Where the references stand in the buffer.
+    /// Where the references stand in the buffer, and which bytes of it are not told; in the order of the parameters.
+    /// Addresses among leftovers that are not told have no place: they come last.
     [[nodiscard]] std::span<const PackedPlace> places() const { return {places_, place_count_}; }
-    /// The argument buffer, in which the words that are references are zero; empty where it is not known. Zeros follow
-    /// it up to a multiple of 32 bytes.
+    /// The argument buffer, in which the words that are references, and bytes that are not told, are zero; empty where
+    /// it is not known. Zeros follow it up to a multiple of 32 bytes.
     [[nodiscard]] std::span<const unsigned char> buffer() const { return {buffer_, size_}; }
     /// Of the memory, when the arguments were looked through (AddressMap::growth).
     [[nodiscard]] std::uint32_t growth() const { return growth_; }
-    void clear() { count_ = left_out_ = mask_ = place_count_ = size_ = 0; }
+    /// Of the kernel, as it was known then.
+    [[nodiscard]] const ArgumentVariance* variance() const { return variance_; }
+    void clear() {
+        count_ = left_out_ = mask_ = place_count_ = size_ = late_count_ = 0;
+        variance_ = nullptr;
+    }
 
 private:
     void copy(const Kernel& kernel, void* const* arguments);
@@ -53,6 +61,10 @@ private:
     void take(std::size_t offset, std::size_t words, std::uint8_t mode_flags);
     void take_outside(const Kernel& kernel, void* const* arguments);
     void zero_places();
+    void leave_for_late(const Parameter& parameter, std::span<const ArgumentRun> runs);
+    void put_runs(std::span<const ArgumentRun> runs, std::size_t first_place);
+    bool pass_over(const Parameter& parameter, const unsigned char* value, std::size_t begin, std::size_t end);
+    void add_late();
     std::size_t add(std::uint64_t address, std::uint8_t mode_flags);
     void add_at(std::size_t offset, std::uint64_t address, std::uint8_t mode_flags);
     void meet_again(Reference& known, std::uint8_t mode_flags);
@@ -69,9 +81,12 @@ private:
     std::size_t place_count_ = 0;
     std::size_t size_ = 0;
     std::uint32_t growth_ = 0;
+    const ArgumentVariance* variance_ = nullptr;
+    std::size_t late_count_ = 0;
     alignas(64) Reference found_[1 + most_further_references];
-    std::uint16_t index_[buckets_at_most];  // position in `found_`, 0: none
-    PackedPlace places_[largest_buffer / 8];
+    std::uint16_t index_[buckets_at_most];               // position in `found_`, 0: none
+    PackedPlace places_[3 * largest_buffer / 8 + 2048];  // two for each run, which a place may cut in two
+    std::uint64_t late_[largest_buffer / 8];             // addresses among leftovers that are not told
     alignas(64) unsigned char buffer_[largest_buffer + padding];
 };
 

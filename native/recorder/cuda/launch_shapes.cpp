@@ -7,7 +7,9 @@
 #include <new>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "recorder/cuda/argument_variance.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/launch_path.hpp"
 #include "recorder/sites/words_hash.hpp"
@@ -34,6 +36,7 @@ struct alignas(64) LaunchShape {
     /// never.
     mutable std::atomic<std::uint32_t> growth{0};
     mutable std::atomic<bool> met_again{false};
+    std::uint8_t round = 0;  ///< of the kernel's variance: what is not told of its arguments
 
     [[nodiscard]] std::size_t place_bytes() const { return head.places * sizeof(PackedPlace); }
     [[nodiscard]] std::span<const PackedPlace> places() const {
@@ -71,6 +74,7 @@ struct Wanted {
     ShapeHead head;
     const PackedPlace* places;
     const unsigned char* arguments;  ///< zeros follow them up to a multiple of 32
+    std::uint8_t round;              ///< of the kernel's variance, when they were collected
 
     [[nodiscard]] std::size_t place_bytes() const { return head.places * sizeof(PackedPlace); }
     [[nodiscard]] std::size_t table_bytes() const {
@@ -99,7 +103,7 @@ struct Wanted {
                same_bytes(shape.arguments(), arguments, head.argument_bytes);
     }
     /// What is kept of it when there are too many.
-    [[nodiscard]] Wanted reduced() const { return {kernel, {{}, head.places, 0}, places, arguments}; }
+    [[nodiscard]] Wanted reduced() const { return {kernel, {{}, head.places, 0}, places, arguments, round}; }
     [[nodiscard]] bool is_reduced() const {
         const ShapeHead less{{}, head.places, 0};
         return same_bytes(&head, &less, sizeof head);
@@ -134,12 +138,14 @@ private:
     struct Load {
         std::uint64_t shapes = 0;
         std::uint64_t bytes = 0;
+        std::vector<const LaunchShape*> made;  ///< of the kernel's round
     };
 
     LaunchShape* find(const Wanted& wanted, std::uint64_t hash) const;
     void meet_again(const Wanted& wanted, LaunchShape& known);
     const LaunchShape& make(const Wanted& wanted, std::uint64_t hash);
     bool takes(const Wanted& wanted);
+    static void look_for_variance(const Kernel& kernel, Load& load);
 
     std::mutex mutex_;
     std::unordered_multimap<std::uint64_t, LaunchShape*> all_;
@@ -166,6 +172,7 @@ const LaunchShape& ShapeStore::make(const Wanted& wanted, std::uint64_t hash) {
     auto* const made = new (room) LaunchShape;
     made->kernel = &wanted.kernel;
     made->head = wanted.head;
+    made->round = wanted.round;
     auto* const content = reinterpret_cast<unsigned char*>(made + 1);
     std::memcpy(content, wanted.places, wanted.place_bytes());
     std::memcpy(content + wanted.place_bytes(), wanted.arguments, wanted.head.argument_bytes);
@@ -181,11 +188,14 @@ bool ShapeStore::takes(const Wanted& wanted) {
         crowded_.store(true, std::memory_order_relaxed);
         return false;
     }
+    const auto varies = [&wanted] {
+        return wanted.kernel.round.load(std::memory_order_relaxed) == ArgumentVariance::all_vary;
+    };
     Load& load = loads_[&wanted.kernel];
-    if (load.shapes + share_of_new > most_of_kernel || load.bytes + share_of_new * bytes > most_bytes_of_kernel) {
-        wanted.kernel.arguments_vary.store(true, std::memory_order_relaxed);
-        return false;
-    }
+    if (!varies() &&
+        (load.shapes + share_of_new > most_of_kernel || load.bytes + share_of_new * bytes > most_bytes_of_kernel))
+        look_for_variance(wanted.kernel, load);
+    if (varies()) return false;
     load.shapes += share_of_new;
     load.bytes += share_of_new * bytes;
     ++whole_;
@@ -193,9 +203,21 @@ bool ShapeStore::takes(const Wanted& wanted) {
     return true;
 }
 
+/// From here on the kernel's launches are told without what makes them differ.
+void ShapeStore::look_for_variance(const Kernel& kernel, Load& load) {
+    std::vector<SeenLaunch> launches;
+    for (const LaunchShape* const shape : load.made)
+        launches.push_back({shape->head.dimensions, shape->places(), {shape->arguments(), shape->head.argument_bytes}});
+    const ArgumentVariance& found = next_variance(kernel, launches);
+    kernel.variance.store(&found, std::memory_order_release);
+    kernel.round.store(found.round, std::memory_order_release);
+    load = {};
+}
+
 /// What comes back is no counter that goes on: it counts less from now on.
 void ShapeStore::meet_again(const Wanted& wanted, LaunchShape& known) {
     if (known.met_again.exchange(true, std::memory_order_relaxed) || wanted.is_reduced()) return;
+    if (known.round != wanted.kernel.round.load(std::memory_order_relaxed)) return;  // not counted any more
     Load& load = loads_[&wanted.kernel];
     load.shapes -= share_of_new - 1;
     load.bytes -= (share_of_new - 1) * wanted.table_bytes();
@@ -214,7 +236,12 @@ const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t 
         meet_again(wanted, *known);
         return *known;
     }
-    if (!wanted.is_reduced() && takes(wanted)) return make(wanted, hash);
+    if (!wanted.is_reduced() && takes(wanted)) {
+        const LaunchShape& made = make(wanted, hash);
+        if (made.round == wanted.kernel.round.load(std::memory_order_relaxed))
+            loads_[&wanted.kernel].made.push_back(&made);
+        return made;
+    }
     const Wanted less = wanted.reduced();
     const std::uint64_t hash_of_less = less.hash();
     if (const LaunchShape* const known = find(less, hash_of_less); known != nullptr) return *known;
@@ -255,8 +282,9 @@ STREAMSAN_LAUNCH_PATH Wanted wanted_of(const Kernel& kernel, const LaunchDimensi
     const Wanted whole{kernel,
                        {dimensions, places, static_cast<std::uint16_t>(bytes)},
                        arguments.places().data(),
-                       arguments.buffer().data()};
-    return kernel.arguments_vary.load(std::memory_order_relaxed) ? whole.reduced() : whole;
+                       arguments.buffer().data(),
+                       arguments.variance() == nullptr ? std::uint8_t{0} : arguments.variance()->round};
+    return whole.round == ArgumentVariance::all_vary ? whole.reduced() : whole;
 }
 
 const LaunchShape& find_in_store(LaunchShapesMet& met, const Wanted& wanted, std::uint64_t hash) {
@@ -295,6 +323,7 @@ STREAMSAN_LAUNCH_PATH bool has_shape(const LaunchShape& shape, const Kernel& ker
                                      LaunchArguments& arguments) {
     return shape.kernel == &kernel && same_bytes(&shape.head.dimensions, &given.dimensions, sizeof given.dimensions) &&
            shape.head.argument_bytes == kernel.argument_bytes &&
+           shape.round == kernel.round.load(std::memory_order_acquire) &&
            shape.growth.load(std::memory_order_relaxed) == recorder()->memory.growth() &&
            arguments.follow(kernel, given.arguments, {shape.places(), shape.arguments()});
 }
@@ -320,7 +349,8 @@ STREAMSAN_LAUNCH_PATH bool has_shape(const LaunchShape& shape, const Kernel& ker
 STREAMSAN_LAUNCH_PATH std::uint32_t collect_launch(LaunchShapesMet& met, const Kernel& kernel, const LaunchGiven& given,
                                                    LaunchArguments& arguments) {
     ExpectedShapes& expected = met.of(kernel);
-    if (given.arguments != nullptr && !kernel.arguments_vary.load(std::memory_order_relaxed)) [[likely]] {
+    if (given.arguments != nullptr && kernel.round.load(std::memory_order_relaxed) != ArgumentVariance::all_vary)
+        [[likely]] {
         const LaunchShape* shape = expected.next;
         for (int attempt = 0; attempt < 2 && shape != nullptr; ++attempt, shape = expected.latest) {
             if (!has_shape(*shape, kernel, given, arguments)) continue;

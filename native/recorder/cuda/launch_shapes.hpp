@@ -7,19 +7,9 @@
 
 #include "recorder/cuda/kernels.hpp"
 #include "recorder/cuda/launch_arguments.hpp"
+#include "recorder/cuda/launch_dimensions.hpp"
 
 namespace streamsan::recorder::cuda {
-
-/// Zeros are not known.
-struct LaunchDimensions {
-    std::array<std::uint32_t, 3> grid{};   ///< blocks
-    std::array<std::uint32_t, 3> block{};  ///< threads
-    std::uint32_t shared = 0;              ///< bytes of dynamic shared memory
-
-    LaunchDimensions() = default;
-    LaunchDimensions(const std::uint32_t (&blocks)[3], const std::uint32_t (&threads)[3], std::uint32_t shared_bytes)
-        : grid{blocks[0], blocks[1], blocks[2]}, block{threads[0], threads[1], threads[2]}, shared(shared_bytes) {}
-};
 
 /// What one launch is given: `arguments` is `kernelParams`, `extra` the other way to pass them; either may be null.
 struct LaunchGiven {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/call.hpp"
 #include "recorder/cuda/code_folder.hpp"
 

@@ -107,12 +107,14 @@ struct PackedLaunchShape {
 };
 static_assert(sizeof(PackedLaunchShape) == 40 && offsetof(PackedLaunchShape, places) == 36);
 
-/// Where a memory reference stands in a kernel's argument buffer.
+/// Where a memory reference stands in a kernel's argument buffer; or, two in a row, where bytes begin and end that are
+/// not told (`not_told`).
 struct PackedPlace {
     std::uint16_t reference;
     std::uint16_t offset;
 };
 static_assert(sizeof(PackedPlace) == 4);
+constexpr std::uint16_t not_told = 0xffff;  // in the place of a reference's index
 
 struct PackedEnd {
     std::uint64_t operations;

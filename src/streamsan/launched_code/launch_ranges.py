@@ -57,9 +57,12 @@ class LaunchRanges:
         if code is None or not shape.arguments or 0 in shape.grid or 0 in shape.block:
             return {}
         pointers = frozenset(place.offset for place in shape.places)
-        key = (kernel, shape.grid, shape.block, shape.shared, shape.arguments, pointers)
+        key = (kernel, shape.grid, shape.block, shape.shared, shape.arguments, pointers, shape.not_told)
         if key not in self._known:
-            launch = launch_extents.LaunchShape(shape.grid, shape.block, shape.shared, shape.arguments, pointers)
+            unknown = frozenset(byte & ~3 for run in shape.not_told for byte in range(*run))
+            launch = launch_extents.LaunchShape(
+                shape.grid, shape.block, shape.shared, shape.arguments, pointers, unknown
+            )
             self._known[key] = self._computed(kernel, code, launch)
         return self._known[key]
 

@@ -70,6 +70,8 @@ class Launch:
     block: tuple[int, int, int]
     arguments: bytes
     pointers: frozenset[int]
+    unknown: frozenset[int]
+    """offsets of four bytes each among the parameters"""
     specials: Mapping[str, Value]
     """special registers"""
     _known: dict[int, Value] = field(default_factory=dict)
@@ -83,6 +85,8 @@ class Launch:
     def _constant(self, offset: int) -> Value:
         place = offset - self.layout.base
         if place >= 0:
+            if place & ~3 in self.unknown or place + 3 & ~3 in self.unknown:
+                return None
             word = place & ~7
             if word in self.pointers:
                 return Half(Sum(word, 0), upper=bool(place & 4)) if place % 4 == 0 else None

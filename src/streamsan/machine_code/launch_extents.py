@@ -48,6 +48,7 @@ class LaunchShape:
     """One launch of a kernel: blocks, threads in a block, bytes of dynamic shared memory, the argument buffer.
 
     `pointers`: offsets of the words in the buffer that are addresses; what they hold in `arguments` does not matter.
+    `unknown`: offsets of four bytes each, of which it is not known what they hold.
     """
 
     grid: tuple[int, int, int]
@@ -55,6 +56,7 @@ class LaunchShape:
     shared: int
     arguments: bytes
     pointers: frozenset[int]
+    unknown: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,7 @@ class _Parts:
             shape.block,
             shape.arguments,
             self._pointers,
+            shape.unknown,
             {**_threads(shape.block), **_blocks(part)},
         )
         return LaneMachine(self._kernel.address_code, launch, cutting, budget, found.touch, self._lanes(part))

@@ -164,11 +164,13 @@ assert LAUNCH_SHAPE.itemsize == 40
 
 PLACE = np.dtype(
     [
-        ("reference", "<u2"),  # index of a memory reference of the operation, from 0
+        ("reference", "<u2"),  # index of a memory reference of the operation, from 0; NOT_TOLD: of none
         ("offset", "<u2"),  # of its word in the argument buffer
     ]
 )
 assert PLACE.itemsize == 4
+NOT_TOLD = 0xFFFF
+"""`reference` of two PLACEs in a row: `offset` is where bytes begin, and end, that are not told"""
 
 THREAD = np.dtype(
     [

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.trace.errors import TraceError
-from streamsan.trace.file_layout import LAUNCH_SHAPE, MOST_LAUNCH_SHAPES, PLACE
+from streamsan.trace.file_layout import LAUNCH_SHAPE, MOST_LAUNCH_SHAPES, NOT_TOLD, PLACE
 from streamsan.trace.store import OBJECT_WORD, SIZE_WORD, SLOT_WORDS, Slots, as_words
 from streamsan.vocabulary import NodeKind, OperationKind
 
@@ -39,6 +39,13 @@ class PointerPlace(NamedTuple):
     offset: int
 
 
+class ByteRun(NamedTuple):
+    """Bytes of an argument buffer: the first, and the one behind the last."""
+
+    begin: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
     """What a kernel was launched with, but for the addresses it was given."""
@@ -57,6 +64,8 @@ class LaunchShape:
     """where its references stand among the arguments; a reference may have several, or none that is known"""
     arguments: bytes = b""
     """the argument buffer, in which the words that are references are zero; empty: not kept"""
+    not_told: tuple[ByteRun, ...] = ()
+    """bytes of `arguments` that differ from launch to launch: zero, whatever the launch was given"""
 
 
 UNKNOWN_SHAPE = LaunchShape("")
@@ -130,14 +139,16 @@ class LaunchShapes(ShapeTable):
         record = self._records[number]
         symbol, code, gx, gy, gz, bx, by, bz, shared, places, _ = HEAD.unpack_from(record)
         arguments = HEAD.size + places * PLACE.itemsize
+        stand, not_told = _places(record[HEAD.size : arguments])
         return LaunchShape(
             self._symbol(symbol),
             self._code(code),
             (gx, gy, gz),
             (bx, by, bz),
             shared,
-            _places(record[HEAD.size : arguments]),
+            stand,
             record[arguments:],
+            not_told,
         )
 
 
@@ -158,9 +169,10 @@ class JoinedShapes(ShapeTable):
 
 def packed_launch_shape(shape: LaunchShape, symbol: int, code: int) -> bytes:
     """Return one record of a LAUNCH_SHAPES segment, by the string ids of its two names. Raises ValueError."""
+    entries = [*shape.places, *((NOT_TOLD, offset) for run in shape.not_told for offset in run)]
     try:
-        head = HEAD.pack(symbol, code, *shape.grid, *shape.block, shape.shared, len(shape.places), len(shape.arguments))
-        places = b"".join(struct.pack("<2H", place.reference, place.offset) for place in shape.places)
+        head = HEAD.pack(symbol, code, *shape.grid, *shape.block, shape.shared, len(entries), len(shape.arguments))
+        places = b"".join(struct.pack("<2H", *entry) for entry in entries)
     except struct.error as error:
         raise ValueError(f"not a launch shape: {error}") from None
     record = head + places + shape.arguments
@@ -194,8 +206,18 @@ def name_shapes(slots: Slots, at: NDArray[np.intp], numbers: NDArray[np.intp]) -
 
 
 @lru_cache(maxsize=1 << 12)
-def _places(packed: bytes) -> tuple[PointerPlace, ...]:
-    return tuple(map(PointerPlace._make, struct.iter_unpack("<2H", packed)))
+def _places(packed: bytes) -> tuple[tuple[PointerPlace, ...], tuple[ByteRun, ...]]:
+    """Return where references stand, and which bytes are not told: all, where that is damaged."""
+    entries = list(struct.iter_unpack("<2H", packed))
+    edges = [offset for reference, offset in entries if reference == NOT_TOLD]
+    runs = tuple(map(ByteRun, edges[::2], edges[1::2]))
+    if (
+        len(edges) % 2
+        or any(run.begin >= run.end for run in runs)
+        or sum(end - begin for begin, end in runs) > NOT_TOLD
+    ):
+        runs = (ByteRun(0, NOT_TOLD),)
+    return tuple(PointerPlace(*entry) for entry in entries if entry[0] != NOT_TOLD), runs
 
 
 def _size(places: int, arguments: int) -> int:

@@ -27,6 +27,7 @@ const Kernel scale{"_Z5scalePfPKfi", {8, 8, 4}};
 const Kernel mixed{"_Z5mixedciPdc", {1, 4, 8, 1}};  // with room between its parameters
 const Kernel nothing{"_Z7nothingv", {}};
 const Kernel large{"_Z5large5Large", {4000}};
+const Kernel padded{"_Z6paddediiPf", {4, 16, 8}};
 const Kernel inner{"_Z5inner5Inneri", {400, 4}};
 
 template <class T>
@@ -212,6 +213,35 @@ SCENARIO(large_structures) {
         structure[7] = count;
         launch(large, {&structure});
     }
+}
+
+/// Five sizes, and a structure of which one word holds what was on the stack: rarely an address.
+SCENARIO(padding) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    for (std::uint64_t count = 0; count < 3000; ++count) {
+        const std::uint32_t size = static_cast<std::uint32_t>(count % 5);
+        const std::array<std::uint64_t, 2> structure{7, count % 50 == 49 ? b : count};
+        launch(padded, {&size, &structure, &a});
+    }
+}
+
+/// A large structure, of which one word holds what was on the stack: often an address.
+SCENARIO(leftovers) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    const std::uint32_t size = 7;
+    std::array<std::uint64_t, 50> structure{};
+    structure[3] = a;
+    structure[40] = a + 8;
+    for (std::uint64_t count = 0; count < 2000; ++count) {
+        structure[10] = count % 5 == 4 ? b : count;
+        launch(inner, {&structure, &size});
+    }
+}
+
+/// Neither arguments nor sizes come back.
+SCENARIO(everything_differs) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    for (int count = 0; count < 2500; ++count) launch_scale(a, b, count, 1 + static_cast<std::uint64_t>(count));
 }
 
 SCENARIO(rotation) {

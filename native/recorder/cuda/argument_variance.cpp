@@ -1,0 +1,115 @@
+#include "recorder/cuda/argument_variance.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "recorder/cuda/kernels.hpp"
+#include "recorder/sites/words_hash.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+constexpr std::size_t piece_bytes = 8;
+constexpr std::size_t most_runs = 1024;
+constexpr std::uint8_t most_rounds = 4;
+constexpr std::size_t least_gain = 8;
+/// In the place of any address: which one it is makes no difference.
+constexpr std::uint64_t any_address = 0x5353'0000'0000'0001;
+
+/// The parameters, cut into words of the buffer.
+std::vector<ArgumentRun> pieces_of(const Kernel& kernel) {
+    std::vector<ArgumentRun> pieces;
+    std::uint16_t number = 0;
+    for (const Parameter& parameter : kernel.parameters()) {
+        const std::size_t end = std::size_t{parameter.offset} + parameter.size;
+        for (std::size_t begin = parameter.offset; begin < end;) {
+            const std::size_t next = std::min(end, (begin / piece_bytes + 1) * piece_bytes);
+            pieces.push_back({static_cast<std::uint16_t>(begin), static_cast<std::uint16_t>(next), number});
+            begin = next;
+        }
+        ++number;
+    }
+    return pieces;
+}
+
+/// What a launch has in each piece.
+std::vector<std::uint64_t> values_of(const SeenLaunch& launch, const std::vector<ArgumentRun>& pieces) {
+    std::vector<bool> addresses(launch.arguments.size() + piece_bytes);
+    for (const PackedPlace place : launch.places)
+        if (place.reference != not_told && place.offset < addresses.size()) addresses[place.offset] = true;
+    std::vector<std::uint64_t> values;
+    values.reserve(pieces.size());
+    for (const ArgumentRun& piece : pieces) {
+        std::uint64_t value = 0;
+        if (piece.end <= launch.arguments.size())
+            std::memcpy(&value, launch.arguments.data() + piece.begin, piece.end - piece.begin);
+        values.push_back(addresses.at(piece.begin) ? any_address : value);
+    }
+    return values;
+}
+
+/// How many launches differ in something else than the pieces that have more than `most` values.
+std::size_t groups_without(std::span<const SeenLaunch> launches, const std::vector<std::vector<std::uint64_t>>& values,
+                           const std::vector<std::size_t>& kinds, std::size_t most) {
+    std::unordered_set<std::uint64_t> groups;
+    for (std::size_t launch = 0; launch < launches.size(); ++launch) {
+        call_sites::WordsHash hash;
+        std::size_t index = 0;
+        const LaunchDimensions& dimensions = launches[launch].dimensions;
+        for (const auto& sizes : {dimensions.grid, dimensions.block})
+            for (const std::uint32_t size : sizes) hash.add(index++, size);
+        hash.add(index++, dimensions.shared);
+        for (std::size_t piece = 0; piece < kinds.size(); ++piece)
+            if (kinds[piece] <= most) hash.add(index++, values[launch][piece]);
+        groups.insert(hash.value());
+    }
+    return groups.size();
+}
+
+void join_neighbours(std::vector<ArgumentRun>& runs) {
+    std::vector<ArgumentRun> joined;
+    for (const ArgumentRun& run : runs) {
+        if (!joined.empty() && joined.back().end == run.begin && joined.back().parameter == run.parameter)
+            joined.back().end = run.end;
+        else joined.push_back(run);
+    }
+    runs = std::move(joined);
+}
+
+}  // namespace
+
+const ArgumentVariance& next_variance(const Kernel& kernel, std::span<const SeenLaunch> launches) {
+    const ArgumentVariance* const before = kernel.variance.load(std::memory_order_acquire);
+    auto& found = *new ArgumentVariance;
+    found.round = before == nullptr ? std::uint8_t{1} : static_cast<std::uint8_t>(before->round + 1);
+    const std::vector<ArgumentRun> pieces = pieces_of(kernel);
+    std::vector<std::vector<std::uint64_t>> values;
+    for (const SeenLaunch& launch : launches) values.push_back(values_of(launch, pieces));
+    std::vector<std::size_t> kinds;
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+        std::unordered_set<std::uint64_t> kind;
+        for (const auto& each : values) kind.insert(each[piece]);
+        kinds.push_back(kind.size());
+    }
+    std::size_t most = launches.size();
+    do most /= 2;
+    while (most > 1 && groups_without(launches, values, kinds, most) * least_gain > launches.size());
+    if (found.round <= most_rounds && most >= 1 &&
+        groups_without(launches, values, kinds, most) * least_gain <= launches.size()) {
+        const auto known = [before](const ArgumentRun& piece) {
+            return before != nullptr && std::ranges::any_of(before->runs, [&piece](const ArgumentRun& run) {
+                       return run.begin <= piece.begin && piece.end <= run.end;
+                   });
+        };
+        for (std::size_t piece = 0; piece < pieces.size(); ++piece)
+            if (kinds[piece] > most || known(pieces[piece])) found.runs.push_back(pieces[piece]);
+        join_neighbours(found.runs);
+        if (found.runs.size() <= most_runs) return found;
+    }
+    found.runs.clear();
+    found.round = ArgumentVariance::all_vary;
+    return found;
+}
+
+}  // namespace streamsan::recorder::cuda
