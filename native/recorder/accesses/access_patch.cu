@@ -58,16 +58,18 @@ __device__ Value now(const Value& place) {
     return *const_cast<const volatile Value*>(&place);
 }
 
-/// What an entry becomes that this thread was the first to meet; 0 where there is no room.
-__device__ Word take_record(DeviceNotes* notes, DeviceNotes::Entry& entry, Address key) {
-    if (now(notes->taken) >= notes->record_count) return 0;
-    const Word mine = atomicAdd(&notes->taken, 1U);
-    if (mine >= notes->record_count) return 0;
-    const Word record = mine + 1 | (mine < notes->note_count ? 0 : DeviceNotes::no_note);
-    // After long waiting another thread may have taken one as well: then this one stays empty.
-    if (const Word other = atomicCAS(&entry.record, 0U, record)) return other;
-    notes->records[mine].key = key;
-    return record;
+__device__ Word ones(Word count) { return count >= 32 ? all_lanes : (1U << count) - 1; }
+
+/// Of which size the units are that an access is noted in: 1 << this.
+__device__ Word shift_of(Address address, Word bytes) {
+    return ((static_cast<Word>(address) | bytes) & 3) == 0 ? DeviceNotes::word_shift : 0;
+}
+
+__device__ Address key_of(Word launch, Address address, Word bytes, PageUse use) {
+    const Word shift = shift_of(address, bytes);
+    return Address{launch} << DeviceNotes::launch_shift |
+           address >> (DeviceNotes::bits_log2 + shift) << DeviceNotes::page_shift |
+           (shift == 0 ? DeviceNotes::bytes_bit : 0) | (static_cast<Word>(use) + 1);
 }
 
 /// What the multiprocessor's cache holds may be older than what others have noted: then a thread does again what was
@@ -76,65 +78,113 @@ __device__ void load_entry(const DeviceNotes::Entry* entry, Address& key, Addres
     asm volatile("ld.global.ca.v2.u64 {%0, %1}, [%2];" : "=l"(key), "=l"(record) : "l"(entry));
 }
 
-/// The record of a key, as an entry has it; 0 where there is no room for one.
-__device__ Word record_of(const Launch& launch, Address key) {
-    constexpr Word most_tries = 64, most_waits = 2000;
-    DeviceNotes* const notes = launch.notes();
-    const Word mask = (1U << launch.entries_log2) - 1;
-    Word at = launch.place_of(key);
-#pragma unroll 1
-    for (Word tries = 0; tries < most_tries; ++tries, at = (at + 1) & mask) {
-        DeviceNotes::Entry& entry = launch.entries()[at];
-        Address found, record;
-        load_entry(&entry, found, record);
-        if (found == key && record != 0) return static_cast<Word>(record);
-        if (found == 0) {
-            if (now(notes->taken) >= notes->record_count) return 0;
-            found = atomicCAS(reinterpret_cast<unsigned long long*>(&entry.key), 0ULL, key);
-            if (found == 0) return take_record(notes, entry, key);
+/// A value that is in memory. Each register beyond about a dozen costs a store and a load at every access, needed or
+/// not: so what the first access to a page takes is kept here.
+template <class Value>
+class InMemory {
+public:
+    __device__ InMemory() {}
+    __device__ operator Value() const {
+        Value found;
+        if constexpr (sizeof(Value) == 8)
+            asm volatile("ld.local.u64 %0, [%1];" : "=l"(found) : "l"(place()) : "memory");
+        else asm volatile("ld.local.u32 %0, [%1];" : "=r"(found) : "l"(place()) : "memory");
+        return found;
+    }
+    __device__ void operator=(Value value) {
+        if constexpr (sizeof(Value) == 8)
+            asm volatile("st.local.u64 [%0], %1;" : : "l"(place()), "l"(value) : "memory");
+        else asm volatile("st.local.u32 [%0], %1;" : : "l"(place()), "r"(value) : "memory");
+    }
+
+private:
+    __device__ Address place() const { return __cvta_generic_to_local(&value_); }
+    Value value_;
+};
+
+/// Notes an access that may be the first to its page, or to a page without a note.
+class FirstAccess {
+public:
+    __device__ FirstAccess(void* given, Address address, Word bytes, PageUse use) {
+        given_ = reinterpret_cast<Address>(given);
+        address_ = address;
+        bytes_ = bytes;
+        use_ = static_cast<Word>(use);
+    }
+
+    __device__ void note() {
+        const Word record = find();
+        if (record == 0) {
+            if (now(notes()->lost) == 0) notes()->lost = 1;
+            return;
         }
-        if (found != key) continue;
-        // Who was first is about to take a record. Not for ever: it may be a thread of this warp that waits for us.
-#pragma unroll 1
-        for (Word waits = 0; waits < most_waits; ++waits) {
-            if (const Word known = now(entry.record)) return known;
-            if (now(notes->taken) >= notes->record_count) return 0;
+        const Word shift = shift_of(address_, bytes_), count = bytes_ >> shift;
+        const Word first = static_cast<Word>(address_) >> shift & (DeviceNotes::bits - 1);
+        if ((record & DeviceNotes::no_note) == 0) {
+            const Word bits = ones(count) << (first & 31);
+            Word* const word =
+                Launch(given()).bits_of_notes() + (Address{record - 1} * DeviceNotes::words + (first >> 5));
+            if ((now(*word) & bits) != bits) atomicOr(word, bits);
+        } else if (count != 0) {
+            DeviceNotes::Record& bounds = notes()->records[(record & ~DeviceNotes::no_note) - 1];
+            const Word below_end = (1U << 16) - (first << shift);
+            if (now(bounds.below_end) < below_end) atomicMax(&bounds.below_end, below_end);
+            const Word end = (first + count) << shift;
+            if (now(bounds.end) < end) atomicMax(&bounds.end, end);
         }
-        return take_record(notes, entry, key);
     }
-    return 0;
-}
 
-__device__ Address key_of(Word launch, Address address, Word shift, PageUse use) {
-    return Address{launch} << DeviceNotes::launch_shift |
-           address >> (DeviceNotes::bits_log2 + shift) << DeviceNotes::page_shift |
-           (shift == 0 ? DeviceNotes::bytes_bit : 0) | (static_cast<Word>(use) + 1);
-}
+private:
+    __device__ void* given() const { return reinterpret_cast<void*>(Address{given_}); }
+    __device__ DeviceNotes* notes() const { return Launch(given()).notes(); }
+    __device__ DeviceNotes::Entry* entry() const { return Launch(given()).entries() + Word{at_}; }
+    __device__ bool full() const { return now(notes()->taken) >= notes()->record_count; }
 
-/// Notes that `bits` of one word were used: of the word that `address` lies in, in pages of 1 << `shift` bytes a bit.
-__device__ __forceinline__ void note(void* given, Address address, Word shift, PageUse use, Word bits) {
-    const Launch launch(given);
-    DeviceNotes* const notes = launch.notes();
-    const Word found = record_of(launch, key_of(launch.number, address, shift, use));
-    if (found == 0) {
-        if (now(notes->lost) == 0) notes->lost = 1;
-        return;
+    /// The record of the page, as an entry has it; 0 where there is no room for one.
+    __device__ Word find() {
+        constexpr Word most_tries = 64, most_waits = 2000;
+        key_ = key_of(Launch(given()).number, address_, bytes_, static_cast<PageUse>(Word{use_}));
+        at_ = Launch(given()).place_of(key_);
+#pragma unroll 1
+        for (tries_ = 0; tries_ < most_tries; tries_ = tries_ + 1) {
+            Address found, record;
+            load_entry(entry(), found, record);
+            if (found == key_ && record != 0) return static_cast<Word>(record);
+            if (found == 0) {
+                if (full()) return 0;
+                found = atomicCAS(reinterpret_cast<unsigned long long*>(&entry()->key), 0ULL, Address{key_});
+                if (found == 0) return take_record();
+            }
+            if (found == key_) {
+                // Who was first is about to take a record. Not for ever: it may be a thread of this warp that waits
+                // for us.
+#pragma unroll 1
+                for (Word waits = 0; waits < most_waits; ++waits) {
+                    if (const Word known = now(entry()->record)) return known;
+                    if (full()) return 0;
+                }
+                return take_record();
+            }
+            at_ = (at_ + 1) & ones(Launch(given()).entries_log2);
+        }
+        return 0;
     }
-    const Word record = (found & ~DeviceNotes::no_note) - 1;
-    const Word in_page = static_cast<Word>(address) >> shift >> 5 & (DeviceNotes::words - 1);
-    if ((found & DeviceNotes::no_note) == 0) {
-        Word& word = launch.bits_of_notes()[Address{record} * DeviceNotes::words + in_page];
-        if ((now(word) & bits) != bits) atomicOr(&word, bits);
-    } else if (bits != 0) {
-        DeviceNotes::Record& bounds = notes->records[record];
-        const Word begin = (in_page * 32 + __ffs(bits) - 1) << shift, end = (in_page * 32 + 32 - __clz(bits)) << shift;
-        const Word below_end = (1U << 16) - begin;
-        if (now(bounds.below_end) < below_end) atomicMax(&bounds.below_end, below_end);
-        if (now(bounds.end) < end) atomicMax(&bounds.end, end);
-    }
-}
 
-__device__ Word ones(Word count) { return count >= 32 ? all_lanes : (1U << count) - 1; }
+    /// What an entry becomes that this thread was the first to meet; 0 where there is no room.
+    __device__ Word take_record() {
+        if (full()) return 0;
+        Word record = atomicAdd(&notes()->taken, 1U) + 1;
+        if (record > notes()->record_count) return 0;
+        if (record > notes()->note_count) record |= DeviceNotes::no_note;
+        // After long waiting another thread may have taken one as well: then this one stays empty.
+        if (const Word other = atomicCAS(&entry()->record, 0U, record)) return other;
+        notes()->records[(record & ~DeviceNotes::no_note) - 1].key = key_;
+        return record;
+    }
+
+    InMemory<Address> given_, address_, key_;
+    InMemory<Word> bytes_, use_, at_, tries_;
+};
 
 /// Sets `count` bits from bit number `first` of all notes on. Where threads that follow one another mean what follows,
 /// or the same, within one word, the first of them speaks for all.
@@ -152,29 +202,17 @@ __device__ void set_bits(Word* bits_of_notes, Word first, Word count) {
     atomicOr(&bits_of_notes[first >> 5], bits << (first & 31));
 }
 
-/// Of which size the units are that an access is noted in: 1 << this.
-__device__ Word shift_of(Address address, Word bytes) {
-    return ((static_cast<Word>(address) | bytes) & 3) == 0 ? DeviceNotes::word_shift : 0;
-}
-
-/// An access to a page that was not used so yet, or has no note. Its parameters are those of the functions that call
-/// it, in the same registers: there are few, and what these need more of is kept in memory at each access.
-__device__ __noinline__ void note_slowly(void* given, Address, Address address, Word bytes, PageUse use) {
-    const Word shift = shift_of(address, bytes);
-    note(given, address, shift, use, ones(bytes >> shift) << (static_cast<Word>(address) >> shift & 31));
-}
-
 /// An access, aligned to its size, by each of the active threads: of equally many bytes.
-__device__ void note_access(void* given, Address place, Address address, Word bytes, PageUse use) {
+__device__ void note_access(void* given, Address address, Word bytes, PageUse use) {
     const Launch launch(given);
-    const Word shift = shift_of(address, bytes);
-    const Address key = key_of(launch.number, address, shift, use);
+    const Address key = key_of(launch.number, address, bytes, use);
     Address found, record;
     load_entry(&launch.entries()[launch.place_of(key)], found, record);
     if (found != key || static_cast<int>(record) <= 0) {
-        note_slowly(given, place, address, bytes, use);
+        FirstAccess(given, address, bytes, use).note();
         return;
     }
+    const Word shift = shift_of(address, bytes);
     // Of all bits of all notes.
     const Word first = (static_cast<Word>(record) - 1) << DeviceNotes::bits_log2 |
                        (static_cast<Word>(address) >> shift & (DeviceNotes::bits - 1));
@@ -193,8 +231,7 @@ __device__ void note_copy(void* given, Address address, Word bytes, PageUse use)
 #pragma unroll 1
     for (Address at = (address & ~(span - 1)) + before * span; at < end; at += __popc(active) * span) {
         const Address from = at < address ? address : at, to = at + span < end ? at + span : end;
-        const Word bits = ones(static_cast<Word>(to - from) >> 2) << (static_cast<Word>(from) >> 2 & 31);
-        note(given, from, DeviceNotes::word_shift, use, bits);
+        FirstAccess(given, from, static_cast<Word>(to - from), use).note();
     }
 }
 
@@ -210,34 +247,33 @@ __device__ constexpr Word bytes_of_blocks(Word mask_and_size) { return (mask_and
 
 // A launch that is not looked at is given null.
 
-/// A kernel that was patched notes that it ran, whatever it touches: in page 0 of bytes.
+/// A kernel that was patched notes that it ran, whatever it touches: in page 0.
 extern "C" __device__ __noinline__ int streamsan_block_enter(void* given, Address) {
     if (given == nullptr) return go_on;
-    if (lane_of_this_thread() == __ffs(__activemask()) - 1) note(given, 0, 0, PageUse::read, 0);
+    if (lane_of_this_thread() == __ffs(__activemask()) - 1) FirstAccess(given, 0, 0, PageUse::read).note();
     return go_on;
 }
 
-extern "C" __device__ __noinline__ int streamsan_global(void* given, Address place, void* address, Word bytes,
-                                                        Word flags, const void*) {
+extern "C" __device__ __noinline__ int streamsan_global(void* given, Address, void* address, Word bytes, Word flags,
+                                                        const void*) {
     if (given == nullptr || (flags & prefetch) != 0 || bytes == 0) return go_on;
-    note_access(given, place, reinterpret_cast<Address>(address), bytes, use_of(flags));
+    note_access(given, reinterpret_cast<Address>(address), bytes, use_of(flags));
     return go_on;
 }
 
-extern "C" __device__ __noinline__ int streamsan_async_copy(void* given, Address place, void* source, Word,
-                                                            Word bytes) {
+extern "C" __device__ __noinline__ int streamsan_async_copy(void* given, Address, void* source, Word, Word bytes) {
     if (given == nullptr || source == nullptr) return go_on;
-    note_access(given, place, reinterpret_cast<Address>(source), bytes, PageUse::read);
+    note_access(given, reinterpret_cast<Address>(source), bytes, PageUse::read);
     return go_on;
 }
 
 /// The same, for versions of the API that tell how many bytes at the end are zeros that nobody reads.
-extern "C" __device__ __noinline__ int streamsan_filled_copy(void* given, Address place, void* source, Word, Word bytes,
+extern "C" __device__ __noinline__ int streamsan_filled_copy(void* given, Address, void* source, Word, Word bytes,
                                                              Word zeros) {
     if (given == nullptr || source == nullptr || zeros >= bytes) return go_on;
     // Threads speak for each other where all read equally much.
-    if (zeros == 0) note_access(given, place, reinterpret_cast<Address>(source), bytes, PageUse::read);
-    else note_slowly(given, place, reinterpret_cast<Address>(source), bytes - zeros, PageUse::read);
+    if (zeros == 0) note_access(given, reinterpret_cast<Address>(source), bytes, PageUse::read);
+    else FirstAccess(given, reinterpret_cast<Address>(source), bytes - zeros, PageUse::read).note();
     return go_on;
 }
 
