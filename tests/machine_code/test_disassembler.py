@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from streamsan.machine_code import disassembler as module
-from streamsan.machine_code.disassembler import DisassemblyError, NoDisassemblerError, disassembled, disassemblers
+from streamsan.machine_code.disassembler import (
+    DisassemblyError,
+    NoDisassemblerError,
+    disassembled,
+    disassemblers,
+    split_operands,
+)
 
 GOOD = """printf '%s' '[{}, [{"function-name": "k", "sass-instructions": [{"opcode": "EXIT"}]}]]'"""
 
@@ -110,3 +116,10 @@ def test_what_it_does_wrong_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pat
     with pytest.raises(DisassemblyError, match=why) as raised:
         disassembled(b"ELF")
     assert "\n" not in str(raised.value)
+
+
+def test_a_comma_that_is_missing_before_an_address() -> None:
+    assert split_operands("R2[R0]") == ("R2", "[R0]")
+    assert split_operands("PT,R7[R4.64+0x4],R6") == ("PT", "R7", "[R4.64+0x4]", "R6")
+    assert split_operands("desc[UR4][R2.64],R5") == ("desc[UR4][R2.64]", "R5")
+    assert split_operands("R1,c[0x0][R2+0x28],gdesc[UR8]") == ("R1", "c[0x0][R2+0x28]", "gdesc[UR8]")

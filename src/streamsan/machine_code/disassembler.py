@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ _MOST_MEMORY = 8 << 30
 _AT_ONCE = 1 << 20
 _MOST_REASON = 1 << 12
 _FIXED = ("/usr/local/cuda/bin/nvdisasm",)
+_NO_COMMA = re.compile(r"(?<![\w.\[])(U?R(?:\d+|Z)(?:\.\w+)*)\[")
 _TRITONS = ("triton", "pytorch_triton")
 
 
@@ -55,9 +57,14 @@ class Instruction:
 def split_operands(text: str) -> tuple[str, ...]:
     """Split at the commas that are in no brackets.
 
+    The comma between a register and an address is missing in some versions (12.8).
+
     >>> split_operands("R2,desc[UR4][R2.64+0x10],c[0x0][0x210]")
     ('R2', 'desc[UR4][R2.64+0x10]', 'c[0x0][0x210]')
+    >>> split_operands("PT,R7[R4+0x4],R6")
+    ('PT', 'R7', '[R4+0x4]', 'R6')
     """
+    text = _NO_COMMA.sub(r"\1,[", text)
     parts = []
     depth = begin = 0
     for at, character in enumerate(text):
