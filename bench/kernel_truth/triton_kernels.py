@@ -118,7 +118,7 @@ def moved(x, out, rows, columns, BLOCK: tl.constexpr):
     target = tl.make_block_ptr(
         out, (columns, rows), (rows, 1), (tl.program_id(1) * BLOCK, tl.program_id(0) * BLOCK), (BLOCK, BLOCK), (1, 0)
     )
-    tl.store(target, tl.trans(tl.load(source, (0, 1))), (0, 1))
+    tl.store(target, tl.trans(tl.load(source, boundary_check=(0, 1))), boundary_check=(0, 1))
 
 
 @triton.jit
