@@ -309,7 +309,7 @@ def _by_allocation(memory: Memory, references: Sequence[Reference]) -> dict[int,
         modes, surely, perhaps = _touched(reference, memory.allocation(reference.address))
         for base, begin, end in memory.cut(perhaps.begin, perhaps.end):
             some, more = surely.within(begin, end), perhaps.within(begin, end)
-            for mode in modes if more else ():
+            for mode in modes if some else ():
                 found.setdefault(base, _Seen()).add(mode, some, more)
     return found
 

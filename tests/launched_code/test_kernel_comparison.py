@@ -157,6 +157,14 @@ def test_memory_to_which_nothing_leads_is_told(tmp_path: Path) -> None:
     assert printed(found, dict.fromkeys(found.places, "our own")) == 1
 
 
+def test_a_flag_at_the_end_of_an_allocation_is_not_in_the_next_one(tmp_path: Path) -> None:
+    r = Seen(tmp_path)
+    a, b, c = (r.memory() for _ in range(3))
+    r.say(OperationKind.ALLOC, references=[Reference(a + SIZE, SIZE)], detail=MemoryKind.PLAIN)
+    r.launched(adds(r), [a, b, c], [at(a + SIZE - 1, OPEN, 0)], whole=False)
+    assert r.result().stray == {}
+
+
 def test_variables_are_places_of_their_symbol(tmp_path: Path) -> None:
     r = Seen(tmp_path, "kernels")
     counter = r.memory("counter", MemoryKind.DEVICE_SYMBOL)
