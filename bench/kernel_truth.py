@@ -32,17 +32,13 @@ from itertools import repeat
 from pathlib import Path
 
 from kernel_comparison import Compared, Place, compared
+from kernel_programs import programs, record_all
 
 from streamsan.launched_code.image_folder import image_folder
 from streamsan.launched_code.kernel_readings import Kernel, read_kernels
 from streamsan.launched_code.reference_patches import kernel_of
 from streamsan.launched_code.remembered_kernels import RememberedKernels
 from streamsan.trace import TraceError, family
-
-HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE / "kernel_truth"))
-
-from programs import programs, record_all  # noqa: E402
 
 PART = 30
 """kernels of a recording that are compared in one process, after each other"""

@@ -8,9 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-
-from host_compiler import COMPILER
-from machine_code.extent_launches import (
+from extent_launches import (
     HERE,
     Tried,
     buffer_of,
@@ -19,6 +17,8 @@ from machine_code.extent_launches import (
     touched_on_host,
     verdict,
 )
+
+from host_compiler import COMPILER
 from streamsan.machine_code.byte_ranges import NOTHING, Extent
 from streamsan.machine_code.cubin import KernelLayout, Parameter, read_cubin
 from streamsan.machine_code.disassembler import Instruction, disassemblers, split_operands

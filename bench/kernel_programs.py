@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent / "kernel_truth"
 PARTS = {
     "torch_elementwise.py": ("float", "half", "double", "integer"),
     "torch_reductions.py": ("reductions", "indexing", "moves"),
