@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from extent_launches import (
     HERE,
@@ -23,6 +24,7 @@ from streamsan.machine_code.byte_ranges import NOTHING, Extent
 from streamsan.machine_code.cubin import KernelLayout, Parameter, read_cubin
 from streamsan.machine_code.disassembler import Instruction, disassemblers, split_operands
 from streamsan.machine_code.kernel_code import KernelCode, kernels_of
+from streamsan.machine_code.lane_values import Place, same, select
 from streamsan.machine_code.launch_extents import LaunchShape, WordExtents, extents_of
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
@@ -317,3 +319,10 @@ def test_sizes_that_no_launch_has_are_refused() -> None:
 def test_launches_are_the_same_each_time() -> None:
     assert list(launches(2, 5)) == list(launches(2, 5))
     assert all(isinstance(each, Tried) for each in launches(1, 1))
+
+
+def test_a_place_is_the_same_as_no_number() -> None:
+    numbers = np.array([3, 3])
+    assert not same(Place(3), numbers)
+    assert select(np.array([True, False]), Place(3), numbers) is None
+    assert select(np.array([True, False]), Place(3), Place(3)) == Place(3)

@@ -269,7 +269,7 @@ def same(first: Any, second: Any, bits: int = 64) -> bool:
         if bits == 64:
             return bool(np.all(first == second))
         return bool(np.all((first - second) & ((1 << bits) - 1) == 0))
-    return isinstance(first, Place) and first == second
+    return isinstance(first, Place) and isinstance(second, Place) and first == second  # an array compares by element
 
 
 def select(mask: Mask, first: Value, second: Value) -> Value:
