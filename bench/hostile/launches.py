@@ -215,14 +215,11 @@ def _header(content: bytes, chance: random.Random) -> bytes:
 
 def _section(content: bytes, chance: random.Random) -> bytes:
     """Change one section's header: a size that nothing has, a place beyond the end, a link to itself, another kind."""
-    if len(content) < _ELF_HEADER.size:
+    at = _section_at(content, chance)
+    if at is None:
         return content
-    fields = _ELF_HEADER.unpack_from(content)
-    begin, count = fields[6], fields[12]
-    number = chance.randrange(count) if count else 0
-    at = begin + number * _SECTION.size
-    if at + _SECTION.size > len(content):
-        return content
+    begin = _ELF_HEADER.unpack_from(content)[6]
+    number = (at - begin) // _SECTION.size
     section = list(_SECTION.unpack_from(content, at))
     field = chance.randrange(len(section))
     width = 8 if field in (2, 3, 4, 5, 8, 9) else 4
@@ -231,14 +228,20 @@ def _section(content: bytes, chance: random.Random) -> bytes:
     return content[:at] + _SECTION.pack(*section) + content[at + _SECTION.size :]
 
 
-def _table(content: bytes, chance: random.Random) -> bytes:
-    """Change numbers in the first bytes of a section: symbols, attributes of kernels, relocations, names, code."""
+def _section_at(content: bytes, chance: random.Random) -> int | None:
+    """Choose a section header and return where it stands; None where the file has not all of it."""
     if len(content) < _ELF_HEADER.size:
-        return content
+        return None
     fields = _ELF_HEADER.unpack_from(content)
     begin, count = fields[6], fields[12]
     at = begin + (chance.randrange(count) if count else 0) * _SECTION.size
-    if at + _SECTION.size > len(content):
+    return at if at + _SECTION.size <= len(content) else None
+
+
+def _table(content: bytes, chance: random.Random) -> bytes:
+    """Change numbers in the first bytes of a section: symbols, attributes of kernels, relocations, names, code."""
+    at = _section_at(content, chance)
+    if at is None:
         return content
     _, _, _, _, place, size, *_ = _SECTION.unpack_from(content, at)
     data = bytearray(content)
@@ -252,12 +255,8 @@ def _table(content: bytes, chance: random.Random) -> bytes:
 
 def _grown(content: bytes, chance: random.Random) -> bytes:
     """Let a section be the whole file, many times over: entries without number, names without end."""
-    if len(content) < _ELF_HEADER.size:
-        return content
-    fields = _ELF_HEADER.unpack_from(content)
-    begin, count = fields[6], fields[12]
-    at = begin + (chance.randrange(count) if count else 0) * _SECTION.size
-    if at + _SECTION.size > len(content):
+    at = _section_at(content, chance)
+    if at is None:
         return content
     section = list(_SECTION.unpack_from(content, at))
     tail = chance.choice((b"\xff", b"A", b"\x01\0\0\0\x12\x10\x05\0")) * chance.choice((1 << 16, 1 << 19))
