@@ -12,6 +12,7 @@ from streamsan.vocabulary import FreeClass, MemoryKind
 
 Domain = Literal["runtime", "driver"]
 Hint = Literal["stream", "event", "context", "device", "pool", "graph", "graph_exec", "node", "array", "ipc", "other",
+               "memory", "kernel", "program", "sampler", "platform", "command_buffer", "semaphore",
                "pointer", "number", "address of"] | None  # fmt: skip
 """What a caller knows of an argument: a handle's type, a memory address, a number, the address of a variable."""
 
@@ -37,6 +38,8 @@ class Api:
     """for copies whose direction is in their name: host_to_device, device_to_host, device_to_device"""
     statuses: tuple[str, ...] = ()
     """what the call itself may return beyond success (any call may also return earlier asynchronous errors)"""
+    returns: str = ""
+    """what the call returns (roles.RESULT_WORDS): "" is a status"""
     since: str = ""
     """first CUDA version that has it, "" when it was always there or is not recorded"""
     until: str = ""

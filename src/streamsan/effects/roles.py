@@ -111,6 +111,44 @@ class Effect(StrEnum):
     GRAPH_TRIM = "graph_trim"
     USER_OBJECT = "user_object"
     """an object that a graph keeps alive"""
+    # -- objects with a reference count (OpenCL)
+    RETAIN = "retain"
+    RELEASE = "release"
+    """one reference less; what the last one does depends on the object"""
+    DESTRUCTOR_CALLBACK = "destructor_callback"
+    """a function to call when the object is deleted"""
+    CONTEXT_TERMINATE = "context_terminate"
+    FUNCTION_ADDRESS = "function_address"
+    """the address of a function of an extension"""
+    SUB_BUFFER = "sub_buffer"
+    """a buffer that is part of another one"""
+    MAP_MEMORY = "map_memory"
+    """a command: the host may use the memory, by the pointer that the call returns or was given, once it is complete"""
+    UNMAP_MEMORY = "unmap_memory"
+    """a command: the host is done"""
+    QUEUE_MARKER = "queue_marker"
+    """markers, barriers: a command that only orders"""
+    PROGRAM_CREATE = "program_create"
+    KERNEL_CREATE = "kernel_create"
+    KERNEL_CLONE = "kernel_clone"
+    KERNEL_ARGUMENT = "kernel_argument"
+    """the kernel holds a value, without a reference to it, for all its executions enqueued later"""
+    KERNEL_HELD = "kernel_held"
+    """memory that the kernel's executions may use beside its arguments"""
+    USER_EVENT = "user_event"
+    """an event that the host completes"""
+    USER_EVENT_SET = "user_event_set"
+    EVENT_CALLBACK = "event_callback"
+    ACQUIRE_OBJECTS = "acquire_objects"
+    """a command: memory of another interface is this one's from now on"""
+    RELEASE_OBJECTS = "release_objects"
+    SEMAPHORE_CREATE = "semaphore_create"
+    SEMAPHORE_WAIT = "semaphore_wait"
+    SEMAPHORE_SIGNAL = "semaphore_signal"
+    COMMAND_BUFFER_CREATE = "command_buffer_create"
+    COMMAND_BUFFER_RECORD = "command_buffer_record"
+    COMMAND_BUFFER_UPDATE = "command_buffer_update"
+    COMMAND_BUFFER_ENQUEUE = "command_buffer_enqueue"
 
 
 class Role(StrEnum):
@@ -169,9 +207,41 @@ class Role(StrEnum):
     TEXT = "text"
     VALUE = "value"
     """anything else, by value"""
+    # -- OpenCL
+    READ_OBJECT = "read object"
+    """a memory object (buffer, image, pipe) that the operation reads"""
+    WRITE_OBJECT = "write object"
+    USE_OBJECT = "use object"
+    SOURCE_OFFSET = "source offset"
+    """bytes into the object that is read; OFFSET: into the one that is written, or the only one"""
+    ORIGIN = "origin"
+    """address of three numbers: where a region begins in what is written, or in the only operand"""
+    SOURCE_ORIGIN = "source origin"
+    REGION = "region"
+    """address of three numbers: bytes (of images pixels) in a row, rows, slices"""
+    SLICE_PITCH = "slice pitch"
+    SOURCE_SLICE_PITCH = "source slice pitch"
+    HOST_POINTER = "host pointer"
+    """host memory that a memory object is made from, or in; the flags say which"""
+    BLOCKING = "blocking"
+    """the call returns when the command is complete"""
+    MAP_FLAGS = "map flags"
+    WAIT_COUNT = "wait count"
+    WAIT_LIST = "wait list"
+    """address of the events that the command waits for"""
+    COUNT = "count"
+    """number of items of the list beside it"""
+    INDEX = "index"
+    """which argument of a kernel"""
+    KERNEL_ARGUMENT = "kernel argument"
+    """address of the value that a kernel shall hold"""
+    HELD = "held"
+    """memory address that a kernel shall hold"""
+    OUT_STATUS = "out status"
+    """address of a variable that receives the call's status"""
 
 
-OUT_ROLES = frozenset({Role.OUT_POINTER, Role.OUT_HANDLE, Role.OUT_VALUE, Role.IN_OUT})
+OUT_ROLES = frozenset({Role.OUT_POINTER, Role.OUT_HANDLE, Role.OUT_VALUE, Role.IN_OUT, Role.OUT_STATUS})
 """The arguments through which a call gives something back."""
 
 POINTER_ROLES = frozenset(
@@ -179,5 +249,9 @@ POINTER_ROLES = frozenset(
 )
 """The arguments that are memory addresses."""
 
-HANDLE_WORDS = ("stream", "event", "context", "pool", "graph", "graph_exec", "node", "array", "ipc", "other")
-"""What a handle can be, as `streamsan.model.values.HandleType`, less devices, which are ordinals."""
+HANDLE_WORDS = ("stream", "event", "context", "pool", "graph", "graph_exec", "node", "array", "ipc", "other", "memory",
+                "kernel", "program", "sampler", "platform", "command_buffer", "semaphore")  # fmt: skip
+"""What a handle can be, as `streamsan.model.values.HandleType`, less devices. OpenCL's command queues are streams."""
+
+RESULT_WORDS = ("", "nothing", "pointer", *HANDLE_WORDS)
+"""What a call returns: a status, nothing, a memory address, a handle."""

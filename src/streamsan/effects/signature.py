@@ -42,7 +42,7 @@ class Signature:
 
     parameters: tuple[Parameter, ...]
     tag: str = ""
-    """where it was published: "" everywhere, "-12.9", "13.0-", "_v3", "c++" """
+    """where it was published: "" everywhere, "-12.9", "13.0-", "_v3", "c++", an extension's name"""
 
     @cached_property
     def least(self) -> int:

@@ -15,7 +15,7 @@ from streamsan.effects.signature import TableError, parse_signature
 from streamsan.vocabulary import FreeClass, MemoryKind
 
 _SPELLING = re.compile(r"(_v\d+)?(_pt(?:sz|ds))?$")
-_SETTINGS = frozenset({"memory", "free", "wait", "direction", "statuses", "since", "until"})
+_SETTINGS = frozenset({"memory", "free", "wait", "direction", "statuses", "returns", "since", "until"})
 """keys of a section that hold for all its rows; every other key is an API"""
 
 
@@ -92,6 +92,7 @@ class Effects:
                 wait=cast(Literal["", "synchronous", "asynchronous"], section.get("wait", "")),
                 direction=section.get("direction", ""),
                 statuses=tuple(section.get("statuses", ())),
+                returns=section.get("returns", ""),
                 since=section.get("since", ""),
                 until=section.get("until", ""),
             )

@@ -73,9 +73,17 @@ def waits_text() -> str:
 def facts_text() -> str:
     """Return facts.hpp as text."""
     from streamsan.generate.facts_header import facts_header_text
-    from streamsan.platforms import CUDA
+    from streamsan.platforms import CUDA, OPENCL
 
-    return facts_header_text(CUDA)
+    return facts_header_text(CUDA, OPENCL)
+
+
+def opencl_text() -> str:
+    """Return opencl_functions.hpp as text."""
+    from streamsan.generate.opencl_header import header_text as text
+    from streamsan.platforms import OPENCL
+
+    return text(OPENCL.folder / "functions.json", OPENCL.effects)
 
 
 # The tables need vocabulary/__init__.py, which may be what is out of date: their modules are imported when asked for.
@@ -85,6 +93,7 @@ HEADERS: dict[str, Callable[[], str]] = {
     "cuda_callbacks.hpp": callbacks_text,
     "copy_waits.hpp": waits_text,
     "facts.hpp": facts_text,
+    "opencl_functions.hpp": opencl_text,
 }
 
 

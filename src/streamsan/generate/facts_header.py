@@ -1,20 +1,25 @@
-"""A platform's facts of memory, frees, handles and statuses as a C++ header."""
+"""The platforms' facts of memory, frees, handles and statuses as one C++ header.
+
+A program may use several platforms, and a trace's operations do not say whose they are: they need not. A kind of memory
+that two platforms have is the same for both, a family of frees takes what either takes, and their statuses have
+different numbers (OpenCL's are negative).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 
 from streamsan.platforms import Platform
 from streamsan.vocabulary import FreeClass, MemoryKind
 
-_BEGIN = """// Generated from src/streamsan/platforms/{name}/facts.toml by `python -m streamsan.generate`. Do not edit.
+_BEGIN = """// Generated from src/streamsan/platforms/*/facts.toml by `python -m streamsan.generate`. Do not edit.
 #pragma once
 #include <cstdint>
 
 #include "generated/vocabulary.hpp"
 
-namespace streamsan {{
+namespace streamsan {
 """
 _OF_MEMORY = {
     "dies_with_context": "Gone after a reset, or the end of the context that made it.",
@@ -45,69 +50,80 @@ inline constexpr std::uint64_t per_thread_default_stream = {platform.per_thread_
 """
 
 
-def facts_header_text(platform: Platform) -> str:
-    """Return facts.hpp as text."""
+def facts_header_text(*platforms: Platform) -> str:
+    """Return facts.hpp as text. Single handles and statuses are the first platform's."""
     return "\n".join(
         [
-            _BEGIN.format(name=platform.name),
-            *_memory_predicates(platform),
-            *_accepting_frees(platform),
-            *_free_predicates(platform),
-            _HANDLES.format(platform=platform),
-            *_statuses(platform),
+            _BEGIN,
+            *_memory_predicates(platforms),
+            *_accepting_frees(platforms),
+            *_free_predicates(platforms),
+            _HANDLES.format(platform=platforms[0]),
+            *_statuses(platforms),
             "}  // namespace streamsan",
             "",
         ]
     )
 
 
-def _memory_predicates(platform: Platform) -> list[str]:
-    chosen = {
-        "dies_with_context": platform.dies_with_context,
-        "pooled": lambda kind: kind in platform.memory and platform.memory[kind].pooled,
-        "pageable": platform.pageable,
-        "host_side": platform.host_side,
+def _memory_predicates(platforms: Sequence[Platform]) -> list[str]:
+    chosen: dict[str, Callable[[Platform, MemoryKind], bool]] = {
+        "dies_with_context": Platform.dies_with_context,
+        "pooled": lambda platform, kind: kind in platform.memory and platform.memory[kind].pooled,
+        "pageable": Platform.pageable,
+        "host_side": Platform.host_side,
     }
     out = []
     for name, holds in chosen.items():
-        kinds = [kind.name for kind in MemoryKind if holds(kind)]
+        kinds = [kind.name for kind in MemoryKind if any(holds(platform, kind) for platform in platforms)]
         out += _predicate(_OF_MEMORY[name], f"{name}(MemoryKind kind)", "kind", "MemoryKind", kinds)
     return out
 
 
-def _free_predicates(platform: Platform) -> list[str]:
+def _free_predicates(platforms: Sequence[Platform]) -> list[str]:
     out = []
     for name, doc in _OF_FREE.items():
-        families = [family.name for family in FreeClass if getattr(platform.frees[family], name)]
+        rows = [platform.frees for platform in platforms]
+        families = [
+            family.name for family in FreeClass if any(family in row and getattr(row[family], name) for row in rows)
+        ]
         out += _predicate(doc, f"{name}(FreeClass family)", "family", "FreeClass", families)
     return out
 
 
-def _accepting_frees(platform: Platform) -> list[str]:
+def _accepting_frees(platforms: Sequence[Platform]) -> list[str]:
     out = [
         "/// Such a free releases memory of the kind; a free of any other is a mistake. True of unknown kinds, of",
-        "/// those of other platforms, and of families that are no calls and could not refuse.",
+        "/// families that are no calls and could not refuse, and of kinds that no platform with the family has.",
         "constexpr bool accepts(FreeClass family, MemoryKind kind) {",
         "    switch (family) {",
     ]
     for family in FreeClass:
-        if platform.frees[family].accepts is not None:
-            kinds = [kind.name for kind in MemoryKind if platform.accepts(family, kind)]
+        having = [platform for platform in platforms if family in platform.frees]
+        if all(platform.frees[family].accepts is not None for platform in having):
+            kinds = [kind.name for kind in MemoryKind if _accepted(having, family, kind)]
             out += [f"        case FreeClass::{family.name}:", "            switch (kind) {"]
             out += [f"                case MemoryKind::{kind}:" for kind in kinds]
             out += ["                    return true;", "                default: return false;", "            }"]
     return [*out, "        default: return true;", "    }", "}", ""]
 
 
-def _statuses(platform: Platform) -> list[str]:
-    numbers = {field.name: getattr(platform.status, field.name) for field in fields(platform.status)}
+def _accepted(having: Sequence[Platform], family: FreeClass, kind: MemoryKind) -> bool:
+    knowing = [platform for platform in having if kind in platform.memory]
+    return any(platform.accepts(family, kind) for platform in knowing or having)
+
+
+def _statuses(platforms: Sequence[Platform]) -> list[str]:
+    first = platforms[0].status
+    numbers = {field.name: getattr(first, field.name) for field in fields(first)}
     out = ["namespace status {"]
     out += [
         f"inline constexpr std::int16_t {name} = {value};" for name, value in numbers.items() if isinstance(value, int)
     ]
     for name, doc in _OF_STATUS.items():
-        members = " || ".join(f"status == {number}" for number in sorted(numbers[name]))
-        out += ["", f"/// {doc}", f"constexpr bool {name}(std::int16_t status) {{", f"    return {members};", "}"]
+        members: set[int] = set().union(*(getattr(platform.status, name) for platform in platforms))
+        terms = " || ".join(f"status == {number}" for number in sorted(members))
+        out += ["", f"/// {doc}", f"constexpr bool {name}(std::int16_t status) {{", f"    return {terms};", "}"]
     return [*out, "}  // namespace status", ""]
 
 

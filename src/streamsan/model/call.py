@@ -23,6 +23,7 @@ class CallDetails(TypedDict, total=False):
     structures: Mapping[str, Fields]
     payload: object
     user_data: AccessMode
+    user_data_size: int | None
     early_arguments: KernelArguments | None
 
 
@@ -47,6 +48,8 @@ class Call:
     arguments"""
     user_data: AccessMode = AccessMode.OPAQUE
     """how a host function uses what it is given"""
+    user_data_size: int | None = None
+    """bytes of that which it may touch; None: all that is there"""
     early_arguments: KernelArguments | None = None
     """of a kernel: what it uses before it may wait for the kernel before it (programmatic dependent launch); None: it
     waits before it uses anything, or nobody knows"""

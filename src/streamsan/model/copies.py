@@ -16,6 +16,7 @@ from streamsan.model.operands import (
     extent,
     fill_operands,
     fill_work,
+    first_byte,
     gaps,
     rows_of,
 )
@@ -98,7 +99,7 @@ def memset(core: ModelCore, call: Call) -> Outcome:
         extent(target, shape, element),
         AccessMode.WRITE,
         call.site,
-        gaps(target, shape, element),
+        gaps(target, shape, element) or first_byte(target, shape, element),
         rows_of(target, shape, element),
     )
     status = status_of(stream) or fill_status(core, call, target, shape, element, stream)
@@ -148,7 +149,7 @@ def copy_references(core: ModelCore, call: Call, operands: CopyOperands) -> list
             extent(side, shape),
             mode,
             call.site,
-            gaps(side, shape),
+            gaps(side, shape) or first_byte(side, shape),
             rows_of(side, shape),
         )
         for side, mode in ((operands.to, AccessMode.WRITE), (operands.source, AccessMode.READ))

@@ -290,6 +290,8 @@ class ModelCore(Emission):
         allocation = thread.process.allocations.get(pointer.generation)
         # Memory mapped into reserved addresses has generations of its own, which the pointer does not know.
         generation = 0 if allocation is not None and allocation.is_reservation else pointer.generation
+        if not pointer.exact:
+            flags &= ~SlotFlag.TOUCHES  # nobody knows which byte is the first
         return Reference(pointer.address, extent, generation, mode, flags, rows if extent else None)
 
 

@@ -13,7 +13,7 @@ from typing import Unpack
 
 from streamsan.effects import Api, Effect, Effects, Role, Signature
 from streamsan.model import batches as batches
-from streamsan.model import captures, events, launches, others, streams
+from streamsan.model import captures, events, launches, opencl, others, streams
 from streamsan.model import contexts as contexts
 from streamsan.model import copies as copies
 from streamsan.model import memory as memory
@@ -31,11 +31,13 @@ from streamsan.model.handlers import HANDLERS
 from streamsan.model.host import HostSide
 from streamsan.model.host_function_body import HostCall
 from streamsan.model.launches import HostFunctionBody
+from streamsan.model.opencl import order
+from streamsan.model.opencl.objects import ClEvent
 from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import INITIALIZATION_ERROR, OUT_OF_MEMORY, SUCCESS
 from streamsan.model.streams_and_graphs import Event, Stream
 from streamsan.model.values import Handle, KernelArguments, Outcome, Pointer, RefusalError, Value
-from streamsan.platforms import CUDA
+from streamsan.platforms import CUDA, OPENCL
 from streamsan.trace.builder import TraceBuilder
 from streamsan.vocabulary import (
     OperationKind,
@@ -104,6 +106,8 @@ class DeviceModel(HostSide):
         is bound as far as possible; saying so is the caller's part (`malformed`).
         """
         row = CUDA.effects.find(api)
+        if row is None and (of_opencl := OPENCL.effects.find(api)) is not None:
+            return self._opencl_call(thread, of_opencl, arguments, site, signature, details)
         if row is None:
             self.not_understood(thread, site, f"{api} is not an API that is known")
             self.opaque_call(thread, arguments, site, api)
@@ -123,6 +127,27 @@ class DeviceModel(HostSide):
             if row.effect is Effect.PURE:
                 return self._completed(call, outcome)
         note_error(call, outcome.status)
+        return self._completed(call, outcome)
+
+    def _opencl_call(
+        self,
+        thread: HostThread,
+        row: Api,
+        arguments: Sequence[Value],
+        site: int,
+        signature: Signature | None,
+        details: CallDetails,
+    ) -> Outcome:
+        """Make a call of OpenCL: nothing is current to a thread, and no call refuses one that comes later."""
+        bound = signature or row.best_guess(len(arguments))
+        call = Call(thread, row, bound, site, bind_values(bound, arguments), False, **details)
+        try:
+            outcome = opencl.HANDLERS[row.effect](self.core, call)
+        except OutOfMemoryError:
+            outcome = self.core.say(call, status=OPENCL.status.out_of_memory)
+        status = call.out(Role.OUT_STATUS)
+        if status is not None and status.name in call.values:
+            outcome.outputs.setdefault(status.name, outcome.status)
         return self._completed(call, outcome)
 
     def _refused(self, call: Call) -> Outcome | None:
@@ -210,7 +235,9 @@ class DeviceModel(HostSide):
             found = known.assumed_handles.get(("event", handle)) or known.assumed_handles.get(("stream", handle))
         if found is None and isinstance(handle, int):
             found = self.core.stream_of(thread, handle, site)
-        if isinstance(found, Event):
+        if isinstance(found, ClEvent):
+            order.status_seen_complete(self.core, thread, found, site)
+        elif isinstance(found, Event):
             events.event_query_succeeded(self.core, thread, found, site)
         elif isinstance(found, Stream):
             streams.stream_query_succeeded(self.core, thread, found, site)

@@ -81,7 +81,8 @@ def kernel_references(core: ModelCore, thread: HostThread, arguments: KernelArgu
 
 def kernel_work(core: ModelCore, references: list[Reference], site: int, payload: object) -> Work:
     """Return what a launch does to bytes: the caller's payload knows."""
-    return KernelWork(core.builder.site_at(site).label, tuple(references), payload)
+    used = tuple(each for each in references if not each.polls)
+    return KernelWork(core.builder.site_at(site).label, used, payload)
 
 
 def kernel_site(core: ModelCore, site: int, payload: object) -> int:
@@ -141,7 +142,8 @@ def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome,
     if core.machine is not None and call.value(Role.FUNCTION) == 0:
         status = status or INVALID_VALUE
     key = core.fresh_handle() if seen and not status else 0
-    data = core.reference(call.thread, call.value(Role.USER_DATA), None, call.user_data, call.site)
+    given = call.value(Role.USER_DATA)
+    data = core.reference(call.thread, given, call.user_data_size, call.user_data, call.site)
     core.say(
         call,
         OperationKind.HOST_FUNCTION,

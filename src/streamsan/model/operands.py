@@ -159,6 +159,14 @@ def gaps(operand: Operand, shape: Shape, element: int = 1) -> int:
     return SlotFlag.STRIDED if size > width * element * height * depth else 0
 
 
+def first_byte(operand: Operand, shape: Shape, element: int = 1) -> int:
+    """Return the flag of an operand's reference whose size nobody knows: TOUCHES, as no program means to copy nothing.
+
+    So `if (i < n)` of a kernel is taken to hold for its first thread.
+    """
+    return SlotFlag.TOUCHES if extent(operand, shape, element) is None else 0
+
+
 def copy_work(core: ModelCore, call: Call, operands: CopyOperands, form: CopyForm) -> Work:
     """Return what a copy does to bytes, NoWork where a number of it is not known."""
     shape = operands.shape

@@ -10,13 +10,13 @@ from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.makers import MAKERS
+from streamsan.model.opencl.unseen_objects import given_away
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Lifetime, OtherHandle, Physical, Pool
 from streamsan.model.statuses import INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument, use_stream
 from streamsan.model.values import Handle, HandleType, Outcome, Pointer, Symbol, Value
 from streamsan.model.vmm import release_physical
-from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, HandleKind, OperationKind
 
 _KINDS = {
@@ -173,7 +173,8 @@ def opaque(
     api: str = "",
 ) -> None:
     """Emit that code nobody can see ran and was given these values: it may have used, ordered or freed them."""
-    references: list[Reference] = []
+    values = list(values)
+    references = given_away(thread, values)
     for value in values:
         if isinstance(value, Symbol) and value not in thread.process.assumed_memory:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from streamsan.model.address_space import AddressIndex
 from streamsan.model.resources import Allocation, Context, Lifetime, OtherHandle, Pool
@@ -63,6 +64,8 @@ class Process:
     """device -> its default pool"""
     current_pools: dict[int, Pool] = field(default_factory=dict)
     """device -> the pool that cudaMallocAsync takes, where the program set one"""
+    maps: dict[int, list[Any]] = field(default_factory=dict)
+    """OpenCL: address -> `opencl.objects.Map`s of regions that the host has by it"""
     device_flags: dict[int, int] = field(default_factory=dict)
     """device -> flags of its primary context, set before or after it begins"""
 

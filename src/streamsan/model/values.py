@@ -9,9 +9,9 @@ from typing import Literal
 from streamsan.vocabulary import AccessMode
 
 Origin = Literal["parameter", "undeclared", "opaque", "input", "uninitialised"]
-HandleType = Literal[
-    "stream", "event", "context", "device", "pool", "graph", "graph_exec", "node", "array", "ipc", "other"
-]
+HandleType = Literal["stream", "event", "context", "device", "pool", "graph", "graph_exec", "node", "array", "ipc",
+                     "other", "memory", "kernel", "program", "sampler", "platform", "command_buffer",
+                     "semaphore"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,9 @@ from streamsan.platforms.platform_facts import FreeFacts, Interface, MemoryFacts
 from streamsan.vocabulary import FreeClass, MemoryKind
 
 _NOTHING_KNOWN = MemoryFacts()
+_NOTHING_SAID = FreeFacts()
+NO_HANDLE = -1
+"""in place of a default stream's handle where the platform has none: no handle is negative"""
 
 
 class Platform:
@@ -40,6 +43,9 @@ class Platform:
         The version is not among them: for which one a program is built, its headers say.
         """
         found: dict[str, int] = {}
+        if (self.folder / "constants.json").is_file():
+            found |= json.loads((self.folder / "constants.json").read_text(encoding="utf-8"))
+            return MappingProxyType({name: value for name, value in found.items() if self.is_type(name)})
         for module in self.bindings["new"].values():
             if isinstance(module, dict):
                 for group in module["enums"].values():
@@ -82,7 +88,7 @@ class Platform:
 
     @cached_property
     def frees(self) -> Mapping[FreeClass, FreeFacts]:
-        """What is known of each family of frees."""
+        """What is known of each family of frees. One that is missing is not this platform's."""
         return {FreeClass[family]: _free_facts(row) for family, row in self._facts["free"].items()}
 
     def side(self, kind: MemoryKind | None) -> Endpoint:
@@ -111,12 +117,12 @@ class Platform:
 
     def accepts(self, family: FreeClass, kind: MemoryKind) -> bool:
         """Return whether such a free releases memory of a kind. True of unknown kinds and of other platforms'."""
-        accepted = self.frees[family].accepts
+        accepted = self.frees.get(family, _NOTHING_SAID).accepts
         return accepted is None or kind in accepted or kind is MemoryKind.UNKNOWN or kind not in self.memory
 
     def free_waits(self, family: FreeClass, kind: MemoryKind) -> bool:
         """Return whether such a free of such memory waits for all work of the context that owns it (observed)."""
-        return self.frees[family].waits and not self.memory.get(kind, _NOTHING_KNOWN).pooled
+        return self.frees.get(family, _NOTHING_SAID).waits and not self.memory.get(kind, _NOTHING_KNOWN).pooled
 
     # -- calls ------------------------------------------------------------------------------------
     @cached_property
@@ -138,12 +144,16 @@ class Platform:
     @property
     def legacy_stream(self) -> int:
         """The handle of a context's default stream."""
-        return self.constants[self._facts["streams"]["legacy"]]
+        return self._default_stream("legacy")
 
     @property
     def per_thread_stream(self) -> int:
         """The handle of a thread's own default stream. Streams that were made have greater ones."""
-        return self.constants[self._facts["streams"]["per_thread"]]
+        return self._default_stream("per_thread")
+
+    def _default_stream(self, which: str) -> int:
+        name = self._facts.get("streams", {}).get(which)
+        return NO_HANDLE if name is None else self.constants[name]
 
     @cached_property
     def status(self) -> Statuses:
@@ -216,7 +226,11 @@ class Platform:
         # Of several names for one number the first counts.
         backwards = list(self.constants.items())[::-1]
         return {
-            each.errors: {number: name for name, number in backwards if name.startswith(each.errors) and number > 0}
+            each.errors: {
+                number: name
+                for name, number in backwards
+                if name.startswith(each.errors) and (number < 0 if each.negative else number > 0)
+            }
             for each in self.interfaces
         }
 
@@ -224,6 +238,37 @@ class Platform:
     def rule_texts(self) -> Mapping[str, Any]:
         """What its documentation and hardware say on the rules, and its calls in fixes (rules.toml)."""
         return self._read("rules.toml") if (self.folder / "rules.toml").is_file() else {}
+
+    def in_own_words(self, text: str, of_object: bool = False) -> str:
+        """Return a text with the platform's nouns and verbs for CUDA's: a queue for a stream. Names stay.
+
+        `of_object`: it is about memory that is an object with a handle, which is released.
+        """
+        words = self._words_of_objects if of_object else self.rule_texts.get("words", {})
+        if not words:
+            return text
+        foreign = self._foreign_word_of_objects if of_object else self._foreign_word
+        parts = text.split("`")  # every second one is a name
+        parts[::2] = [foreign.sub(lambda found: words[found[0]], part) for part in parts[::2]]
+        return "`".join(parts)
+
+    @cached_property
+    def _words_of_objects(self) -> dict[str, str]:
+        return {**self.rule_texts.get("words", {}), **self.rule_texts.get("object_words", {})}
+
+    @cached_property
+    def _foreign_word(self) -> re.Pattern[str]:
+        return _any_of(self.rule_texts.get("words", {}))
+
+    @cached_property
+    def _foreign_word_of_objects(self) -> re.Pattern[str]:
+        return _any_of(self._words_of_objects)
+
+    @cached_property
+    def measured_on(self) -> tuple[str, ...]:
+        """The machine that the observations are of, one name; () where it is that of most of docs/facts.md."""
+        where = self.rule_texts.get("phrase", {}).get("measured_on")
+        return () if where is None else (where,)
 
     def release(self, kind: MemoryKind) -> str:
         """Return the function that gives memory of a kind back; "" where that is not known."""
@@ -242,3 +287,10 @@ class Platform:
 def _free_facts(row: dict[str, Any]) -> FreeFacts:
     accepts = frozenset(MemoryKind[kind] for kind in row["accepts"]) if "accepts" in row else None
     return FreeFacts(**{**row, "accepts": accepts, "facts": tuple(row.get("facts", ()))})
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    longest_first = [re.escape(word) for word in sorted(words, key=len, reverse=True)]
+    phrases = "|".join(word for word in longest_first if "\\ " in word)
+    # A single word that stands in brackets as an argument is a name of the program's.
+    return re.compile(rf"(?<!\w)(?:{phrases})(?!\w)|(?<![\w(.])(?:{'|'.join(longest_first)})(?![\w(),;])")

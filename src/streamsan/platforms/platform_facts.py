@@ -56,6 +56,8 @@ class Interface:
     """how the names of its statuses begin"""
     low_level: bool = False
     """the others are made of it"""
+    negative: bool = False
+    """its statuses are negative numbers"""
     names: Mapping[str, str] = field(default_factory=dict)
     """of a low-level one: names of the other interface -> what does the same here"""
 

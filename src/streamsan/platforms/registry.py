@@ -25,5 +25,17 @@ def platform_of(name: str) -> Platform:
         raise UnknownPlatformError(f"platform {name!r} is not known (known: {', '.join(_PLATFORMS)})") from None
 
 
+def platform_of_call(api: str, otherwise: str) -> Platform:
+    """Return the platform whose function a name is; where it is none's, the one that is called `otherwise`.
+
+    A program may use several: its trace names one, and each call tells its own. Raises UnknownPlatformError.
+    """
+    named = platform_of(otherwise)
+    if not api or named.interface(api) is not None:
+        return named
+    return next((each for each in _PLATFORMS.values() if each.interface(api) is not None), named)
+
+
 _PLATFORMS: dict[str, Platform] = {}
 CUDA = register(Path(__file__).resolve().parent / "cuda")
+OPENCL = register(Path(__file__).resolve().parent / "opencl")

@@ -41,7 +41,7 @@ class OperationKind(IntEnum):
     PEER_ENABLE = 21
     """the current context may access memory of context `object`"""
     STREAM_CREATE = 32
-    """stream `object` of the current context exists; detail: StreamKind"""
+    """stream `object` of context `address` (0: of the current one) exists; detail: StreamKind"""
     STREAM_DESTROY = 33
     """stream `object` is destroyed; does not wait (A-04)"""
     STREAM_SYNCHRONIZE = 34
@@ -49,17 +49,17 @@ class OperationKind(IntEnum):
     STREAM_QUERY = 35
     """status 0: all work of `stream` is complete, and the host knows it"""
     EVENT_CREATE = 36
-    """event `object` exists"""
+    """event `object` exists; detail: EventKind"""
     EVENT_DESTROY = 37
     """event `object` is destroyed; waits already issued still hold (A-05)"""
     EVENT_RECORD = 38
-    """event `object` captures `stream`"""
+    """event `object` captures `stream`; with `stream` 0 a user event is set: it captures the host thread"""
     STREAM_WAIT_EVENT = 39
     """`stream` waits for the latest record of event `object`"""
     EVENT_SYNCHRONIZE = 40
     """the host waits for the latest record of event `object`"""
     EVENT_QUERY = 41
-    """status 0: the latest record of event `object` is complete, and the host knows it"""
+    """status 0: the latest record of event `object` is complete, and the host knows it; detail: EdgeClass, 0: CONTRACT"""
     EVENT_ELAPSED = 42
     """reads the time between events `object` and `address`"""
     HANDLE_USE = 43
@@ -69,9 +69,9 @@ class OperationKind(IntEnum):
     HANDLE_DESTROY = 45
     """the pool, graph or other handle `object` is destroyed; memory of a pool outlives it (A-07); detail: HandleKind"""
     ALLOC = 48
-    """memory [address, address+size) exists; detail: MemoryKind; on `stream` when stream-ordered"""
+    """memory [address, address+size) exists; detail: MemoryKind; on `stream` when stream-ordered; of CL_MAPPED a second reference is the mapped region, with the host's mode"""
     FREE = 49
-    """memory at `address` is released; detail: FreeClass; on `stream` when stream-ordered"""
+    """memory at `address` is released; detail: FreeClass; on `stream` when stream-ordered; of CL_RELEASE `size` is the sync key of the body that is called when the memory is gone, 0: none"""
     POINTER_LOST = 50
     """the last pointer to the live allocation at `address` is gone; detail: LostKind"""
     HOST_ACCESS = 51
@@ -94,12 +94,16 @@ class OperationKind(IntEnum):
     """wait or write of a value in memory on `stream`; detail: ValueOperation, and where that names one, `size` is the value and `address` is exact"""
     LAUNCH_ACCESSES = 70
     """what the LAUNCH of sequence `object` touched, as it was seen on the device: its references, all in continuation slots, take the place of the launch's own; detail: SeenAccesses"""
+    QUEUE_MARKER = 71
+    """an empty command on `stream`, an OpenCL queue: what it waits for, and who waits for it, says detail: MarkerKind"""
+    EVENT_CALLBACK = 72
+    """when the latest record of event `object` is complete a body runs under sync key `address`; nothing waits for the body"""
     CAPTURE_BEGIN = 80
     """`stream` begins to capture as capture `object`: what is issued to it is not executed; detail: CaptureMode"""
     CAPTURE_END = 81
     """capture `object`, begun on `stream`, ends and gives graph `address`"""
     GRAPH_INSTANTIATE = 82
-    """executable graph `object` exists, made from graph `address`; its body, `size` GRAPH_NODE and GRAPH_EDGE, follows; detail: GraphExecFlag"""
+    """executable graph `object` exists, made from graph `address`; its body, `size` GRAPH_NODE and GRAPH_EDGE, follows; references of one that failed: memory that is gone, and that its copies and fills name; detail: GraphExecFlag"""
     GRAPH_NODE = 83
     """node `object` (from 1) of the body of executable graph `stream`; `address`: the event of an event node, the sync key of a host node; `size`: a kernel's launch shape; `time`: no time, but the latest operation's sequence when the node was given its references, 0: with the body; references are what it uses, allocates or frees; detail: NodeKind"""
     GRAPH_EDGE = 84
@@ -107,13 +111,15 @@ class OperationKind(IntEnum):
     GRAPH_UPDATE = 85
     """executable graph `object` takes the body of graph `address`: `size` GRAPH_NODE and GRAPH_EDGE that follow"""
     GRAPH_NODE_UPDATE = 86
-    """node `address` of executable graph `object` uses these references instead from its next launch on; `size`: a kernel's launch shape; detail: NodeKind"""
+    """node `address` of executable graph `object` uses these references instead from its next launch on; `size`: a kernel's launch shape; `stream`: the operation since which it has these addresses, 0: this one (a child graph that is older); detail: NodeKind"""
     GRAPH_LAUNCH = 87
     """executable graph `object` runs on `stream`; launches of one executable graph are ordered among themselves"""
     GRAPH_CLONE = 88
     """graph `object` is a copy of graph `address`"""
     GRAPH_TRIM = 89
     """memory of graphs that is not in use goes back from device `address`"""
+    NODE_ACCESSES = 90
+    """what node `address` of the executable graph touched in the GRAPH_LAUNCH of sequence `object`, as it was seen on the device: its references, all in continuation slots; `address` 0: all nodes touched what was told of the launch of sequence `size`; `stream` is 0 in a file: readers that bring it before its launch name the executable graph there; detail: SeenAccesses"""
     REFERENCES = 240
     """continuation slot: two further references of the slot before it"""
     TEXT = 241
@@ -154,13 +160,15 @@ class MemoryKind(IntEnum):
     POOL_IMPORT = 13
     """cudaMemPoolImportPointer"""
     SVM = 14
-    """OpenCL shared virtual memory"""
+    """OpenCL shared virtual memory, and unified shared memory"""
     CL_BUFFER = 15
-    """an OpenCL buffer"""
+    """an OpenCL memory object: a buffer, an image, a pipe"""
     DEVICE_SYMBOL = 16
     """a __device__, __constant__ or __managed__ variable: lives as long as its context"""
     ARRAY = 17
     """cudaMallocArray and relatives: opaque layout, freed by a family of its own"""
+    CL_MAPPED = 18
+    """a pointer to a region of an OpenCL memory object that is mapped for the host: alive from its map command to its unmap command"""
 
 
 class FreeClass(IntEnum):
@@ -188,6 +196,14 @@ class FreeClass(IntEnum):
     """a framework's pool took the block back"""
     GRAPH_NODE = 11
     """a free node came into a graph (a captured cudaFreeAsync, cudaGraphAddMemFreeNode): nothing is freed before a launch"""
+    CL_RELEASE = 12
+    """the last release of an OpenCL memory object: it goes when the commands that were enqueued before are complete"""
+    CL_SVM = 13
+    """clSVMFree, clMemFreeINTEL: does not wait"""
+    CL_SVM_BLOCKING = 14
+    """clMemBlockingFreeINTEL: waits for all uses"""
+    CL_UNMAP = 15
+    """clEnqueueUnmapMemObject, clEnqueueSVMUnmap: the pointer is not the host's any more, from the call on; on `stream`"""
 
 
 class WaitClass(IntEnum):
@@ -210,7 +226,7 @@ class WaitClass(IntEnum):
 
 
 class SeenAccesses(IntEnum):
-    """How much of what a kernel touched was seen. The byte `detail` of a LAUNCH_ACCESSES."""
+    """How much of what a kernel touched was seen. The byte `detail` of a LAUNCH_ACCESSES and of a NODE_ACCESSES."""
 
     ALL = 1
     """all: memory that no reference names was not touched"""
@@ -260,6 +276,30 @@ class StreamKind(IntEnum):
     """the per-thread default stream: a blocking stream"""
     UNKNOWN = 5
     """came from code nobody can see: may be any stream, and equal to another unknown one"""
+    OUT_OF_ORDER = 6
+    """an OpenCL queue whose commands wait for their wait lists and for barriers only: each is a branch of its own. A STREAM_WAIT_EVENT is part of the wait list of the thread's next command there, an EVENT_RECORD captures the thread's latest command there"""
+
+
+class MarkerKind(IntEnum):
+    """What an empty command of an OpenCL queue waits for, and whether later commands of the queue wait for it. The byte `detail` of QUEUE_MARKER."""
+
+    WAIT_LIST = 1
+    """a marker: waits for its wait list"""
+    ALL_BEFORE = 2
+    """a marker: waits for all commands before it on the queue"""
+    BARRIER_WAIT_LIST = 3
+    """a barrier: waits for its wait list; all later commands of the queue wait for it"""
+    BARRIER_ALL = 4
+    """a barrier: waits for all commands before it on the queue; all later ones wait for it"""
+
+
+class EventKind(IntEnum):
+    """Who makes an event complete. The byte `detail` of EVENT_CREATE."""
+
+    COMMAND = 0
+    """the work that it is recorded behind"""
+    USER = 1
+    """the host: an OpenCL user event. Until it is set what waits for it does not run"""
 
 
 class ContextKind(IntEnum):
@@ -269,6 +309,8 @@ class ContextKind(IntEnum):
     """the device's primary context"""
     CREATED = 2
     """made by cuCtxCreate"""
+    CL = 3
+    """an OpenCL context: what was made in it outlives its last release"""
 
 
 class HandleKind(IntEnum):
@@ -286,6 +328,16 @@ class HandleKind(IntEnum):
     """a graph"""
     GRAPH_EXEC = 6
     """an executable graph"""
+    KERNEL = 7
+    """an OpenCL kernel object"""
+    PROGRAM = 8
+    """an OpenCL program object"""
+    SAMPLER = 9
+    """an OpenCL sampler"""
+    SUB_BUFFER = 10
+    """an OpenCL buffer made of a region of another one"""
+    COMMAND_BUFFER = 11
+    """an OpenCL command buffer"""
 
 
 class EdgeClass(IntEnum):
@@ -397,7 +449,7 @@ class SlotFlag(IntEnum):
     BEHIND = 4
     """of a further reference of an AT_ONCE launch: it is used only after the kernel has waited for the one before it"""
     ATOMIC = 128
-    """of a kernel's reference: all of its accesses are atomic. Of a HOST_ACCESS that reads: it decides whether a loop goes on, and may be repeated until a kernel writes there"""
+    """of a kernel's reference: all of its accesses are atomic; of unknown mode (OPAQUE) it is no use of its own, but says that the kernel polls the word there. Of a HOST_ACCESS that reads: it decides whether a loop goes on, and may be repeated until a kernel writes there"""
     STRIDED = 128
     """of a copy's or a fill's reference: its rows leave gaps, not every byte of the range is touched; the first is. Which are says a ROWS slot, where that is known"""
 
@@ -535,6 +587,14 @@ class FactVariant(IntEnum):
     """SS109: a kernel that may begin before the kernel before it on the stream has ended, and does not wait"""
     NOT_COMPARED = 64
     """SS603: not all nodes of a graph were compared with each other"""
+    FREE_SVM = 65
+    """SS102: a free of shared virtual memory, which does not wait"""
+    MAPPED_USE = 66
+    """SS108: a command uses a region that is mapped for the host"""
+    STATUS_QUERY = 67
+    """SS107: rests on a query of a status that is no synchronisation point"""
+    UNRELEASED = 68
+    """SS401: an object of OpenCL that is no memory"""
 
 
 class CallClass(IntEnum):
@@ -546,6 +606,8 @@ class CallClass(IntEnum):
     """not a call: that nobody looks at the status of the earlier call of this name and site, which failed"""
     EXPLAINED = 2
     """not a call: the driver's own words on the failed call before it of this thread; they are in TEXT continuations"""
+    BLOCKING = 3
+    """a call that may wait for a long time, though for no work: building a program"""
 
 
 class RelatedRole(IntEnum):
@@ -586,6 +648,8 @@ class RuleCode(IntEnum):
     """SS103"""
     UNMAPPED_IN_USE = 104
     """SS104"""
+    REUSE_RACES_USE = 105
+    """SS105"""
     RESET_RACES_WORK = 106
     """SS106"""
     RELIES_ON_IMPLICIT_SYNC = 107
@@ -608,6 +672,10 @@ class RuleCode(IntEnum):
     """SS206"""
     CALL_OUTSIDE_MAIN = 207
     """SS207"""
+    RELEASE_UNDER_USER_EVENT = 208
+    """SS208"""
+    BLOCKING_CALL_IN_CALLBACK = 209
+    """SS209"""
     GRAPH_RELAUNCH_UNFREED = 301
     """SS301"""
     ILLEGAL_DURING_CAPTURE = 302
