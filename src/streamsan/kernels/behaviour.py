@@ -10,9 +10,11 @@ from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.flattening import Bound, Flattening
 from streamsan.kernels.pointer_uses import kernel_uses, named_modes
+from streamsan.kernels.polled_words import polled_words
 from streamsan.kernels.uses import Start, Use
-from streamsan.kernels.variable_uses import device_variables, reached, variable_uses
+from streamsan.kernels.variable_uses import device_variables, polled_variables, reached, variable_uses
 from streamsan.kernels.waiting import UnitTexts
+from streamsan.vocabulary import AccessMode, SlotFlag
 
 
 class KernelBehaviours:
@@ -79,6 +81,21 @@ class KernelBehaviour:
         flat = self._unit.flattening.kernel(self._function, self._bound)
         return any(self._unit.texts.talks(each) for each in reached(self._function, flat.functions))
 
+    @cached_property
+    def polls(self) -> frozenset[str]:
+        """The parameters, paths of pointers in structures, and variables through which the kernel polls memory.
+
+        Words that other work writes: not what its own blocks hand on to each other.
+        """
+        if self._function.body is None:
+            return frozenset()
+        flat = self._unit.flattening.kernel(self._function, self._bound)
+        macros = self._unit.unit.macros
+        found = polled_words(flat.function, flat.functions, macros, self._unit.texts)
+        found |= polled_variables(flat.function, flat.functions, macros, self._unit.variables, self._unit.texts)
+        uses = {**self.variable_uses, **self.uses}
+        return frozenset(name for name, same in found.items() if same or _only_waits(uses.get(name)))
+
     @property
     def start(self) -> Start:
         """What the kernel does if it may begin early."""
@@ -112,6 +129,11 @@ class KernelBehaviour:
         modes = named_modes(flat.function, flat.functions, macros)
         early = {name: Use(mode, use.flags) for name, mode in modes.items() if (use := uses[name]) is not None}
         return (Start.PARTLY if early or found.triggers else Start.WAITS), early
+
+
+def _only_waits(use: Use | None) -> bool:
+    """Tell whether a kernel that polls there changes nothing, or only by atomic operations."""
+    return use is not None and (use.mode is AccessMode.READ or bool(use.flags & SlotFlag.ATOMIC))
 
 
 def _defers(statement: tree.Statement) -> bool:

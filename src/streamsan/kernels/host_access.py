@@ -1,10 +1,12 @@
-"""Whether a host function only reads what it is given, read off its body."""
+"""What a host function does with what it is given, by its body: whether it only reads, and how much it touches."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.pointer_uses import ESCAPES, READS, AccessWalk
 from streamsan.vocabulary import AccessMode
 
@@ -32,6 +34,36 @@ def given_access(body: tree.Function | tree.Lambda, unit: tree.Unit | None = Non
     uses = _HostWalk(function, functions, {} if unit is None else unit.macros, 0).run()
     found = uses.get(function.parameters[-1].name)
     return AccessMode.READ if found is not None and found | READS == READS else AccessMode.OPAQUE
+
+
+def given_object(body: tree.Function | tree.Lambda) -> tree.Type | None:
+    """Return the type of the one object that a host function takes the memory for which its last parameter points to.
+
+    None where it may touch more: what lies behind it, or where the pointer goes elsewhere.
+    """
+    if body.body is None or not body.parameters:
+        return None
+    given = body.parameters[-1].name
+    everything = list(nodes(body.body))
+    casts = [each for each in everything if isinstance(each, tree.Cast) and _is_name(each.operand, {given})]
+    types = {each.type.name for each in casts if each.type.pointers == 1 and not each.type.arguments}
+    kept = [each for each in everything if isinstance(each, tree.Variable) and _is_one_of(each.initializer, casts)]
+    names = {each.name for each in kept}
+    through = {id(each.object) for each in everything if isinstance(each, tree.Member) and each.arrow}
+    through |= {id(each.operand) for each in everything if isinstance(each, tree.Unary) and each.operator == "*"}
+    through |= {id(each.initializer) for each in kept} | {id(each.operand) for each in casts}
+    used = [each for each in everything if _is_one_of(each, casts) or _is_name(each, names | {given})]
+    if len(types) != 1 or any(id(each) not in through for each in used):
+        return None
+    return tree.Type(next(iter(types)))
+
+
+def _is_name(node: object, names: set[str]) -> bool:
+    return isinstance(node, tree.Name) and node.name in names
+
+
+def _is_one_of(node: object, others: Sequence[object]) -> bool:
+    return any(node is other for other in others)
 
 
 class _HostWalk(AccessWalk):

@@ -19,8 +19,8 @@ _MAX_CALLS: Final = 4
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOADS = re.compile(r"__ld(?:g|cg|ca|cs|lu|cv)|__builtin_nontemporal_load")
 _STORES = re.compile(r"__st(?:cg|wb|cs|wt)")
-_ATOMICS = re.compile(r"atomic[A-Z]\w*|__nv_atomic_\w+")
-_ATOMIC_REFERENCES: Final = frozenset(("cuda::atomic_ref", "cuda::std::atomic_ref", "atomic_ref"))
+ATOMICS = re.compile(r"atomic[A-Z]\w*|__nv_atomic_\w+")
+ATOMIC_REFERENCES: Final = frozenset(("cuda::atomic_ref", "cuda::std::atomic_ref", "atomic_ref"))
 _ATOMIC_TYPES: Final = frozenset(("cuda::atomic", "cuda::std::atomic"))
 _BY_VALUE = re.compile(r"_{0,2}[a-z][a-z0-9_]*")
 _BY_REFERENCE: Final = frozenset(("swap", "exchange", "sincos", "sincosf", "modf", "frexp", "iter_swap"))
@@ -101,12 +101,7 @@ class AccessWalk:
         body = self.function.body
         if body is None:
             return {name: READS if name in self.constant else ESCAPES for name in self.uses}
-        for _ in range(4):  # aliases of aliases
-            before = sum(len(found) for found in self.aliases.values())
-            for node in nodes(body):
-                self._alias(node)
-            if before == sum(len(found) for found in self.aliases.values()):
-                break
+        self.follow_aliases(body)
         self._visit(body)
         for name in self.constant - self.cast_away:
             if self.uses[name] or not is_path(name):
@@ -117,6 +112,15 @@ class AccessWalk:
             if self.uses[name] & (READS | WRITES) and not self.uses[name] & ESCAPES:
                 self.uses[name] = ATOMIC
         return self.uses
+
+    def follow_aliases(self, body: tree.Block) -> None:
+        """Note which locals hold which parameters' pointers."""
+        for _ in range(4):  # aliases of aliases
+            before = sum(len(found) for found in self.aliases.values())
+            for node in nodes(body):
+                self._alias(node)
+            if before == sum(len(found) for found in self.aliases.values()):
+                break
 
     def _alias(self, node: object) -> None:
         if isinstance(node, tree.Variable) and node.initializer is not None and node.name:
@@ -266,7 +270,7 @@ class AccessWalk:
             self._visit(node)
 
     def _variable(self, node: tree.Variable) -> None:
-        if node.type.name in _ATOMIC_REFERENCES:
+        if node.type.name in ATOMIC_REFERENCES:
             made = node.initializer.items if isinstance(node.initializer, tree.InitList) else [node.initializer]
             for argument in [*(node.arguments or ()), *made]:
                 if argument is not None:
@@ -318,7 +322,7 @@ class AccessWalk:
             return ESCAPES
         if name == "atomic_ref":
             return ATOMIC
-        if _ATOMICS.fullmatch(name):
+        if ATOMICS.fullmatch(name):
             return (ATOMIC if position == 0 else READS) if pointer else READS
         if _LOADS.fullmatch(name) and pointer:
             return READS

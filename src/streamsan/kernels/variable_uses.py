@@ -10,7 +10,9 @@ from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.first_thread import surely_touched
 from streamsan.kernels.pointer_uses import AccessWalk, Functions, use_of
+from streamsan.kernels.polled_words import polled_words
 from streamsan.kernels.uses import Use
+from streamsan.kernels.waiting import UnitTexts
 
 _ON_THE_DEVICE: Final = ("device", "constant", "managed")
 _MOST_FUNCTIONS: Final = 64
@@ -47,6 +49,23 @@ def variable_uses(
     arrays = {name: node for name, node in _named(function, variables).items() if node.type.array}
     touched = surely_touched(_given(function, arrays, whole=False), functions, macros)
     return {name: use_of(found, name, touched) for name, found in used.items() if found}
+
+
+def polled_variables(
+    function: tree.Function,
+    functions: Functions,
+    macros: dict[str, tree.Macro],
+    variables: Mapping[str, tree.Variable],
+    texts: UnitTexts,
+) -> dict[str, bool]:
+    """Return the variables of the device that a kernel, or what it calls, polls; as `polled_words`."""
+    found: dict[str, bool] = {}
+    for each in reached(function, functions) if variables else ():
+        own = _named(each, variables)
+        if own:
+            polled = polled_words(_given(each, own, whole=True), functions, macros, texts, 1)
+            found.update({name: same for name, same in polled.items() if name in own})
+    return found
 
 
 def reached(function: tree.Function, functions: Functions) -> Iterable[tree.Function]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from streamsan.cuda_syntax.tree import Function, Unit
+from streamsan.cuda_syntax.tree import Function, Span, Unit
 
 TRIGGERS: Final = frozenset(
     {"cudaTriggerProgrammaticLaunchCompletion", "griddepcontrol_launch_dependents", "launch_dependent_grids"}
@@ -104,6 +104,7 @@ class UnitTexts:
             and not any(_MENTION.search(text) for text in self.files.values())
         )
         self._waits: dict[str, bool] = {}
+        self._volatile: dict[str, bool] = {}
 
     def beginning(self, function: Function) -> Beginning | None:
         """Return what a function's body does before it may wait; None where its text is not at hand."""
@@ -112,9 +113,30 @@ class UnitTexts:
 
     def talks(self, function: Function) -> bool:
         """Tell whether a function has a word of volatile memory, atomics or fences of the system, or assembly."""
+        return any(_TALKS.search(line) for line in self._lines(function))
+
+    def text_of(self, function: Function) -> str:
+        """Return the lines in which a function stands."""
+        return "\n".join(self._lines(function))
+
+    def text_at(self, span: Span) -> str:
+        """Return the text of a place."""
+        if span.file not in self.files:
+            return ""
+        begin, end = ((span.line, span.column), (span.end_line, span.end_column))
+        return self.files[span.file][self.offset(span.file, *begin) : self.offset(span.file, *end)]
+
+    def is_volatile(self, name: str) -> bool:
+        """Tell whether some file declares something of this name as volatile."""
+        found = self._volatile.get(name)
+        if found is None:
+            declared = re.compile(rf"\bvolatile\b[^;{{}}()=,]*\b{re.escape(name)}\s*[,;)=\[]")
+            found = self._volatile[name] = any(declared.search(text) for text in self.files.values())
+        return found
+
+    def _lines(self, function: Function) -> list[str]:
         text = self.files.get(function.span.file, "")
-        lines = text.split("\n")[function.span.line - 1 : function.span.end_line]
-        return any(_TALKS.search(line) for line in lines)
+        return text.split("\n")[function.span.line - 1 : function.span.end_line]
 
     def offset(self, file: str, line: int, column: int) -> int:
         """Return the offset of a place in a file."""

@@ -1,4 +1,4 @@
-"""What a trace's kernels do, read from the machine code beside the trace, in place of what their signatures say.
+"""What a trace's kernels do, read from the code or text beside the trace, in place of what their signatures say.
 
 Comes in: a trace whose launches name their shape, and the folder with the images of code. Goes out: the same trace,
 whose slots say of each reference whether the kernel reads or writes there. Look first at `resolution.resolve_kernels`.

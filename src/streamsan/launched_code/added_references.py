@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from streamsan.launched_code.launch_ranges import UsedRange
 from streamsan.launched_code.reference_patches import Patches
+from streamsan.launched_code.variable_references import VariableRange
+from streamsan.trace.layout import REFERENCES
+from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.references import MODE_BITS, MOST_NUMBERED, Reference, packed
 from streamsan.trace.store import SLOT_WORDS
 from streamsan.vocabulary import AccessMode
 
 NOTHING = -1
 """a source: the address is 0"""
-Variables = Sequence[tuple[int, UsedRange]]
-"""the numbers of the variables that a kernel uses, and how"""
+Range = tuple[int, int, UsedRange]
+"""a source, how many bytes further, and the range"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +45,34 @@ def variable_source(number: int) -> int:
     return -2 - number
 
 
-def added_slots(patches: Sequence[Patches], variables: Mapping[int, Variables]) -> AddedSlots | None:
-    """Return the slots to add for each shape, by its patches and the variables that it uses; None: for no shape any."""
+def added_slots(
+    patches: Sequence[Patches], variables: Mapping[int, tuple[VariableRange, ...]], symbols: dict[str, int]
+) -> AddedSlots | None:
+    """Return the slots to add for each shape, by its patches and the variables that it uses; None: for no shape any.
+
+    Variables are numbered by their symbols: `symbols` gets those that are new.
+    """
     first, count = np.zeros(len(patches), np.intp), np.zeros(len(patches), np.intp)
     slots: list[bytes] = []
     sources: list[tuple[int, int]] = []
     further: list[tuple[int, int]] = []
-    known: dict[tuple[int, tuple[tuple[int, UsedRange], ...]], tuple[int, int]] = {}
+    known: dict[tuple[int, tuple[VariableRange, ...]], tuple[int, int]] = {}
     for number, each in enumerate(patches):
-        used = tuple(variables.get(number, ()))
+        used = variables.get(number, ())
         key = (id(each), used)
         if key not in known:
             begin = len(slots)
-            ranges = [*_further_ranges(each), *((variable_source(at), 0, how) for at, how in used)]
-            references = [Reference(0, how.size, 0, AccessMode(how.bits & MODE_BITS), how.bits & ~MODE_BITS)
-                          for _, _, how in ranges]  # fmt: skip
-            slots += packed(references)
-            padded = [*ranges, (NOTHING, 0, UsedRange(0))] if len(ranges) % 2 else ranges
-            for one, other in zip(padded[::2], padded[1::2], strict=True):
-                sources.append((one[0], other[0]))
-                further.append((one[1], other[1]))
+            seen, unseen = list(_further_ranges(each)), list[Range]()
+            for one in used:
+                source = variable_source(symbols.setdefault(one.symbol, len(symbols)))
+                how = _without_rows(one.used)
+                (unseen if one.constant else seen).append((source, how.begin, how))
+            for ranges in (seen, unseen):
+                slots += _packed(ranges, ranges is unseen)
+                padded = [*ranges, (NOTHING, 0, UsedRange(0))] if len(ranges) % 2 else ranges
+                for left, right in zip(padded[::2], padded[1::2], strict=True):
+                    sources.append((left[0], right[0]))
+                    further.append((left[1], right[1]))
             rows = list(_rows(each))
             slots += rows
             sources += [(NOTHING, NOTHING)] * len(rows)
@@ -79,12 +90,34 @@ def added_slots(patches: Sequence[Patches], variables: Mapping[int, Variables]) 
     )
 
 
-def _further_ranges(patches: Patches) -> Iterator[tuple[int, int, UsedRange]]:
+def _packed(ranges: Sequence[Range], unseen: bool) -> Iterator[bytes]:
+    """Yield the slots with ranges. `unseen`: a device that is asked what launches touch does not tell of these."""
+    references = [
+        Reference(0, how.size, 0, AccessMode(how.bits & MODE_BITS), how.bits & ~MODE_BITS, bounds=how.bounds)
+        for _, _, how in ranges
+    ]
+    for slot in packed(references):
+        if not unseen:
+            yield slot
+            continue
+        marked = np.frombuffer(slot, REFERENCES).copy()
+        marked["unseen"] = True
+        yield marked.tobytes()
+
+
+def _without_rows(used: UsedRange) -> UsedRange:
+    """Return a range as it is said of a reference whose rows cannot be said: bounds."""
+    if used.rows is None:
+        return used
+    return UsedRange(used.bits, bounds=Bounds(used.begin, used.begin + used.size))
+
+
+def _further_ranges(patches: Patches) -> Iterator[Range]:
     """Yield the ranges behind each first one: of which reference, how far from where that is brought, and the range."""
     for number, patch in enumerate(patches):
         for used in patch.ranges[1:]:
             # Rows are said of references that have a number before these are added.
-            how = used if used.rows is None else UsedRange(used.bits)
+            how = _without_rows(used)
             yield number, how.begin - patch.ranges[0].begin, how
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from streamsan.launched_code.image_folder import why_left_out
 from streamsan.launched_code.kernel_readings import NOT_KEPT, Kernel, KernelReadings
+from streamsan.launched_code.program_kernels import sorts_of_code
 from streamsan.launched_code.reference_patches import kernel_of
 from streamsan.trace import Trace
 
@@ -25,10 +26,11 @@ def code_remarks(
     if not total:
         return []
     read = sum(count for kernel, count in times.items() if kernel in readings.read)
+    code = _sorts_of_code(trace)
     if read == total:
-        said = f"what kernels read and write was read from the machine code of {_kernels(len(readings.read))}"
+        said = f"what kernels read and write was read from the {code} of {_kernels(len(readings.read))}"
     else:
-        said = f"what kernels read and write was read from machine code for {read:,} of {total:,} launches"
+        said = f"what kernels read and write was read from {code} for {read:,} of {total:,} launches"
         said += f", not for the others: {_reasons(trace, readings, times, int(launches[0]))}"
     finding = sum(kernel in times and accesses.follows_found for kernel, accesses in readings.read.items())
     if finding:
@@ -39,6 +41,14 @@ def code_remarks(
         many = int(sum(launches[number] for number in left_out))
         said += f"; how far {_launches(many)} of {_kernels(len(without))} reach takes too long to compute"
     return [said]
+
+
+def _sorts_of_code(trace: Trace) -> str:
+    """Return what the trace's kernels are read from."""
+    sorts = sorted({sort for shape in trace.launch_shapes[1:] for sort in sorts_of_code(shape)})
+    if not sorts:
+        return "programs' text" if trace.platform == "opencl" else "machine code"
+    return ", ".join(sorts[:-1]) + " and " * (len(sorts) > 1) + sorts[-1]
 
 
 def _reasons(trace: Trace, readings: KernelReadings, times: Counter[Kernel], unnamed: int) -> str:

@@ -23,12 +23,17 @@ Rows = NDArray[np.intp]
 class ExtendedSlots:
     """The slots of a store with those that its launches get added. Memory does not grow with the trace."""
 
-    def __init__(self, slots: SlotStore, trace: Trace, added: AddedSlots, symbols: dict[str, int]) -> None:
-        """`symbols`: the variables that kernels use, and their numbers."""
+    def __init__(
+        self, slots: SlotStore, trace: Trace, added: AddedSlots, symbols: dict[str, int], stays: NDArray[np.bool_]
+    ) -> None:
+        """`symbols`: the variables that kernels use, and their numbers. `stays`: of each shape whether it has patches,
+        of which the first leaves the reference as it is: a launch that has none in its own slot was not patched.
+        """
         self._slots = slots
         self._trace = trace
         self._added = added
         self._symbols = symbols
+        self._stays = stays
         self._processes = np.array([thread.process for thread in trace.threads], np.intp)
 
     def count(self) -> int:
@@ -50,6 +55,8 @@ class ExtendedSlots:
         shapes[shapes >= len(self._added.count)] = 0
         counts = self._added.count[shapes]
         fits = (counts > 0) & (slots["more"][at] + counts <= MOST_CONTINUATIONS)
+        launched = slots["kind"][at] == OperationKind.LAUNCH
+        fits &= ~(self._stays[shapes] & launched & (slots["address"][at] == 0) & (slots["more"][at] > 0))
         events = variables.events(slots) if self._symbols else []
         if not fits.any():
             for event in events:
@@ -105,4 +112,6 @@ class ExtendedSlots:
             source = self._added.source[template, half]
             rows = np.flatnonzero(source < NOTHING)
             if len(rows):
-                new[rows, 2 * half] = variables.addresses(processes[rows], variable_source(0) - source[rows])
+                address = variables.addresses(processes[rows], variable_source(0) - source[rows])
+                place = address + self._added.further[template[rows], half]
+                new[rows, 2 * half] = np.where(address != 0, place, np.uint64(0))

@@ -1,4 +1,7 @@
-"""The folder beside a trace that has the kernels' machine code. Its name and all that is in it are untrusted."""
+"""The folder beside a trace that has the kernels' machine code, or what an OpenCL program was made from.
+
+Its name and all in it are untrusted.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,24 @@ from typing import Any
 from streamsan.trace.launch_shapes import CODE, CODE_LEFT_OUT
 
 SUFFIX = ".cubin"
+TEXT_SUFFIX = ".cl"
+MODULE_SUFFIX = ".spv"
 LARGEST_IMAGE = 256 << 20
-_NAME = re.compile(r"[0-9a-f]{32}")
+_NAME = re.compile(r"[0-9a-f]{32}(?:\.cl|\.spv)?")
+
+
+def is_text(name: str) -> bool:
+    """Tell whether an image of this name is a text, in OpenCL C; the names of others have no suffix."""
+    return name.endswith(TEXT_SUFFIX)
+
+
+def is_module(name: str) -> bool:
+    """Tell whether an image of this name is a module of SPIR-V."""
+    return name.endswith(MODULE_SUFFIX)
 
 
 class ImageFolder:
-    """Images of machine code by name. Nothing outside of the folder is opened, and no link is followed."""
+    """Images of code by name. Nothing outside of the folder is opened, and no link is followed."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -32,7 +47,8 @@ class ImageFolder:
         try:
             # O_NONBLOCK: opening a named pipe must not wait for a writer.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            with open(os.open(name + SUFFIX, flags, dir_fd=folder), "rb") as file:
+            file_name = name if is_text(name) or is_module(name) else name + SUFFIX
+            with open(os.open(file_name, flags, dir_fd=folder), "rb") as file:
                 status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_IMAGE:
                     return None

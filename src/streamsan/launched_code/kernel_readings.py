@@ -7,7 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from streamsan.kernels.uses import Use
-from streamsan.launched_code.image_folder import ImageFolder
+from streamsan.launched_code.image_folder import ImageFolder, is_module, is_text
+from streamsan.launched_code.kernel_modules import read_module_kernels
+from streamsan.launched_code.kernel_texts import read_text_kernels
+from streamsan.launched_code.program_kernels import NOT_IN_VIEW
 from streamsan.launched_code.remembered_kernels import ReadKernel, ReadKernels, RememberedKernels, read_kernel
 from streamsan.machine_code.cubin import CubinError, read_cubin
 from streamsan.machine_code.disassembler import DisassemblyError, NoDisassemblerError
@@ -32,6 +35,8 @@ REFUSED = "nvdisasm refuses their code"
 NOT_THERE = "the code kept has no such kernel"
 TOO_MANY = f"there are more than {MOST_IMAGES:,} images of code"
 NOT_UNDERSTOOD = "their code does something that is not known"
+NOT_ALL_OF_THE_TEXT = "their text includes files, asks which compiler it is, or cannot be read"
+NO_MODULE = "their SPIR-V cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ def read_kernels(
     wanted: dict[str, set[str]] = {}
     for symbol, names in kernels if folder is not None else ():
         for name in names:
-            wanted.setdefault(name, set()).add(symbol)
+            if name not in NOT_IN_VIEW:
+                wanted.setdefault(name, set()).add(symbol)
     images = {} if folder is None else _images(wanted, folder, remembered, progress)
     read: dict[Kernel, KernelAccesses] = {}
     codes: dict[Kernel, KernelCode] = {}
@@ -102,6 +108,10 @@ def _read(name: str, symbols: set[str], folder: ImageFolder, remembered: Remembe
     content = folder.read(name)
     if content is None:
         return _Image(reason=MISSING)
+    if is_text(name):
+        return _read_program(read_text_kernels, content, symbols, NOT_ALL_OF_THE_TEXT)
+    if is_module(name):
+        return _read_program(read_module_kernels, content, symbols, NO_MODULE)
     known = remembered.of_image(content)
     new = symbols - known.keys()
     if not new:
@@ -119,6 +129,15 @@ def _read(name: str, symbols: set[str], folder: ImageFolder, remembered: Remembe
     return _Image({**known, **found}, NOT_THERE)
 
 
+def _read_program(
+    read: Callable[[bytes, list[str]], ReadKernels], content: bytes, symbols: set[str], unreadable: str
+) -> _Image:
+    try:
+        return _Image(read(content, sorted(symbols)), NOT_THERE)
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return _Image(reason=unreadable)  # whatever it is, the others are read
+
+
 def _of_kernel(kernel: Kernel, images: Mapping[str, _Image]) -> list[ReadKernel] | str:
     """Return what each of the images that the kernel may be in says of it, or why it is not known."""
     symbol, names = kernel
@@ -126,7 +145,7 @@ def _of_kernel(kernel: Kernel, images: Mapping[str, _Image]) -> list[ReadKernel]
         return NOT_KEPT
     found: list[ReadKernel] = []
     for name in names:
-        image = images.get(name, _Image(reason=MISSING))
+        image = images.get(name, _Image(reason=NOT_IN_VIEW.get(name, MISSING)))
         if symbol in image.kernels:
             found.append(image.kernels[symbol])
         elif image.reason != NOT_THERE:
@@ -145,6 +164,8 @@ def _any_of(found: Sequence[KernelAccesses]) -> KernelAccesses:
         {name: use for name, use in names.items() if use is not None},
         any(each.follows_found for each in found),
         talks=any(each.talks for each in found),
+        polls=frozenset(name for each in found for name in each.polls),
+        constants=frozenset(name for each in found for name in each.constants),
     )
 
 

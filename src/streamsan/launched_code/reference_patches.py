@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.launched_code.kernel_readings import Kernel, KernelReadings, Progress
-from streamsan.launched_code.launch_ranges import Extents, LaunchRanges, UsedRange, used_ranges
+from streamsan.launched_code.launch_ranges import (
+    POLLED,
+    Extents,
+    LaunchRanges,
+    UsedRange,
+    used_ranges,
+    waits_for_others,
+)
+from streamsan.launched_code.program_kernels import at_offset, of_program
+from streamsan.launched_code.variable_references import VariableRange, ranges_of_variables
 from streamsan.machine_code.kernel_accesses import KernelAccesses
 from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
 from streamsan.trace.references import MOST_FURTHER_REFERENCES
@@ -61,11 +70,17 @@ class PatchTable:
     begin: NDArray[np.uint64]
     """bytes from the address that was recorded, modulo 2^64"""
     size: NDArray[np.uint64]
-    """0: not known"""
+    """0: not known; or bounds, see `trace.reference_bounds`"""
 
     def __len__(self) -> int:
         """How many shapes there are, the unknown one included."""
         return len(self.first)
+
+    @property
+    def first_stays(self) -> NDArray[np.bool_]:
+        """Of each shape whether it has patches, the first of which leaves the reference as it is."""
+        stays: NDArray[np.bool_] = (self.count > 0) & (self.verdict[self.first] == Verdict.STAYS)
+        return stays
 
 
 def kernel_of(shape: LaunchShape) -> Kernel:
@@ -78,6 +93,8 @@ class ShapePatches(NamedTuple):
 
     patches: list[Patches]
     """none for kernels that were not read; equal ones are one object"""
+    variables: Mapping[int, tuple[VariableRange, ...]]
+    """shape -> the variables of the device that its kernel uses, and how"""
     left_out: frozenset[int]
     """shapes for which it would have taken too long to compute how far their launches reach"""
 
@@ -85,10 +102,14 @@ class ShapePatches(NamedTuple):
 def shape_patches(
     shapes: Sequence[LaunchShape], readings: KernelReadings, progress: Progress | None = None
 ) -> ShapePatches:
-    """Return the patches of each shape. `progress` is told now and then how many shapes were looked at."""
+    """Return the patches of each shape, and the variables that it uses.
+
+    `progress` is told now and then how many shapes were looked at.
+    """
     launches = LaunchRanges(readings)
-    known: dict[tuple[object, ...], Patches] = {}
+    known: dict[tuple[object, ...], tuple[Patches, tuple[VariableRange, ...]]] = {}
     found: list[Patches] = []
+    variables: dict[int, tuple[VariableRange, ...]] = {}
     left_out: set[int] = set()
     total = 0
     for number, shape in enumerate(shapes):
@@ -96,21 +117,24 @@ def shape_patches(
             progress(number, len(shapes))
         kernel = kernel_of(shape)
         accesses = readings.read.get(kernel)
-        if accesses is None or not shape.places or total > MOST_PATCHES:
+        if accesses is None or not (shape.places or accesses.variables) or total > MOST_PATCHES:
             found.append(())
             continue
-        many = max(place.reference for place in shape.places) > MOST_SIZED
-        extents: Extents | None = {} if many else launches.of(kernel, shape)
-        if extents is None:
+        if of_program(shape):
+            accesses = at_offset(accesses, shape)
+        many = max((place.reference for place in shape.places), default=0) > MOST_SIZED
+        extents, too_long = ({}, False) if many else launches.of(kernel, shape)
+        if too_long:
             left_out.add(number)
-            extents = {}
         # Many shapes differ in what the patches do not depend on.
-        key = (kernel, shape.places, tuple(extents.items()))
+        key = (kernel, shape.places, tuple(extents.items()), tuple(accesses.words.items()) if of_program(shape) else ())
         if key not in known:
-            known[key] = patches_of(shape.places, accesses, extents)
-            total += len(known[key])
-        found.append(known[key])
-    return ShapePatches(found, frozenset(left_out))
+            known[key] = patches_of(shape.places, accesses, extents), ranges_of_variables(accesses, extents)
+            total += sum(map(len, known[key]))
+        found.append(known[key][0])
+        if known[key][1]:
+            variables[number] = known[key][1]
+    return ShapePatches(found, variables, frozenset(left_out))
 
 
 def patches_of(places: Sequence[PointerPlace], accesses: KernelAccesses, extents: Extents) -> Patches:
@@ -127,10 +151,15 @@ def patches_of(places: Sequence[PointerPlace], accesses: KernelAccesses, extents
 
 def _patch(offsets: Sequence[int], accesses: KernelAccesses, extents: Extents) -> Patch:
     """Return the patch of a reference that stands at these offsets."""
-    uses = [(accesses.use(offset), extents.get(offset)) for offset in offsets]
-    ranges = used_ranges([(use, extent) for use, extent in uses if use is not None])
+    found = [(offset, accesses.use(offset), extents.get(offset)) for offset in offsets]
+    uses = [(offset, use, extent) for offset, use, extent in found if use is not None]
+    ranges = used_ranges([(use, extent) for _, use, extent in uses])
+    polls = any(offset in accesses.polls and waits_for_others(use, extent) for offset, use, extent in uses)
     if ranges is None:
-        return STAYS  # the signature may know more
+        # The signature may know more.
+        return Patch(Verdict.STAYS, (UsedRange(0), POLLED)) if polls else STAYS
+    if polls and ranges:
+        return Patch(Verdict.KNOWN, (*ranges, POLLED))
     return Patch(Verdict.KNOWN, tuple(ranges)) if ranges else Patch(Verdict.NO_USE)
 
 
@@ -153,5 +182,5 @@ def patch_table(patches: Sequence[Patches]) -> PatchTable:
         np.array([patch.verdict for patch in flat], np.uint8),
         np.array([each.bits for each in ranges], np.uint8),
         np.array([each.begin for each in ranges], np.int64).view(np.uint64),
-        np.array([each.size for each in ranges], np.uint64),
+        np.array([each.size_word for each in ranges], np.uint64),
     )

@@ -121,6 +121,9 @@ def _packed(found: ReadKernels) -> dict[str, Any]:
                 "follows_found": kernel.follows_found,
                 "whole": kernel.whole,
                 "talks": kernel.talks,
+                "polled_words": sorted(word for word in kernel.polls if isinstance(word, int)),
+                "polled_variables": sorted(name for name in kernel.polls if isinstance(name, str)),
+                "constants": sorted(kernel.constants),
                 "code": None if code is None else code.as_json(),
             }
             for symbol, (kernel, code) in found.items()
@@ -144,6 +147,8 @@ def _kernel(value: Any) -> ReadKernel:
         value["follows_found"],
         value["whole"],
         value["talks"],
+        frozenset((*map(_word, value["polled_words"]), *map(_symbol, value["polled_variables"]))),
+        frozenset(map(_symbol, value["constants"])),
     )
     return ReadKernel(accesses, None if value["code"] is None else KernelCode.from_json(value["code"]))
 
@@ -155,6 +160,18 @@ def _uses(value: Mapping[str, Any]) -> dict[str, Use]:
             raise ValueError("not a use")
         uses[name] = Use(AccessMode(mode), int(flags))
     return uses
+
+
+def _word(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 16:
+        raise ValueError("not an offset")
+    return value
+
+
+def _symbol(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a name")
+    return value
 
 
 def _offset(text: str) -> int:

@@ -12,7 +12,6 @@ from streamsan.launched_code.kernel_readings import KernelReadings, Progress, re
 from streamsan.launched_code.patched_slots import PatchedSlots
 from streamsan.launched_code.reference_patches import kernel_of, patch_table, shape_patches
 from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
-from streamsan.launched_code.variable_references import variables_of
 from streamsan.trace import Trace
 from streamsan.trace.launch_shapes import LaunchShape
 from streamsan.trace.layout import MOST_CONTINUATIONS
@@ -42,16 +41,18 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     folder = image_folder(path, trace.metadata)
     kernels = map(kernel_of, shapes[1:])
     readings = read_kernels(kernels, folder, RememberedKernels(users_folder()), progress)
-    patches, left_out = shape_patches(shapes, readings, progress)
+    patches, variables, left_out = shape_patches(shapes, readings, progress)
     symbols: dict[str, int] = {}
-    added = added_slots(patches, variables_of(shapes, readings, symbols))
+    added = added_slots(patches, variables, symbols)
     room = np.full(len(shapes), MOST_CONTINUATIONS, np.intp)
     if added is not None:
         room -= added.count
     talks = np.array([_may_talk(readings, shape) for shape in shapes], np.bool_)
-    slots = PatchedSlots(trace.slots, patch_table(patches), room, talks, len(trace.sites))
+    table = patch_table(patches)
+    slots = PatchedSlots(trace.slots, table, room, talks, len(trace.sites))
     trace.read_kernels, trace.talkers = slots.sites, slots.talkers
-    trace.slots = slots if added is None else ExtendedSlots(slots, trace, added, symbols)
+    trace.constants = {each.symbol for used in variables.values() for each in used if each.constant}
+    trace.slots = slots if added is None else ExtendedSlots(slots, trace, added, symbols, table.first_stays)
     return ResolvedKernels(trace, readings, slots, left_out)
 
 

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.launched_code.added_references import Variables
-from streamsan.launched_code.kernel_readings import KernelReadings
-from streamsan.launched_code.launch_ranges import UsedRange
-from streamsan.launched_code.reference_patches import kernel_of
+from streamsan.launched_code.launch_ranges import POLLED, Extents, UsedRange, surely_touched, used_ranges
+from streamsan.machine_code.kernel_accesses import KernelAccesses
 from streamsan.trace import Trace
-from streamsan.trace.launch_shapes import LaunchShape
 from streamsan.trace.store import Slots
-from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind
+from streamsan.vocabulary import MemoryKind, OperationKind
 
 _KINDS = (MemoryKind.DEVICE_SYMBOL, MemoryKind.MANAGED)
 _ENDS = (OperationKind.CONTEXT_DESTROY, OperationKind.DEVICE_RESET)
 """what ends variables that no FREE names"""
 
 
-def variables_of(
-    shapes: Sequence[LaunchShape], readings: KernelReadings, symbols: dict[str, int]
-) -> dict[int, Variables]:
-    """Return for each shape whose kernel uses variables which these are, and how, as far as that is known.
+class VariableRange(NamedTuple):
+    """Bytes of a variable that a launch uses, counted from where the variable begins."""
 
-    Their symbols are numbered: `symbols` gets those that are new.
-    """
-    found: dict[int, Variables] = {}
-    for number, shape in enumerate(shapes):
-        accesses = readings.read.get(kernel_of(shape))
-        if accesses is not None and accesses.variables:
-            known = [
-                (symbols.setdefault(name, len(symbols)), UsedRange(use.mode | use.flags))
-                for name, use in accesses.variables.items()
-                if use.mode is not AccessMode.OPAQUE
-            ]
-            if known:
-                found[number] = known
-    return found
+    symbol: str
+    used: UsedRange
+    constant: bool
+    """it lies in constant memory"""
+
+
+def ranges_of_variables(accesses: KernelAccesses, extents: Extents) -> tuple[VariableRange, ...]:
+    """Return what a launch uses of variables, as far as that is known."""
+    found: list[VariableRange] = []
+    for symbol, use in accesses.variables.items():
+        constant = symbol in accesses.constants
+        known = extents.get(symbol)
+        ranges = used_ranges([(use, known)])
+        if ranges is None:
+            ranges = [] if known is None else surely_touched(known)
+        found += [VariableRange(symbol, each, constant) for each in ranges]
+        if symbol in accesses.polls:
+            found.append(VariableRange(symbol, POLLED, constant))
+    return tuple(found)
 
 
 class KnownVariables:

@@ -33,6 +33,8 @@ class Extent:
     rows: int = 0
     slice_pitch: int = 0
     slices: int = 0
+    whole: bool = True
+    """False: these bytes are touched for sure, and what else is, is not known"""
 
 
 NOTHING = Extent(0, 0, True, True)

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from streamsan.machine_code.constant_bank import ConstantVariable, sound_variables
 from streamsan.machine_code.elf_tables import (
     FUNCTION,
     RELOCATIONS,
@@ -26,7 +27,8 @@ _PARAMETER_BANK = 0x0A
 _WITH_SIZE = 4
 """format of an attribute that has a payload of its own; the payload of others is in the same word"""
 _ADDRESSES_BANK = 4
-_OF_VARIABLES = (".nv.global", ".nv.constant3")
+_OF_CONSTANTS = ".nv.constant3"
+_OF_VARIABLES = (".nv.global", _OF_CONSTANTS)
 _LARGEST = 1 << 40
 _MOST_ATTRIBUTES = 32 << 20
 """bytes, of all kernels together: of one they are some hundred"""
@@ -84,6 +86,8 @@ class Cubin:
     """offset in constant bank 4 -> the symbol whose address the loader puts there"""
     numbers: dict[str, int]
     """function -> its number in the symbol table"""
+    constants: tuple[ConstantVariable, ...] = ()
+    """the variables in constant memory, in order"""
 
 
 def read_cubin(content: bytes) -> Cubin:
@@ -108,6 +112,7 @@ def _read(file: ElfTables) -> Cubin:
             kernels[symbol] = _layout(symbol, section.data)
     labels: dict[str, dict[str, int]] = {}
     variables = {}
+    constants: list[ConstantVariable] = []
     numbers: dict[str, int] = {}
     room = _MOST_INITIAL
     for index, table in enumerate(file.sections):
@@ -126,7 +131,9 @@ def _read(file: ElfTables) -> Cubin:
                 if room < 0:
                     raise CubinError(f"more than {_MOST_INITIAL >> 20} MiB in variables")
                 variables[entry.name] = Variable(entry.name, entry.size, bytes(initial).rstrip(b"\0"))
-    return Cubin(kernels, labels, variables, dict(_addresses(file)), numbers)
+                if holder.name == _OF_CONSTANTS:
+                    constants.append(ConstantVariable(entry.value, entry.size, entry.name))
+    return Cubin(kernels, labels, variables, dict(_addresses(file)), numbers, sound_variables(constants))
 
 
 def _layout(symbol: str, info: memoryview) -> KernelLayout:

@@ -9,6 +9,7 @@ from streamsan.kernels.uses import Use
 from streamsan.machine_code.cubin import Cubin, KernelLayout
 from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.machine_code.pointer_flow import FOUND, PointerFlow, Touched
+from streamsan.machine_code.poll_loops import polls_in
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 _BY_TENSOR_MAPS = frozenset({"UTMALDG", "UTMAREDG", "UTMASTG"})
@@ -29,6 +30,10 @@ class KernelAccesses:
     """False: something in the code is not known, and any word may be used in any way"""
     talks: bool = False
     """it has accesses or fences of the whole system: it may set or poll a flag that the host sees while it runs"""
+    polls: frozenset[int | str] = frozenset()
+    """words of the parameters, and variables, through which it polls memory that others may write while it runs"""
+    constants: frozenset[str] = frozenset()
+    """those of the variables that lie in constant memory"""
 
     def use(self, offset: int) -> Use | None:
         """How the word at `offset` is used; None: nothing is reached through it."""
@@ -44,9 +49,17 @@ def accesses_of(content: bytes, cubin: Cubin, symbols: Iterable[str] | None = No
 
 def kernel_accesses(code: KernelCode) -> KernelAccesses:
     """Read one kernel."""
-    flow = PointerFlow(code.layout, code.addresses)
-    flow.run(code.instructions, code.labels)
+    flow = code.pointer_flow
     found = replace(_accesses(code.layout, flow), talks=any(_is_of_system(each.opcode) for each in code.instructions))
+    if code.constants:
+        symbols = [each.symbol for each in code.constants]
+        if flow.touched.any_constant:
+            for symbol in symbols:
+                found.variables.setdefault(symbol, Use(AccessMode.OPAQUE))
+        found = replace(found, constants=frozenset(symbols) & found.variables.keys())
+    places = [flow.places.get(at, 0) for at in polls_in(code.instructions, code.labels)]
+    if places:
+        found = replace(found, polls=frozenset(name for each in places for name in flow.named(each)))
     if any(each.opcode.partition(".")[0] in _BY_TENSOR_MAPS for each in code.instructions):
         # Any word that is not followed otherwise may be in a map, or lead to one.
         for parameter in code.layout.parameters:

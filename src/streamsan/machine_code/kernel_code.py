@@ -9,10 +9,12 @@ from typing import Any
 
 from streamsan.machine_code import address_code as addresses_of
 from streamsan.machine_code.address_code import AddressCode
+from streamsan.machine_code.constant_bank import BANK, ConstantVariable, sound_variables
 from streamsan.machine_code.cubin import Cubin, KernelLayout, Parameter
 from streamsan.machine_code.disassembler import Instruction, disassembled
+from streamsan.machine_code.pointer_flow import PointerFlow
 
-_FORM = 1
+_FORM = 2
 """of the JSON: another number is another form"""
 
 
@@ -26,11 +28,20 @@ class KernelCode:
     """name -> byte offset in the code"""
     addresses: dict[int, str]
     """offset in constant bank 4 -> symbol"""
+    constants: tuple[ConstantVariable, ...] = ()
+    """the variables in constant memory, where the kernel reads there"""
 
     @cached_property
     def address_code(self) -> AddressCode:
         """What of the code decides addresses: read once for all launches."""
-        return addresses_of.address_code(self.layout, self.instructions, self.labels, self.addresses)
+        return addresses_of.address_code(self.pointer_flow, self.instructions, self.labels)
+
+    @cached_property
+    def pointer_flow(self) -> PointerFlow:
+        """Which register may hold which address: most of the time that the reading of a kernel takes."""
+        flow = PointerFlow(self.layout, self.addresses, self.constants)
+        flow.run(self.instructions, self.labels)
+        return flow
 
     def as_json(self) -> dict[str, Any]:
         """What `from_json` takes: strings are numbered, since most instructions are like others."""
@@ -50,6 +61,7 @@ class KernelCode:
             "parameters": [[each.offset, each.size] for each in self.layout.parameters],
             "labels": self.labels,
             "addresses": [[offset, symbol] for offset, symbol in self.addresses.items()],
+            "constants": [list(each) for each in self.constants],
             "texts": list(texts),
             "code": code,
         }
@@ -75,6 +87,9 @@ class KernelCode:
                 ),
                 {str(name): int(offset) for name, offset in kept["labels"].items()},
                 {int(offset): str(symbol) for offset, symbol in kept["addresses"]},
+                sound_variables(
+                    ConstantVariable(int(begin), int(size), str(symbol)) for begin, size, symbol in kept["constants"]
+                ),
             )
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"no kept code: {error}") from None
@@ -92,7 +107,18 @@ def kernels_of(content: bytes, cubin: Cubin, symbols: Iterable[str] | None = Non
             return {}
     functions = disassembled(content, numbers)
     return {
-        symbol: KernelCode(cubin.kernels[symbol], functions[symbol], cubin.labels.get(symbol, {}), cubin.addresses)
+        symbol: KernelCode(
+            cubin.kernels[symbol],
+            functions[symbol],
+            cubin.labels.get(symbol, {}),
+            cubin.addresses,
+            cubin.constants if _reads_constants(functions[symbol]) else (),
+        )
         for symbol in wanted
         if symbol in functions
     }
+
+
+def _reads_constants(instructions: Iterable[Instruction]) -> bool:
+    bank = f"c[{BANK:#x}]"
+    return any(bank in text for each in instructions for text in each.operands)

@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 
 from streamsan.machine_code import opcodes
-from streamsan.machine_code.address_code import BRANCHES, MEMORY, STACK_STORES, AddressCode, Operation
+from streamsan.machine_code.address_code import AddressCode
+from streamsan.machine_code.constant_reads import CONSTANT_READ
+from streamsan.machine_code.constant_uses import constant_uses
 from streamsan.machine_code.disassembler import INSTRUCTION_BYTES
-from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Split, Spread, and_
-from streamsan.machine_code.lane_operations import address_of, run
+from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Split, Spread, Truth, and_
+from streamsan.machine_code.lane_loads import address_of
+from streamsan.machine_code.lane_operations import run
 from streamsan.machine_code.lane_state import STACK, Impossible, Launch, State, merged
 from streamsan.machine_code.lane_values import (
+    Base,
     Counter,
     Mask,
     Place,
@@ -40,6 +44,7 @@ from streamsan.machine_code.loop_strides import (
     same_truth,
     strides,
 )
+from streamsan.machine_code.machine_operations import BRANCHES, MEMORY, STACK_STORES, Operation
 
 _SMALLEST_SHARE = 2.0**-40
 """below this a share is 0, so that sums of shares are exact"""
@@ -53,9 +58,9 @@ _REST = 6
 _LANES_PER_UNIT = 1024
 _UNITS_OF_ACCESS = 4
 
-Note = tuple[int, str, Wide, int, Mask, Mask]
-Touch = Callable[[int, str, Wide, int, Mask, Mask], None]
-"""word, mode, address (None: any), bytes, threads that may touch them, threads that do"""
+Note = tuple[Base, str, Wide, int, Mask, Mask]
+Touch = Callable[[Base, str, Wide, int, Mask, Mask], None]
+"""word or variable, mode, address (None: any), bytes, threads that may touch them, threads that do"""
 
 
 class NotKnown(Exception):  # noqa: N818
@@ -133,6 +138,9 @@ class LaneMachine:
                     state.cells.clear()
                 self._access(state, operation)
                 run(state, operation, self._cutting)
+            elif name == CONSTANT_READ:
+                state.begin(operation)
+                self._read_constant(state, operation)
             else:
                 if name in STACK_STORES and name != "STL":
                     state.cells.clear()
@@ -282,9 +290,7 @@ class LaneMachine:
             return most
         return 0
 
-    def _iteration(
-        self, header: int, state: State, notes: list[tuple[int, str, Wide, int, Mask, Mask]]
-    ) -> State | None:
+    def _iteration(self, header: int, state: State, notes: list[Note]) -> State | None:
         """Run the loop's body once by itself; None: not all threads come back."""
         inside = self._loop(header)
         kept = (self._waiting, self._order, self._seen, self._leaks, self._paces, self._rests, self._touch)
@@ -368,12 +374,17 @@ class LaneMachine:
 
     # Memory -----------------------------------------------------------------------------------------------------------
 
+    def _read_constant(self, state: State, operation: Operation) -> None:
+        guard, threads, surely = _those_that_do(state, operation)
+        if some(threads):
+            for use in constant_uses(state, operation, self._code.constants, guard, threads):
+                surely_here = surely & use.threads if use.sure else False
+                self._touch(use.symbol, "read", use.address, use.width, use.threads, surely_here)
+
     def _access(self, state: State, operation: Operation) -> None:
-        guard = TRUE if operation.guard is None else state.truth(*operation.guard)
-        threads = state.threads & guard.true
+        guard, threads, surely = _those_that_do(state, operation)
         if not some(threads):
             return
-        surely: Any = inverse(guard.false) & threads & (state.share >= 1)
         name = operation.name
         if name in opcodes.READS:
             modes = ["read"]
@@ -397,13 +408,20 @@ class LaneMachine:
                 return
             address = seen
         based = isinstance(address, Sum) and address.base is not None
-        surely = surely if isinstance(surely, (bool, np.ndarray)) else bool(surely)
         for mode in modes:
             if based and isinstance(address, Sum) and address.base is not None:
                 self._touch(address.base, mode, address, operation.width, threads, surely)
             else:
                 for word in self._code.words[operation.at]:
                     self._touch(word, mode, None, 0, threads, False)
+
+
+def _those_that_do(state: State, operation: Operation) -> tuple[Truth, Mask, Mask]:
+    """The instruction's guard, the threads that may do it, and those that do."""
+    guard = TRUE if operation.guard is None else state.truth(*operation.guard)
+    threads = state.threads & guard.true
+    surely: Any = inverse(guard.false) & threads & (state.share >= 1)
+    return guard, threads, surely if isinstance(surely, (bool, np.ndarray)) else bool(surely)
 
 
 def _by_parameter(state: State, operation: Operation) -> bool:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.machine_code.address_code import Key, Operation, Source
-from streamsan.machine_code.cubin import KernelLayout
+from streamsan.machine_code.cubin import WORD_BYTES, KernelLayout
 from streamsan.machine_code.instruction_operands import Constant, Register
-from streamsan.machine_code.lane_comparison import EITHER, TRUE, Fact, Truth, narrower, not_
+from streamsan.machine_code.lane_comparison import EITHER, TRUE, Cutting, Fact, Truth, narrower, not_
 from streamsan.machine_code.lane_values import (
     Array,
     Counter,
@@ -44,10 +43,13 @@ from streamsan.machine_code.lane_values import (
     wrapped,
     wrapped_wide,
 )
+from streamsan.machine_code.machine_operations import Key, Operation, Source
 
 STACK = -1
 """the base of addresses in the thread's own memory"""
 _SIGNED = -(1 << 31)
+_ADDRESSES = 4
+"""the constant bank with addresses of variables"""
 _MOST_GUARDS = 4
 """predicates under which a register was written, one after another"""
 _MOST_CHOSEN = 256
@@ -74,6 +76,8 @@ class Launch:
     """offsets of four bytes each among the parameters"""
     specials: Mapping[str, Value]
     """special registers"""
+    addresses: Mapping[int, str] = field(default_factory=dict)
+    """of variables: offset in constant bank 4 -> symbol"""
     _known: dict[int, Value] = field(default_factory=dict)
 
     def constant(self, offset: int) -> Value:
@@ -101,6 +105,13 @@ class Launch:
         if grid <= offset < grid + 12 and offset % 4 == 0:
             return self.grid[(offset - grid) // 4]
         return Half(Sum(STACK, 0), upper=False) if offset == (0x37C if newer else 0x28) else None
+
+    def address(self, offset: int) -> Value:
+        """The word of constant bank 4 at `offset`."""
+        symbol = self.addresses.get(offset - offset % WORD_BYTES)
+        if symbol is None or offset % (WORD_BYTES // 2):
+            return None
+        return Half(Sum(symbol, 0), upper=offset % WORD_BYTES != 0)
 
     def part(self, offset: int, size: int, *, signed: bool) -> Value:
         """One or two bytes of constant bank 0."""
@@ -269,7 +280,11 @@ class State:
         return 0 if number is None else joined(self.register(number), self.register(number + 1))
 
     def _constant(self, operand: Constant) -> Value:
-        return self._chosen(operand, self.launch.constant) if operand.bank == 0 else None
+        word = self._words_of(operand.bank)
+        return None if word is None else self._chosen(operand, word)
+
+    def _words_of(self, bank: int) -> Callable[[int], Value] | None:
+        return self.launch.constant if bank == 0 else self.launch.address if bank == _ADDRESSES else None
 
     def _chosen(self, operand: Constant, word: Callable[[int], Value], further: int = 0) -> Value:
         """What `word` gives for the place in constant memory that each thread names, `further` bytes behind it."""
@@ -296,12 +311,14 @@ class State:
     def constant_words(self, source: Source, suffixes: frozenset[str], count: int) -> list[Value]:
         """What a load from constant memory brings, for `count` registers."""
         operand = source.operand
-        if not isinstance(operand, Constant) or operand.bank != 0:
+        word = self._words_of(operand.bank) if isinstance(operand, Constant) else None
+        if word is None or not isinstance(operand, Constant):
             return [None] * count
         for suffix, size in (("U8", 1), ("S8", 1), ("U16", 2), ("S16", 2)):
             if suffix in suffixes:
-                return [self._chosen(operand, partial(self.launch.part, size=size, signed=suffix[0] == "S"))]
-        return [self._chosen(operand, self.launch.constant, 4 * place) for place in range(count)]
+                part = partial(self.launch.part, size=size, signed=suffix[0] == "S")
+                return [self._chosen(operand, part) if operand.bank == 0 else None]
+        return [self._chosen(operand, word, 4 * place) for place in range(count)]
 
     def truth(self, name: str, inverted: bool) -> Truth:
         """What a predicate is."""
@@ -361,6 +378,15 @@ class State:
                         under=self.guard if truth.addends else None,
                     )
             self.predicates[name] = truth
+
+    def forget(self, operation: Operation) -> None:
+        """Leave all unknown that an instruction writes."""
+        self.write(operation, [])
+        self.registers.update(dict.fromkeys(operation.others))
+        self.write_truth(operation, operation.outs, [EITHER] * len(operation.outs))
+        if operation.name in ("R2P", "UR2UP"):
+            for number in range(8):
+                self.predicates[f"{'U' if operation.name == 'UR2UP' else ''}P{number}"] = EITHER
 
 
 def _guards(value: Value) -> int:
@@ -447,3 +473,7 @@ def _either(here: Mask, there: Mask, one: Truth, two: Truth) -> Truth:
         (one.true & here) | (two.true & there) | (one.true & two.true & inverse(here | there)),
         (one.false & here) | (two.false & there) | (one.false & two.false & inverse(here | there)),
     )
+
+
+Effect = Callable[[State, Operation, Cutting], None]
+"""what an instruction does; it raises `Split` or `Spread` where the launch must be cut first"""

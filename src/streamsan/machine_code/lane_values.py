@@ -21,6 +21,8 @@ Array = NDArray[np.int64]
 Number = int | Array
 Mask = bool | NDArray[np.bool_]
 """of threads"""
+Base = int | str
+"""what an address counts from: a word of the parameters, the thread's own memory, or a variable by its symbol"""
 
 _WORD = 1 << 32
 _HALF_WORD = 1 << 31
@@ -45,9 +47,9 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
-    """The address in the parameters' word `base` (None: no address), plus `constant`, plus counters times numbers."""
+    """The address that `base` stands for (None: no address), plus `constant`, plus counters times numbers."""
 
-    base: int | None
+    base: Base | None
     constant: Number
     terms: tuple[tuple[Counter, Number], ...] = ()
 
@@ -173,7 +175,7 @@ def total(first: Wide, second: Wide) -> Wide:
     return wrapped_wide(first + second)
 
 
-def _sum(base: int | None, constant: Number, terms: tuple[tuple[Counter, Number], ...]) -> Wide:
+def _sum(base: Base | None, constant: Number, terms: tuple[tuple[Counter, Number], ...]) -> Wide:
     factors: dict[int, tuple[Counter, Number]] = {}
     for counter, factor in terms:
         known = factors.get(id(counter))

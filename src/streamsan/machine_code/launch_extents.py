@@ -20,6 +20,7 @@ from streamsan.machine_code.lane_comparison import Cutting, Split, Spread
 from streamsan.machine_code.lane_machine import Budget, LaneMachine, NotKnown
 from streamsan.machine_code.lane_state import Launch
 from streamsan.machine_code.lane_values import (
+    Base,
     Counter,
     Mask,
     Number,
@@ -44,8 +45,8 @@ _MODES = ("read", "write", "update")
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchShape:
-    """One launch of a kernel: blocks, threads in a block, bytes of dynamic shared memory, the argument buffer.
+class Invocation:
+    """How a kernel is launched: blocks, threads in a block, bytes of dynamic shared memory, the argument buffer.
 
     `pointers`: offsets of the words in the buffer that are addresses; what they hold in `arguments` does not matter.
     `unknown`: offsets of four bytes each, of which it is not known what they hold.
@@ -70,28 +71,33 @@ class WordExtents:
     writes: Extent | None
     updates: Extent | None
 
+    @property
+    def ways(self) -> tuple[Extent | None, Extent | None, Extent | None]:
+        """All three, in this order."""
+        return self.reads, self.writes, self.updates
 
-def extents_of(kernel: KernelCode, launch: LaunchShape, budget: Budget | None = None) -> dict[int, WordExtents]:
-    """What the launch touches through each of its `pointers`, by their offset.
 
-    A word of which nothing is known is absent; all are where the `budget` (`UNITS` by default) does not suffice.
+def extents_of(kernel: KernelCode, launch: Invocation, budget: Budget | None = None) -> dict[Base, WordExtents]:
+    """What the launch touches through each of its `pointers`, by their offset, and of variables, by their symbol.
 
-    The extents count from the address that stands in the word. What the kernel reaches by addresses that it finds in
-    memory is not in it.
+    One of which nothing is known is absent. Where the `budget` (`UNITS` by default) does not suffice, or the code does
+    something that is not known, what was found to be touched until then is said, and that it is not all.
+
+    The extents count from the address that stands in the word, or from where the variable begins. What the kernel
+    reaches by addresses that it finds in memory is not in it.
     """
     code = kernel.address_code
     if not code.whole or not _sizes_are_sane(launch):
         return {}
-    pointers = frozenset(launch.pointers)
-    found = _Found(pointers)
+    found = _Found(launch.pointers | code.variables)
     try:
-        _Parts(kernel, launch, pointers, found).run(Budget(UNITS) if budget is None else budget)
+        _Parts(kernel, launch, found).run(Budget(UNITS) if budget is None else budget)
     except NotKnown:
-        return {}
+        return found.some_extents(code.unclear)
     return found.extents(code.unclear)
 
 
-def _sizes_are_sane(launch: LaunchShape) -> bool:
+def _sizes_are_sane(launch: Invocation) -> bool:
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     return (
         all(1 <= size < 1 << 31 for size in launch.grid)
@@ -103,12 +109,12 @@ def _sizes_are_sane(launch: LaunchShape) -> bool:
 
 @dataclass
 class _Found:
-    """Boxes of bytes by word and mode."""
+    """Boxes of bytes by word or variable, and mode."""
 
-    pointers: Collection[int]
-    sure: dict[tuple[int, str], list[Box]] = field(default_factory=dict)
-    maybe: dict[tuple[int, str], list[Box]] = field(default_factory=dict)
-    unknown: set[tuple[int, str]] = field(default_factory=set)
+    bases: frozenset[Base]
+    sure: dict[tuple[Base, str], list[Box]] = field(default_factory=dict)
+    maybe: dict[tuple[Base, str], list[Box]] = field(default_factory=dict)
+    unknown: set[tuple[Base, str]] = field(default_factory=set)
 
     def add(self, other: _Found) -> None:
         """Take over what a part of the launch touches."""
@@ -117,10 +123,10 @@ class _Found:
                 mine.setdefault(key, []).extend(boxes)
         self.unknown |= other.unknown
 
-    def touch(self, word: int, mode: str, address: Wide, width: int, threads: Mask, surely: Mask) -> None:
+    def touch(self, base: Base, mode: str, address: Wide, width: int, threads: Mask, surely: Mask) -> None:
         """Note one access of all threads."""
-        key = (word, mode)
-        if word not in self.pointers or key in self.unknown:
+        key = (base, mode)
+        if base not in self.bases or key in self.unknown:
             return
         limits = bounds(Sum(None, address.constant, address.terms)) if isinstance(address, Sum) else None
         if not isinstance(address, Sum) or limits is None:
@@ -139,7 +145,7 @@ class _Found:
         if np.any(others):
             self._note(key, address, width, others, False)
 
-    def _note(self, key: tuple[int, str], address: Sum, width: int, threads: Mask, surely: bool) -> None:
+    def _note(self, key: tuple[Base, str], address: Sum, width: int, threads: Mask, surely: bool) -> None:
         steps: list[tuple[int, int]] = []
         constant: Number = among(address.constant, threads) if address.terms == () else address.constant
         for counter, factor in address.terms:
@@ -158,7 +164,7 @@ class _Found:
         else:
             (self.sure if surely else self.maybe).setdefault(key, []).extend(boxes)
 
-    def _hull(self, key: tuple[int, str], address: Sum, width: int, threads: Mask) -> None:
+    def _hull(self, key: tuple[Base, str], address: Sum, width: int, threads: Mask) -> None:
         limits = bounds(Sum(None, address.constant, address.terms))
         if limits is None:
             self.unknown.add(key)
@@ -166,21 +172,38 @@ class _Found:
         low, high = least(among(limits[0], threads)), greatest(among(limits[1], threads))
         self.maybe.setdefault(key, []).append(Box(low, high - low + width))
 
-    def extents(self, unclear: Collection[int]) -> dict[int, WordExtents]:
-        """The extents of the words of which something is known."""
+    def extents(self, unclear: Collection[Base]) -> dict[Base, WordExtents]:
+        """The extents of the words and variables of which something is known."""
         found = {}
-        for word in sorted(self.pointers):
-            if word in unclear:
+        for base in sorted(self.bases, key=str):
+            if base in unclear:
                 continue
-            modes = [self._extent(word, mode) for mode in _MODES]
+            modes = [self._extent(base, mode) for mode in _MODES]
             if any(mode is not None for mode in modes):
-                found[word] = WordExtents(*modes)
+                found[base] = WordExtents(*modes)
         return found
 
-    def _extent(self, word: int, mode: str) -> Extent | None:
-        if (word, mode) in self.unknown:
+    def some_extents(self, unclear: Collection[Base]) -> dict[Base, WordExtents]:
+        """What of the words and variables is touched for sure, where that is not all."""
+        found = {}
+        for base in sorted(self.bases.difference(unclear), key=str):
+            modes = [self._some_extent(base, mode) for mode in _MODES]
+            if any(mode is not None for mode in modes):
+                found[base] = WordExtents(*modes)
+        return found
+
+    def _some_extent(self, base: Base, mode: str) -> Extent | None:
+        boxes = self.sure.get((base, mode), ())
+        begin = min((each.begin for each in boxes), default=None)
+        if begin is None:
             return None
-        found = extent_of(self.sure.get((word, mode), ()), self.maybe.get((word, mode), ()))
+        end = max(each.end for each in boxes)
+        return Extent(begin, end, True, False, whole=False)
+
+    def _extent(self, base: Base, mode: str) -> Extent | None:
+        if (base, mode) in self.unknown:
+            return None
+        found = extent_of(self.sure.get((base, mode), ()), self.maybe.get((base, mode), ()))
         # An index of 32 bits that nothing bounds says nothing.
         return found if found.sure or found.end - found.begin < _WIDEST_BOUND else None
 
@@ -196,10 +219,9 @@ class _Part:
 class _Parts:
     """The parts that a launch is cut into."""
 
-    def __init__(self, kernel: KernelCode, launch: LaunchShape, pointers: frozenset[int], found: _Found):
+    def __init__(self, kernel: KernelCode, launch: Invocation, found: _Found):
         self._kernel = kernel
         self._launch = launch
-        self._pointers = pointers
         self._found = found
         self._threads = launch.block[0] * launch.block[1] * launch.block[2]
 
@@ -211,17 +233,21 @@ class _Parts:
         while todo:
             part = todo.pop()
             parts += 1
-            found = _Found(self._pointers)
+            found = _Found(self._found.bases)
             cutting = Cutting(parts < _MOST_PARTS, stuck.get(part, frozenset({0, 1, 2})))
             try:
                 self._machine(part, cutting, budget, found).run()
+            except NotKnown:
+                self._found.add(found)
+                raise
             except (Split, Spread) as cut:
                 if cut.counter.axis < 0:
                     raise NotKnown("a loop's counter outside of it") from None
                 if isinstance(cut, Spread):
                     self._spread(part, cut.counter.axis, cutting, todo, stuck)
                 else:
-                    todo.extend(_cut(part, cut.counter.axis, cut.cuts))
+                    # The first blocks first: they do what is done once, and the budget may not suffice for all.
+                    todo.extend(reversed(_cut(part, cut.counter.axis, cut.cuts)))
                 continue
             self._found.add(found)
 
@@ -257,9 +283,10 @@ class _Parts:
             shape.grid,
             shape.block,
             shape.arguments,
-            self._pointers,
+            shape.pointers,
             shape.unknown,
             {**_threads(shape.block), **_blocks(part)},
+            self._kernel.addresses,
         )
         return LaneMachine(self._kernel.address_code, launch, cutting, budget, found.touch, self._lanes(part))
 

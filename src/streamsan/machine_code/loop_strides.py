@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from streamsan.machine_code.address_code import Key
 from streamsan.machine_code.lane_comparison import EITHER, Truth
 from streamsan.machine_code.lane_state import State
 from streamsan.machine_code.lane_values import (
@@ -29,6 +28,7 @@ from streamsan.machine_code.lane_values import (
     total,
     wrapped,
 )
+from streamsan.machine_code.machine_operations import Key
 
 Strides = Mapping[int, Number | None]
 """register -> what an iteration adds (None: nobody knows); one that is not here stays as it is"""

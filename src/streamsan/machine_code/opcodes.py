@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 _FAMILIES: Final = {
     family: frozenset(names.split())
-    for family, names in tomllib.loads(files(__package__).joinpath("opcodes.toml").read_text("utf-8")).items()
+    for family, names in tomllib.loads(Path(__file__).with_name("opcodes.toml").read_text("utf-8")).items()
 }
 
 NO_RESULT: Final = _FAMILIES["no_result"]

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from streamsan.machine_code import opcodes
+from streamsan.machine_code import constant_bank, opcodes
+from streamsan.machine_code.constant_bank import ConstantBank, ConstantVariable
 from streamsan.machine_code.control_flow import TooManyWaysError, blocks_of
 from streamsan.machine_code.cubin import WORD_BYTES, KernelLayout
 from streamsan.machine_code.disassembler import Instruction
@@ -47,6 +48,8 @@ class Touched:
     """by atomic operations"""
     unsure: int = 0
     """read, written, both or neither"""
+    any_constant: bool = False
+    """a place in constant memory comes from a register alone: any variable there may be read"""
     anything: bool = False
     """an address came from nowhere that is known, or code that is not known was called: any parameter may be used"""
 
@@ -58,6 +61,7 @@ class PointerFlow:
     layout: KernelLayout
     addresses: Mapping[int, str]
     """offset in constant bank 4 -> symbol"""
+    constants: Sequence[ConstantVariable] = ()
     touched: Touched = field(default_factory=Touched)
     names: list[int | str] = field(default_factory=list)
     """of the origins from bit `_FIRST` on: offsets of words of the parameters, names of symbols"""
@@ -103,7 +107,26 @@ class PointerFlow:
         for block, each, state in zip(blocks, steps, before, strict=True):
             if state is not None:
                 self._pass(each, state, block.begin)
+                self._read_constants(each)
         return self.touched
+
+    def _read_constants(self, steps: Sequence[Step]) -> None:
+        if not self.constants:
+            return
+        bank = ConstantBank(self.constants)
+        for step in steps:
+            for operand in step.operands:
+                if not isinstance(operand, Constant) or operand.bank != constant_bank.BANK:
+                    continue
+                if operand.index is not None:
+                    named = bank.named(operand.offset)
+                    self.touched.any_constant |= named is None
+                    read: Sequence[ConstantVariable] = [] if named is None else [named]
+                else:
+                    size = constant_bank.bytes_read(step.name, step.suffixes, operand is step.operands[-1])
+                    read = bank.among(operand.offset, operand.offset + size)
+                for variable in read:
+                    self.touched.reads |= self.origin(variable.symbol)
 
     @property
     def shared(self) -> int:
