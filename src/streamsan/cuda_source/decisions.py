@@ -11,6 +11,10 @@ class Decisions:
     def __init__(self, prefix: tuple[bool, ...] = ()) -> None:
         self.prefix = prefix
         self.taken: list[bool] = []
+        self.given_up: set[int] = set()
+        """positions in `taken`: a loop that waited for work by asking gave up there, as it may in every run"""
+        self.leaving: set[int] = set()
+        """positions in `taken`: the other way leaves the function or the program at once"""
         self._remembered: dict[Any, bool] = {}
 
     def recall(self, question: Any) -> bool | None:
@@ -33,8 +37,9 @@ class Decisions:
         self._remembered[question] = answer
         return answer
 
-    def alternatives(self) -> list[tuple[bool, ...]]:
-        """Return the prefixes of the paths that branch off this one, the earliest turn first."""
+    def alternatives(self) -> list[tuple[bool, tuple[bool, ...]]]:
+        """Return the prefixes of the paths that branch off this one, the earliest turn first, and which only leave."""
         return [
-            (*self.taken[:position], not self.taken[position]) for position in range(len(self.prefix), len(self.taken))
+            (position in self.leaving, (*self.taken[:position], not self.taken[position]))
+            for position in range(len(self.prefix), len(self.taken))
         ]

@@ -81,32 +81,33 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
     steps = operations = 0
     for entry in entries_of(program, relevance):
         lines = _lines_of(entry, program)
-        # Paths with the fewest turns off the first path come first: each branch is seen both ways before combinations.
-        pending: list[tuple[int, int, tuple[bool, ...]]] = [(0, 0, ())]
+        # What goes on comes before what leaves at once. Then paths with the fewest turns off the first path come first:
+        # each branch is seen both ways before combinations.
+        pending: list[tuple[int, int, int, tuple[bool, ...]]] = [(0, 0, 0, ())]
         worlds = order = 0
         while pending:
-            turns, _, prefix = heapq.heappop(pending)
+            exits, turns, _, prefix = heapq.heappop(pending)
             run = Path(program, relevance, coverage, entry, prefix, limits.for_path(lines, steps), strict)
             run.run()
             reading.stopped = reading.stopped or run.truncated
             worlds += 1
             steps += run.machine.steps
             operations += run.builder.operations
-            for alternative in run.decisions.alternatives():
+            for leaves, alternative in run.decisions.alternatives():
                 order += 1
-                heapq.heappush(pending, (turns + 1, order, alternative))
+                heapq.heappush(pending, (exits + leaves, turns + 1, order, alternative))
             spent = steps > limits.file_steps or operations > limits.file_operations
             if pending and (spent or worlds >= limits.paths):
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
                 pending = []
             reading.worlds.append(run.world())
+    reading.reached, reading.missed = coverage.places(reading.stopped)
     reading.problems = [*unit.problems, *unit.missing_includes]
     reading.missing_includes = unit.missing_includes
     reading.stopped = reading.stopped or any(
         problem.stops and problem.span.file not in unit.foreign for problem in unit.problems
     )
-    reading.reached, reading.missed = coverage.places()
     reading.unread_macros = unit.unread_macros
     reading.without_functions = unit.without_functions
     return reading

@@ -49,6 +49,7 @@ class Machine:
     constructors: faces.Constructors
     statements: faces.Statements
     reach: faces.Reach
+    thread_storage: faces.ThreadStorage
     device: faces.Device
     memory: faces.HostMemory
     made_names: faces.MadeNames
@@ -155,8 +156,11 @@ class Machine:
             return found
         return value
 
-    def decide(self, value: Value) -> tuple[bool, bool]:
-        """Decide a condition: its truth, and whether it was known. An unknown one forks the path."""
+    def decide(self, value: Value, likely: bool = True) -> tuple[bool, bool]:
+        """Decide a condition: its truth, and whether it was known. An unknown one forks the path.
+
+        `likely`: what it is on the path that is taken first.
+        """
         known = self.truth(value)
         if known is not None:
             return known, True
@@ -164,7 +168,7 @@ class Machine:
             question, positive = condition(self.known(value))
         else:
             question, positive = self.fresh("condition", "opaque"), True
-        answer = self.decisions.choose(question, positive)
+        answer = self.decisions.choose(question, positive == likely)
         self._fix(question, answer)
         return answer == positive, False
 

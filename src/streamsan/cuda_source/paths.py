@@ -17,6 +17,7 @@ from streamsan.cuda_source.device.made_names import MadeNames
 from streamsan.cuda_source.device.source_sites import end_of
 from streamsan.cuda_source.entries import Entry
 from streamsan.cuda_source.host_functions import HostFunctionsRun
+from streamsan.cuda_source.known_apis import platform_of_texts
 from streamsan.cuda_source.language.expressions import Expressions
 from streamsan.cuda_source.language.macro_uses import Macros
 from streamsan.cuda_source.language.name_lookup import Names
@@ -25,6 +26,7 @@ from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.objects.life import Objects
 from streamsan.cuda_source.objects.reach import Reach
+from streamsan.cuda_source.objects.thread_storage import ThreadStorage
 from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.relevance import Relevance
@@ -57,6 +59,7 @@ def wire(machine: Machine, model: DeviceModel) -> Device:
     machine.constructors = Constructors(machine)
     machine.statements = Statements(machine)
     machine.reach = Reach(machine)
+    machine.thread_storage = ThreadStorage(machine)
     return device
 
 
@@ -78,7 +81,7 @@ class Path:
         self.truncated = False
         self.decisions = Decisions(prefix)
         unit = program.unit
-        self.builder = TraceBuilder(unit.file, origin="source")
+        self.builder = TraceBuilder(unit.file, platform_of_texts(unit.files.values()), "source")
         per_thread = PER_THREAD_MACRO in unit.macros
         self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=HostFunctionsRun())
         self.machine = Machine(program, relevance, coverage, self.decisions, limits)
@@ -133,9 +136,17 @@ class Path:
             hidden = machine.reach.hidden_and_live()
             if hidden:  # what nobody sees may have freed them, or does so now
                 device.opaque_call("", hidden, end)
+            self._end_own_variables(end)
             model.main_end(device.thread, site)
             self._run_exit_handlers(end)
         model.process_exit(device.thread, site, kind)
+
+    def _end_own_variables(self, end: Span) -> None:
+        """End the variables that are the main thread's own: before anything static, the runtime's included."""
+        try:
+            self.machine.thread_storage.end(end)
+        except (Exited, Thrown):
+            return
 
     def _run_exit_handlers(self, end: Span) -> None:
         machine = self.machine
@@ -154,4 +165,6 @@ class Path:
 
     def world(self) -> World:
         """Return the path's world."""
-        return World(self.entry.name, tuple(self.decisions.taken), self.builder.finish(), self.truncated)
+        decisions = self.decisions
+        given_up = frozenset(decisions.given_up)
+        return World(self.entry.name, tuple(decisions.taken), given_up, self.builder.finish(), self.truncated)

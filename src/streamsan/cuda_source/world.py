@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streamsan.cuda_syntax.tree import Problem, Span
+from streamsan.findings.reading_gaps import NotReached
 from streamsan.trace.trace import Trace
 
 
@@ -16,6 +17,8 @@ class World:
     """the function's name; "" for the statements of a fragment"""
     decisions: tuple[bool, ...]
     """how the undecided branches went, in order"""
+    given_up: frozenset[int]
+    """which of them say that a loop gave up waiting for work: what follows in this world is possible in every run"""
     trace: Trace
     truncated: bool
     """a budget ended the path, or left paths of this entry unexplored"""
@@ -41,6 +44,6 @@ class Reading:
     unread_macros: list[Problem] = field(default_factory=list)
     """invocations of macros outside functions that hold a word of CUDA, and that were not followed"""
     reached: frozenset[Span] = frozenset()
-    """calls of CUDA in host code that some path came to"""
-    missed: frozenset[Span] = frozenset()
+    """calls of CUDA in host code that some path came to; none of a system's headers"""
+    missed: dict[Span, NotReached] = field(default_factory=dict)
     """those that no path came to; branches of failures are left out on purpose, and do not count"""

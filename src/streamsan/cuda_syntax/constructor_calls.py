@@ -81,6 +81,9 @@ def _as_argument(ctx: Context, node: Node) -> tree.Expression | None:
     span = ctx.span(node)
     if declarator.type in ("pointer_declarator", "reference_declarator"):
         inner = declarator.child_by_field_name("declarator") or declarators.last_named(declarator)
+        if inner is not None and inner.type == "function_declarator":
+            right = _size_of(ctx, inner)
+            return None if right is None else tree.Binary(span, declarator.children[0].type, first, right)
         if inner is None or inner.type != "identifier":
             return None
         return tree.Binary(span, declarator.children[0].type, first, expression(ctx, inner))
@@ -97,6 +100,15 @@ def _as_argument(ctx: Context, node: Node) -> tree.Expression | None:
         if inner is not None and inner.type == "identifier":
             return tree.Call(span, first, [expression(ctx, inner)])
     return None
+
+
+def _size_of(ctx: Context, node: Node) -> tree.Expression | None:
+    """Return `sizeof(T)`, which the grammar takes for a function's name and its parameters."""
+    name = node.child_by_field_name("declarator")
+    given, _ = declarators.parameters(ctx, node.child_by_field_name("parameters"))
+    if name is None or ctx.text(name) != "sizeof" or len(given) != 1 or given[0].name:
+        return None
+    return tree.SizeOf(ctx.span(node), given[0].type, None)
 
 
 def _plain(of: tree.Type) -> bool:

@@ -33,6 +33,13 @@ BUILTIN_TYPES: Final = frozenset(
     "double4 uint uchar ushort ulong CUdeviceptr CUstream CUevent CUcontext CUdevice CUmodule CUfunction CUresult "
     "string vector cublasHandle_t".split()
 )
+_OPENCL_TYPE = re.compile(
+    r"cl_(?:(?:u?(?:char|short|int|long)|half|float|double)(?:2|3|4|8|16)?|mem|context|command_queue|event|kernel|program"
+    r"|sampler|platform_id|device_id|bool|bitfield|mem_flags|map_flags|svm_mem_flags|mem_migration_flags|device_type"
+    r"|command_queue_properties|queue_properties|mem_properties|context_properties|command_buffer_khr|semaphore_khr"
+    r"|buffer_region|image_format|image_desc)"
+)
+"""Types of OpenCL's headers."""
 
 
 def parse(data: bytes) -> Node:
@@ -127,7 +134,7 @@ class Context:
 
     def is_type(self, name: str) -> bool:
         """Whether a name is known to be a type. False: it may still be one."""
-        if name in self.types or name in BUILTIN_TYPES:
+        if name in self.types or name in BUILTIN_TYPES or _OPENCL_TYPE.fullmatch(name):
             return True
         last = name.rpartition("::")[2]
         return last in self.types or last in BUILTIN_TYPES or (last.endswith("_t") and len(last) > 2)

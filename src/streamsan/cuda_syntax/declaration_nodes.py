@@ -138,6 +138,11 @@ def _declared(
         if value is not None and value.type == "argument_list":
             given, value = value, None
     read = declarators.declare(ctx, inner, specifiers.type)
+    if read.parameters is not None and value is not None and ctx.text(value) in ("default", "delete"):
+        # `Engine& Engine::operator=(Engine&&) = default;`, which the grammar takes for a variable
+        outside = function_definitions.declared_function(ctx, node, read, specifiers, templates)
+        outside.defaulted, outside.deleted = ctx.text(value) == "default", ctx.text(value) == "delete"
+        return outside
     if read.parameters is not None and value is None and given is None:
         made = constructor_calls.constructor_call(ctx, node, declarator, read, specifiers)
         if made is not None:

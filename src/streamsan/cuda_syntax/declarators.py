@@ -9,7 +9,8 @@ from tree_sitter import Node
 
 from streamsan.cuda_syntax.context import MAX_DEPTH, Context
 from streamsan.cuda_syntax.lowering import expression
-from streamsan.cuda_syntax.tree import Expression, Name, Parameter, Type
+from streamsan.cuda_syntax.text_repairs import EMPTY_BRACES
+from streamsan.cuda_syntax.tree import Expression, InitList, Name, Parameter, Type
 
 _SPACES = re.compile(r"\s+")
 _WORDS = re.compile(r"\w[\w\s]*\w|\w")
@@ -330,6 +331,8 @@ def _parameter(ctx: Context, node: Node) -> Parameter:
         declared.type.function = True  # a parameter of function type is a pointer to it
     pack = declared.pack or node.type == "variadic_parameter_declaration"
     value = None if default is None else expression(ctx, default)
+    if isinstance(value, Name) and value.name == EMPTY_BRACES:
+        value = InitList(value.span, None, [], [])
     return Parameter(declared.name, declared.type, value, pack)
 
 

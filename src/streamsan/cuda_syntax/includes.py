@@ -14,6 +14,10 @@ _VENDOR = re.compile(
     r"|cooperative_groups|math_constants|texture_types|surface_types)\.h(?:pp)?"
     r"|(?:thrust|cub|cuda|nvtx3|cooperative_groups|crt)/.*"
 )
+OPENCL_HEADER = str(Path(__file__).parent / "opencl_wrappers.hpp")
+"""What stands for OpenCL's header of C++ wrappers: the same classes, as calls of the C interface."""
+_OPENCL_WRAPPERS = re.compile(r"(?:CL|OpenCL|CL/cl2)/(?:opencl|cl2?)\.hpp")
+_OPENCL = re.compile(r"(?:CL|OpenCL)/\w+\.h")
 _TOOLKIT = ("cuda_runtime_api.h", "driver_types.h")
 """headers that stand together in the folder of a toolkit, and in no other"""
 _STANDARD = re.compile(r"/usr/(?:local/)?include(?:/[\w.]+-linux-gnu\w*)?")
@@ -46,6 +50,10 @@ class IncludeSearch:
 
         `<name>` is sought there, too, behind all others: a source that is read without options says no more.
         """
+        if _OPENCL_WRAPPERS.fullmatch(name):
+            return Resolved(Path(OPENCL_HEADER), False, True)
+        if _OPENCL.fullmatch(name):
+            return Resolved(None, True)
         here = [(beside, foreign)]
         for folder, is_system in [*here, *self._quoted, *self._named] if quoted else [*self._named, *here]:
             try:

@@ -13,6 +13,7 @@ from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.repairs import contents
 from streamsan.cuda_syntax.source_code import Code
+from streamsan.cuda_syntax.text_repairs import types_of
 
 _STRINGIZE = re.compile(r"(?<!#)#\s*([^\W\d]\w*)")
 _PASTE = re.compile(r"(\w*)\s*##\s*(\w*)")
@@ -76,7 +77,7 @@ def _body(text: MacroText) -> tuple[str, str]:
                 break
             code = replaced
         code = _STRINGIZE.sub(stringize, code)
-    return code, shown
+    return types_of(code), shown
 
 
 def _wrapped(before: str, body: str, after: str, text: MacroText, shown: str) -> tuple[Code, Node]:

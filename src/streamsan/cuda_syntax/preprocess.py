@@ -10,6 +10,7 @@ from typing import Final
 
 from streamsan.cuda_syntax.compiler_options import COMMAND_LINE, CompilerOptions
 from streamsan.cuda_syntax.condition import ConditionError, Definition, evaluate, expand, tokens
+from streamsan.cuda_syntax.inactive_text import Conditional, InactiveText, opened
 from streamsan.cuda_syntax.includes import IncludeSearch
 from streamsan.cuda_syntax.source_code import SourceFile, read_source
 from streamsan.cuda_syntax.tree import Problem, Span
@@ -17,6 +18,8 @@ from streamsan.cuda_syntax.tree import Problem, Span
 PREDEFINED: Final[Mapping[str, str]] = {
     "__CUDACC__": "1",
     "__NVCC__": "1",
+    "__DRIVER_TYPES_H__": "",
+    "__CUDA_RUNTIME_H__": "",
     "__CUDACC_VER_MAJOR__": "13",
     "__CUDACC_VER_MINOR__": "0",
     "CUDART_VERSION": "13000",
@@ -90,17 +93,8 @@ class PreprocessedFile:
     """a header of a system's folder"""
     moments: list[tuple[int, int]] = field(default_factory=list)
     """offsets behind which other macros are in force: how many `#define` and `#undef` of the unit came before"""
-
-
-@dataclass(slots=True)
-class _Conditional:
-    """An `#if` that is open."""
-
-    offset: int
-    parent: bool
-    taken: bool
-    active: bool
-    has_else: bool = False
+    inactive: list[InactiveText] = field(default_factory=list)
+    """what choices of the program's own leave out"""
 
 
 class Preprocessor:
@@ -188,7 +182,7 @@ class _FilePass:
         self.source = source
         self.folder = folder
         self.depth = depth
-        self.stack: list[_Conditional] = []
+        self.stack: list[Conditional] = []
         self.foreign = foreign
         self.result = PreprocessedFile(source, "", [], foreign=foreign)
 
@@ -215,6 +209,8 @@ class _FilePass:
             if kind == "directive":
                 out.append(text[at:start] if active else blank(text[at:start]))
                 out.append(blank(match[0]))
+                if not active:
+                    self.leave_out(at, start)
                 at = end
                 self.directive(match[0], start)
                 active = self.active
@@ -233,6 +229,12 @@ class _FilePass:
         self.result.code = "".join(out)
         return self.result
 
+    def leave_out(self, start: int, end: int) -> None:
+        """Notes what an inactive branch leaves out, where it does so by a choice of the program's own."""
+        outermost = next(each for each in self.stack if not each.active)
+        if outermost.choice and end > start:
+            self.result.inactive.append(InactiveText(start, end, outermost.branch))
+
     def directive(self, raw: str, start: int) -> None:
         text = _IN_DIRECTIVE.sub(lambda m: m[0] if m.lastgroup == "keep" else blank(m[0]), raw)
         head = _KEYWORD.match(text)
@@ -242,7 +244,7 @@ class _FilePass:
         if word in ("if", "ifdef", "ifndef"):
             parent = self.active
             value = parent and self.condition(word, rest, start, end)
-            self.stack.append(_Conditional(start, parent, value, value))
+            self.stack.append(opened(word, rest, start, parent, value))
         elif word in ("elif", "elifdef", "elifndef", "else", "endif"):
             self.alternative(word, rest, start, end)
         elif not self.active:
@@ -283,10 +285,13 @@ class _FilePass:
         top = self.stack[-1]
         if word == "endif":
             self.stack.pop()
-        elif top.has_else:
+            return
+        if top.has_else:
             self.problem(start, end, f"#{word} after #else")
             top.active = False
-        elif word == "else":
+            return
+        top.alternative(word, rest)
+        if word == "else":
             top.has_else = True
             top.active = top.parent and not top.taken
             top.taken = True

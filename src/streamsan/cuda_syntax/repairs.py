@@ -232,7 +232,7 @@ def _try(ctx: Context, code: Code, level: Level) -> list[tree.Statement]:
             attempt = _attempt(ctx, code, level)
             if attempt.good:
                 return _lower_attempt(ctx, attempt, level)
-    filled = text_repairs.empty_arguments(code)
+    filled = text_repairs.launch_braces(text_repairs.empty_arguments(code))
     if filled is not code:
         attempt = _attempt(ctx, filled, level)
         code = filled

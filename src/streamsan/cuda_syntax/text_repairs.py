@@ -31,10 +31,27 @@ _SPELLING = re.compile(
     r"\b(?:__align__|__builtin_align__|_Alignas|alignas)\s*\([^()]*\)|(?<=\benum)\s*:\s*\w[\w:\s]*(?=\{)"
     r"|(?<=[=(,?:{])\s*\btypename\b|(?<=\breturn)\s+typename\b|(?<=\busing)\s+typename\b"
     r"|\b_[A-Z][a-z]\w*_\b(?:\s*\([^()]*\))?|(?<=\()\s*(?:WINAPI|CALLBACK|APIENTRY)\b"
-    r"|\b(?:CUDART_CB|CUDA_CB|CUDARTAPI|CUDARTAPI_CDECL|CUDAAPI|CUDART_DEVICE)\b(?!\s*[();,=])"
+    r"|\b(?:CUDART_CB|CUDA_CB|CUDARTAPI|CUDARTAPI_CDECL|CUDAAPI|CUDART_DEVICE|CL_CALLBACK|CL_API_CALL|CL_API_ENTRY)\b(?!\s*[();,=])"
     r"|\b__(?:host|device|inline|forceinline|noinline|volatile|const|cdecl|stdcall|unused)(?:__)?\b(?!\s*\()"
     r"|\b(?:override|final)\b(?=\s*[{;])"
 )
+_NAMESPACE_ATTRIBUTE = re.compile(
+    r"(?<=\bnamespace)\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
+    r"|(?P<name>\bnamespace\s+[\w:]+)(?P<behind>\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\))(?=\s*\{)"
+)
+_UNNAMED_DEFAULT = re.compile(r"(?<=[*&])[ \t](?==\s*[^=])")
+_DEFAULTED_OUTSIDE = re.compile(
+    r"\b(?P<name>[^\W\d]\w*)(?P<head>\s*::\s*~?\s*(?P=name)\s*\(\s*\)\s*)(?P<default>=\s*default)(?=\s*;)"
+)
+_LAUNCH_CONFIGURATION = re.compile(r'<<<(?P<inside>(?:[^;<"]|<(?!<<)|"(?:[^"\\\n]|\\.)*+")*?)>>>')
+_BRACED = re.compile(r"(?P<type>\bdim3\s*)?(?P<open>\{)|(?P<close>\})")
+_CONVENTION = re.compile(r"(?<=\()\s*(?:CUDART_CB|CUDA_CB|CL_CALLBACK|CL_API_CALL)\b(?=\s*\*)")
+_TYPE_OF = re.compile(
+    r"\b(?:(?:__typeof__|__typeof|typeof)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|__auto_type\b)(?=[\s*]+\w+\s*=)"
+)
+_EMPTY_DEFAULT = re.compile(r"(?P<lead>(?<![=<>!])=[ \t]*)(?P<braces>\{[ \t]*\})(?=\s*[,)])")
+EMPTY_BRACES: Final = "__"
+"""stands for `{}` where the grammar has no place for it"""
 _SEPARATOR = re.compile(rf"{STRING}|(?P<symbol>[()\[\]{{}},])")
 
 
@@ -77,7 +94,78 @@ def spellings(text: str) -> str:
     return _SPELLING.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
 
 
-SAME_LENGTH: Final[tuple[Callable[[str], str], ...]] = (holes, spellings, type_arguments)
+def types_of(text: str) -> str:
+    """`__typeof__(x) y = x;`, `__auto_type y = x;`: the initialiser says it all."""
+    return _TYPE_OF.sub(lambda m: "auto" + re.sub(r"[^\n]", " ", m[0][4:]), text)
+
+
+def conventions(code: Code) -> Code:
+    """`void (CL_CALLBACK *done)(cl_event)`: the calling convention goes; the grammar would take it for a type."""
+    text = code.ascii
+    if _CONVENTION.search(text) is None:
+        return code
+    return code.same_length(_CONVENTION.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text).encode("ascii"))
+
+
+def namespace_attributes(text: str) -> str:
+    """`namespace __attribute__((visibility("hidden"))) n {`, and behind the name: the attribute is blanked."""
+
+    def vanish(match: re.Match[str]) -> str:
+        return (match["name"] or "") + re.sub(r"[^\n]", " ", match["behind"] or match[0])
+
+    return _NAMESPACE_ATTRIBUTE.sub(vanish, text)
+
+
+def unnamed_defaults(text: str) -> str:
+    """`typename T::type* = nullptr` of a parameter that has no name: it gets one."""
+    return _UNNAMED_DEFAULT.sub("_", text)
+
+
+def defaulted_outside(code: Code) -> Code:
+    """`Engine::~Engine() = default;` outside its class, which the grammar takes for an assignment: an empty body."""
+    text = code.ascii
+    if "default" not in text or _DEFAULTED_OUTSIDE.search(text) is None:
+        return code
+
+    def body(match: re.Match[str]) -> str:
+        return match["name"] + match["head"] + "{" + re.sub(r"[^\n]", " ", match["default"][2:]) + "}"
+
+    return code.same_length(_DEFAULTED_OUTSIDE.sub(body, text).encode("ascii"))
+
+
+def launch_braces(code: Code) -> Code:
+    """`kernel<<<{4, 1}, dim3{256}>>>`: in a configuration braces make a `dim3`, and are written as a call of it."""
+    text = code.ascii
+    parts: list[tuple[int, int, str | None]] = []
+    at = 0
+    for launch in _LAUNCH_CONFIGURATION.finditer(text):
+        for match in _BRACED.finditer(text, launch.start("inside"), launch.end("inside")):
+            begin = match.end() - 1
+            bare = match["open"] is not None and match["type"] is None and text[:begin].rstrip()[-1:] in (",", "<")
+            if match["open"] is not None and match["type"] is None and not bare:
+                break  # a lambda, or an object of some other type
+            parts.append((at, begin, None))
+            parts.append((begin, begin + 1, "dim3(" if bare else "(" if match["open"] else ")"))
+            at = begin + 1
+    if not parts:
+        return code
+    parts.append((at, len(text), None))
+    return code.cut([p for p in parts if p[2] is not None or p[1] > p[0]])
+
+
+def empty_defaults(text: str) -> str:
+    """`const List& list = {}` of a parameter: a name stands in for the braces."""
+    return _EMPTY_DEFAULT.sub(lambda m: m["lead"] + EMPTY_BRACES.ljust(len(m["braces"])), text)
+
+
+SAME_LENGTH: Final[tuple[Callable[[str], str], ...]] = (
+    holes,
+    namespace_attributes,
+    spellings,
+    type_arguments,
+    empty_defaults,
+    unnamed_defaults,
+)
 
 
 def empty_arguments(code: Code) -> Code:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from streamsan.cuda_syntax.inactive_text import InactiveText
+
 
 class Span(NamedTuple):
     """A place in a file. Lines and columns count from 1; the end column is one past the last character."""
@@ -520,6 +522,10 @@ class Unit:
     """path -> text of every file read, for source excerpts"""
     foreign: frozenset[str] = frozenset()
     """those of `files` that are headers of a system's folder (`-isystem`): not the user's to mend"""
+    codes: dict[str, str] = field(default_factory=dict)
+    """path -> what of its text is active, without comments and directives; every character at its own offset"""
+    inactive: dict[str, list[InactiveText]] = field(default_factory=dict)
+    """path -> what a choice of the program's own leaves out (`#if USE_MPI`, not `#if 0` or `#ifdef _WIN32`)"""
     fragment: bool = False
     """statements stood outside any function: they were wrapped into a function named `` """
     without_functions: bool = False

@@ -95,11 +95,15 @@ def _has_body(node: Statement) -> bool:
 
 def _file(read: PreprocessedFile, shared: Shared) -> list[Statement]:
     """The declarations of a file, those of included files where the include stands."""
-    code = _substituted(Code.whole(read.source, read.code), shared)
+    shared.unit.codes[read.source.name] = read.code
+    if read.inactive and not read.foreign:
+        shared.unit.inactive[read.source.name] = read.inactive
+    code = _substituted(text_repairs.conventions(Code.whole(read.source, read.code)), shared)
     expanded = declaration_macros.expanded(code, MacrosInForce(shared.history, read))
     code = expanded.code
     shared.unit.expansions.update(expanded.expansions)
     shared.unit.unread_macros += expanded.unread
+    code = text_repairs.defaulted_outside(code)
     _flatten_deep(code, shared)
     shared.budget = max(shared.budget, 0) + 12 * len(code.data) + 100_000
     ctx = Context(code, shared, read.elisions)

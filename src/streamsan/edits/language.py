@@ -140,6 +140,24 @@ class Language(ABC, Generic[P]):
     def phrases(self, place: P, near: Operation, *operations: Operation) -> Phrases:
         """Return how calls are written at a place of the chain of `near`, for code that is about operations."""
 
+    # -- commands with wait lists ---------------------------------------------------------------
+
+    def event_of_command(self, command: Operation, place: P) -> Sequence[str]:
+        """Return how the event that a command returns is written at a place of another one."""
+        return ()
+
+    def in_wait_list(self, place: P, event: str) -> Iterator[Sequence[Edit]]:
+        """Yield the ways to put an event into the wait list of the command at a place."""
+        yield from ()
+
+    def returning_event(self, place: P, event: str) -> Sequence[Edit]:
+        """Return the edits that make the command at a place return its event in a variable, none if it does already."""
+        return ()
+
+    def blocking(self, place: P) -> Sequence[Edit]:
+        """Return the edits that make the call at a place return when its command is done, none where it cannot."""
+        return ()
+
     def new_name(self, wanted: str, place: P) -> str:
         """Return a name that means nothing else around a place."""
         return wanted

@@ -8,6 +8,7 @@ from itertools import islice, product
 
 from streamsan.cuda_syntax.tree import Span
 from streamsan.edits.code_place import CodePlace
+from streamsan.edits.command_writer import EVENT, CommandWriter
 from streamsan.edits.kernels import waiting_kernel
 from streamsan.edits.language import AnyLanguage, Code, Phrases
 from streamsan.edits.layout import NoPlaceError
@@ -18,6 +19,7 @@ from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, Ke
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.event_steps import EventCallBehind, WaitForRecorded
 from streamsan.evidence.fix.order_steps import (
+    Blocking,
     EdgeBetween,
     EventBetween,
     HostWaitsForAll,
@@ -27,11 +29,12 @@ from streamsan.evidence.fix.order_steps import (
     streams_awaited,
 )
 from streamsan.evidence.fix.steps import Step
+from streamsan.evidence.fix.wait_lists import has_wait_lists
 from streamsan.findings.finding import Edit
+from streamsan.platforms import CUDA
 from streamsan.rules.case import Case
 from streamsan.vocabulary import RelatedRole
 
-EVENT = "streamsan_event"
 MOST_VARIANTS = 12
 MOST_NAMES = 3
 """of one stream that are tried at one place"""
@@ -48,6 +51,7 @@ class Writer:
         self._language = language
         self._trace = trace
         self._moves = Moves(language, trace)
+        self._commands = CommandWriter(language)
 
     @property
     def files(self) -> Mapping[str, SourceText]:
@@ -70,6 +74,11 @@ class Writer:
                 return
 
     def _variants(self, step: Step, case: Case) -> Iterator[Variant]:
+        if has_wait_lists(case) and isinstance(step, EventBetween | WaitForRecorded | Blocking):
+            yield from self._commands.of(step)
+            return
+        if case.platform is not CUDA and not isinstance(step, HostWaitsForStream | FreeBehindUses):
+            return  # other steps are not written for other platforms yet
         match step:
             case FreeOnStream():
                 yield from self._free_on_stream(step, case.line(step.free))

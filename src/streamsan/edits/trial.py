@@ -23,11 +23,12 @@ from streamsan.evidence.fix.order_steps import (
     EventBetween,
     Place,
 )
-from streamsan.evidence.fix.reasons import NOT_KNOWN, costs_then
+from streamsan.evidence.fix.reasons import NOT_KNOWN, costs_then, why_left_alone
 from streamsan.evidence.fix.search import MOST_STEPS
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding
+from streamsan.platforms import CUDA
 from streamsan.rules.case import Case, case_of
 from streamsan.rules.catalogue import RULES
 from streamsan.trace import Trace
@@ -259,7 +260,10 @@ def no_reason_to_try(finding: Finding) -> str:
     rule, case = RULES[finding.code], case_of(finding)
     if case is None:
         return rule.without_fix or NOT_KNOWN
-    return rule.no_fix(case.fact) or ("" if isinstance(case.names, Trace) else NOT_KNOWN)
+    of_source = isinstance(case.names, Trace) and case.names.origin == "source"
+    if case.platform is not CUDA and not of_source:
+        return f"edits of programs that use {case.phrase('api')} are not written yet"
+    return why_left_alone(finding) or ("" if isinstance(case.names, Trace) else NOT_KNOWN)
 
 
 def at_lines_of(fixed: Fixed, line: Callable[[str, int], int], text: Callable[[str], str]) -> Fixed:

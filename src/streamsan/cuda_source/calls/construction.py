@@ -28,7 +28,11 @@ class Constructors:
         first = operands[0] if len(operands) == 1 else None
         if first is not None:
             source = first.held
-            if isinstance(source, StructObject) and source.cls is not None and source.cls.is_a(cls.name):
+            # What makes a structure of CUDA's headers does not say its class.
+            same = isinstance(source, StructObject) and (
+                source.cls.is_a(cls.name) if source.cls is not None else not constructors and bool(source.fields)
+            )
+            if same and isinstance(source, StructObject):
                 self._construct_copy(cell, cls, first, source, span)
                 return
         chosen = machine.overloads.choose(constructors, operands, cls.context())

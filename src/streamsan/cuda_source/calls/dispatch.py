@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.calls.functions import Pack
 from streamsan.cuda_source.library.braced import plain
 from streamsan.cuda_source.library.tables import find_function, is_class, is_harmless
@@ -31,7 +32,6 @@ from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
-from streamsan.platforms import CUDA
 
 
 class Calls:
@@ -176,7 +176,7 @@ class Calls:
             return machine.unseen.harmless(name, operands, span)
         if is_class(name):
             return self.construct_temporary(CType(name), operands, span)
-        if CUDA.is_function(last_name(name)):
+        if known_apis.is_function(last_name(name)):
             return machine.api.unknown_api(last_name(name), operands, span)
         return machine.unseen.call(name, operands, span)
 

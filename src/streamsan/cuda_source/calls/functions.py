@@ -20,11 +20,12 @@ from streamsan.cuda_source.values.cells import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.values.classes import ClassInfo
+from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_source.values.success import is_status_type
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Function, Parameter, Span, Type
+from streamsan.model.values import Symbol
 
 MOST_ACTIVATIONS = 16
 """Activations of one function inside each other."""
@@ -47,6 +48,8 @@ class Functions:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self._elsewhere: dict[int, Cell] = {}
+        """objects that functions without bodies return references to"""
 
     def invoke(
         self,
@@ -66,11 +69,12 @@ class Functions:
             result = machine.unseen.call(name, operands, span, this=this)
             if is_status_type(function.returns.name) and not function.returns.pointers:
                 machine.succeeds(result.value)
-            return result
+            return self._object_from_elsewhere(function, bool(operands), result)
         if len(machine.frames) > machine.limits.depth or self._runs_away(function, operands, this):
             if machine.relevance.function_acts(name):
                 machine.not_understood(span, f"calls of {name} nested too deeply to follow")
             return Operand(machine.fresh(name, "opaque"))
+        machine.coverage.enter(function)
         outer = dict(cls.bindings) if cls is not None else {}
         bindings = machine.overloads.bindings_of(function, operands, template_arguments, outer)
         namespace = cls.namespace if cls is not None else name.rpartition("::")[0]
@@ -89,6 +93,28 @@ class Functions:
             if function.constructor and this is not None and cls is not None:
                 machine.constructors.initialise_members(function, this, cls, span)
             return machine.statements.body(function.body, frame, function.returns)
+
+    def _object_from_elsewhere(self, function: Function, given: bool, result: Operand) -> Operand:
+        """Return what a function that is only declared returns: of a class of the program, an object of that class.
+
+        A reference that it returns without being given anything is to the same object each time.
+        """
+        machine = self.machine
+        returns = function.returns
+        if not isinstance(result.value, Symbol) or returns.pointers or returns.name in ("", "auto", "void"):
+            return result
+        known = self._elsewhere.get(id(function)) if returns.reference and not given else None
+        if known is not None:
+            return Operand(cell=known)
+        type = machine.resolve(returns).plain()
+        if not returns.reference or machine.program.class_of(type, machine.frame) is None:
+            return result
+        name = last_name(function.name)
+        cell = Cell(machine.objects.unknown(type, name, "opaque"), type, name)
+        machine.objects.adopt(cell)
+        if not given:
+            self._elsewhere[id(function)] = cell
+        return Operand(cell=cell)
 
     def _runs_away(self, function: Function, operands: list[Operand], this: Cell | None) -> bool:
         """Tell whether a recursion has no known number or address that could end it."""

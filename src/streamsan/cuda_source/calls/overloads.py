@@ -8,7 +8,7 @@ from streamsan.cuda_source.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import LibraryObject, Operand, StructObject, is_pointer
 from streamsan.cuda_source.values.classes import PlainContext
-from streamsan.cuda_source.values.types import FLOATING, SCALAR_SIZES, CType
+from streamsan.cuda_source.values.types import FLOATING, HANDLE_TYPES, SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Expression, Function, Parameter, Type
 
 TYPE_PARAMETERS = ("typename", "class")
@@ -89,7 +89,8 @@ class Overloads:
         if isinstance(value, float):
             return score + (6 if type.name in FLOATING else 2)
         if isinstance(value, int):
-            return score + (5 if type.name in SCALAR_SIZES and type.name not in FLOATING else 2)
+            handle = type.name in HANDLE_TYPES and type.name != "CUdeviceptr"
+            return score + (5 if type.name in SCALAR_SIZES and type.name not in FLOATING and not handle else 2)
         return score + (0 if is_pointer(value) else 2)
 
     def _list_score(self, listed: BracedList, type: CType, generic: bool) -> int | None:

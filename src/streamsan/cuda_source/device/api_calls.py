@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.device import kernel_memory
+from streamsan.cuda_source.device.opencl_calls import OpenClCalls
 from streamsan.cuda_source.device.structures import Fields, Structures
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -26,12 +28,11 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.types import CHAR, CType
-from streamsan.cuda_syntax.tree import Call, Launch, Name, Span
+from streamsan.cuda_syntax.tree import Call, Function, Lambda, Launch, Name, Span
 from streamsan.effects import POINTER_ROLES, Api, Parameter, Role, Signature
-from streamsan.kernels.host_access import given_access
+from streamsan.kernels.host_access import given_access, given_object
 from streamsan.model import values as model_values
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
-from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 
@@ -66,18 +67,19 @@ class ApiCalls:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.structures = Structures(machine)
-        self._kernel_names: dict[Symbol | Handle, str] = {}
-        """Kernels that were got from a module, by the name that the program asked for."""
+        self.opencl = OpenClCalls(machine, self.structures)
+        self._kernels: dict[Symbol | Handle, str | FunctionValue] = {}
+        """Handles of kernels: by the name that the program asked a module for, or the function that it named."""
         self._node_kernels: dict[Handle, Value] = {}
         """Nodes of graphs -> the kernel that they were given."""
 
     def is_api(self, name: str) -> bool:
         """Tell whether a name is a CUDA API that the effects table knows."""
-        return CUDA.interface(name.removeprefix("::")) is not None and CUDA.effects.find(last_name(name)) is not None
+        return known_apis.find(last_name(name)) is not None and known_apis.is_function(name.removeprefix("::"))
 
     def unknown_api(self, name: str, operands: list[Operand], span: Span) -> Operand:
         """A name that looks like an API of CUDA, or of one of its libraries, and is not in the table."""
-        near = CUDA.effects.suggest(name)
+        near = known_apis.suggest(name)
         if near is not None and name not in self.machine.program.macros:
             self.machine.not_understood(span, f"`{name}` is no known API; did you mean `{near}`?")
         return self.machine.unseen.call(name, operands, span)
@@ -98,9 +100,11 @@ class ApiCalls:
     def call(self, name: str, node: Call, operands: list[Operand]) -> Operand:
         """Make an API call."""
         self.machine.failures.go_on()
-        api = CUDA.effects.find(name)
+        api = known_apis.find(name)
         assert api is not None
         self.machine.failures.calls(api)
+        if known_apis.is_opencl(api):
+            return self.opencl.call(api, node, operands)
         machine = self.machine
         span = node.span
         values = [machine.expressions.load(o, span) if not self._is_symbol(o) else None for o in operands]
@@ -154,7 +158,7 @@ class ApiCalls:
             if other >= len(values) or described.handle == "stream":
                 continue
             if described.role is Role.FUNCTION or (described.role is Role.HANDLE and described.handle == "other"):
-                request.kernel = kernel_memory.kernel_of(self.machine, self._kernel_names, values[other])
+                request.kernel = kernel_memory.kernel_of(self.machine, self._kernels, values[other])
                 break
         if parameter.variadic:
             function = request.kernel.taking(len(given))
@@ -183,7 +187,7 @@ class ApiCalls:
         kernel = self.structures.member(held, "func", "function", "kern")
         if kernel == 0:
             return ""
-        request.kernel = kernel_memory.kernel_of(self.machine, self._kernel_names, kernel)
+        request.kernel = kernel_memory.kernel_of(self.machine, self._kernels, kernel)
         request.kernel_value = kernel
         packed = self.structures.member(held, "kernelParams", "args")
         request.kernel_arguments = kernel_memory.packed_arguments(self.machine, request.kernel, packed, request.span)
@@ -210,10 +214,16 @@ class ApiCalls:
                     self._node_kernels[made] = request.kernel_value
                     break
         elif _GETS_KERNEL.search(request.api.name):
-            name = next((value for value in values if isinstance(value, str)), "")
+            kernel = next((found for value in values if (found := self._kernel_named(value))), None)
             for made in outcome.outputs.values():
-                if name and isinstance(made, Symbol | Handle):
-                    self._kernel_names[made] = name
+                if kernel is not None and isinstance(made, Symbol | Handle):
+                    self._kernels[made] = kernel
+
+    def _kernel_named(self, value: Value) -> str | FunctionValue | None:
+        """Return the kernel that an argument names: by its text, as a function, or by another handle."""
+        if isinstance(value, str | FunctionValue):
+            return value
+        return self._kernels.get(value) if isinstance(value, Symbol | Handle) else None
 
     def _give_back(self, request: Request, values: list[Value], span: Span) -> None:
         """The parameters of a kernel's node, read back, hold the kernel that the program put there."""
@@ -248,6 +258,7 @@ class ApiCalls:
             structures=request.structures,
             payload=body,
             user_data=self._given_access(request),
+            user_data_size=self._given_size(request),
         )
 
     def _host_body(self, function: Value, data: Value, span: Span) -> Callable[[], None] | None:
@@ -263,6 +274,17 @@ class ApiCalls:
         if isinstance(function, FunctionValue) and len(function.functions) == 1:
             return given_access(function.functions[0], unit)
         return given_access(function.node, unit) if isinstance(function, Closure) else AccessMode.OPAQUE
+
+    def _given_size(self, request: Request) -> int | None:
+        """Return how many bytes a host function may touch of what it is given; None where that is not known."""
+        function = request.host_function[0] if request.host_function is not None else None
+        body: Function | Lambda | None = None
+        if isinstance(function, FunctionValue) and len(function.functions) == 1:
+            body = function.functions[0]
+        elif isinstance(function, Closure):
+            body = function.node
+        type = None if body is None else given_object(body)
+        return None if type is None else self.machine.objects.size_of(self.machine.resolve(type))
 
     def _call_host_function(self, function: Value, data: Value, span: Span) -> None:
         self.machine.functions.call_value(function, self._callback_operands(function, data), span)
@@ -345,7 +367,7 @@ class ApiCalls:
             if isinstance(cell.value, Symbol) and cell.type.pointers:
                 machine.live_handles.add(cell.value.number)
         machine.objects.adopt(cell)
-        if isinstance(old, DevicePointer):
+        if isinstance(old, DevicePointer | Handle):
             machine.reach.overwritten(old, span)
 
     def _result(self, outcome: Outcome, request: Request, values: list[Value], site: int, node: Call) -> Value:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.program.unread import address_of, never_read, only_in
 from streamsan.cuda_source.values.cells import Status, Value
@@ -30,9 +31,6 @@ _AN_ANSWER = re.compile(
 """In the names of calls whose failure is an answer, or that undo something: other rules speak of those."""
 _ANSWERS = (CUDA.status.answers - CUDA.status.of_other_code) | CUDA.status.of_capture
 """Not supported, not ready, done already; what breaks a capture is said by SS302."""
-_WORK = frozenset(
-    {Effect.LAUNCH, Effect.COPY, Effect.COPY_BATCH, Effect.MEMSET, Effect.GRAPH_LAUNCH, Effect.HOST_FUNCTION}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ class Failures:
         elif api.effect is Effect.GRAPH_INSTANTIATE:
             # The executable graph is made anew, whether the update succeeded or not.
             self._unread = [failure for failure in self._unread if failure.status != GRAPH_EXEC_UPDATE_FAILURE]
-        elif api.effect in _WORK:
+        elif api.effect in known_apis.WORK:
             self.say_unread()
 
     def say_unread(self) -> None:

@@ -21,6 +21,7 @@ from streamsan.cuda_syntax.tree import Span, Variable
 from streamsan.model import events
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
+from streamsan.model.opencl.objects import MemoryObject
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Lifetime
 from streamsan.model.statuses import NOT_READY
@@ -72,6 +73,13 @@ class Device:
         """Tell whether the allocation behind a pointer is alive for certain, and made by the program."""
         allocation = self.model.core.allocation_of(self.thread, pointer)
         return allocation is not None and allocation.lifetime is Lifetime.LIVE and not allocation.assumed
+
+    def held_memory(self, handle: Handle) -> Pointer | None:
+        """Return the memory of OpenCL's memory object that the program must release; None of anything else."""
+        thing = self.thread.process.handles.get(handle.value)
+        if not isinstance(thing, MemoryObject) or not (thing.alive and thing.counted) or thing.over_host:
+            return None
+        return thing.allocation.pointer if thing.allocation is not None and thing.whole is None else None
 
     def pointer_lost(self, pointer: Pointer, kind: LostKind, span: Span) -> None:
         """The last pointer to an allocation is gone."""

@@ -88,15 +88,20 @@ class Kernel:
 
 NO_KERNEL = Kernel("")
 _OPAQUE = Type("", pointers=1)
+POLLED = Use(AccessMode.OPAQUE, SlotFlag.ATOMIC)
+"""the mark of a word that a kernel polls, no use of its own"""
 _SEEN_BY_ALL = (MemoryKind.PINNED, MemoryKind.REGISTERED, MemoryKind.MANAGED)
 
 
-def kernel_of(machine: Machine, names: dict[Symbol | Handle, str], value: Value) -> Kernel:
-    """Return the kernel that a value stands for: a function, or a handle that is among the `names`."""
+def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionValue], value: Value) -> Kernel:
+    """Return the kernel that a value stands for: a function, or a handle of which the function or its name is known."""
+    known = handles.get(value) if isinstance(value, Symbol | Handle) else None
+    if isinstance(known, FunctionValue):
+        value = known
     if isinstance(value, FunctionValue):
         functions = value.functions or machine.program.find_functions(value.name, machine.frame)
         return Kernel(last_name(value.name), tuple(functions))
-    name = names.get(value, "") if isinstance(value, Symbol | Handle) else ""
+    name = known if isinstance(known, str) else ""
     if not name and isinstance(value, SymbolPointer):
         name = value.symbol.name
     if not name and isinstance(value, Symbol):
@@ -122,6 +127,7 @@ def bound_arguments(
     arguments = _arguments(machine, function, operands, _Uses(uses, use_by_type), span)
     if behaviour is not None:
         arguments += _variables(machine, behaviour, span)
+        arguments += _polled(machine, function, operands, behaviour, span)
     if behaviour is not None and behaviour.talks:
         return [_shared(machine, each) for each in arguments]
     return arguments
@@ -130,14 +136,32 @@ def bound_arguments(
 def _shared(machine: Machine, argument: KernelArgument) -> KernelArgument:
     """Return an argument of a kernel that talks to others: how they share what all of them see, nobody can tell."""
     value = argument[0]
+    if argument[1:] == POLLED:
+        return argument
     kind = machine.device.kind_of(value) if isinstance(value, Pointer) else MemoryKind.UNKNOWN
     return (value, AccessMode.OPAQUE) if kind in _SEEN_BY_ALL else argument
 
 
+def _polled(
+    machine: Machine, function: Function | None, operands: list[Operand], behaviour: KernelBehaviour, span: Span
+) -> KernelArguments:
+    """Return the words that a kernel polls, once more, as such."""
+    if not behaviour.polls:
+        return []
+    uses = dict.fromkeys(behaviour.polls, POLLED)
+    found = _arguments(machine, function, operands, _Uses(uses, lambda _: None), span)
+    variables = {name: POLLED for name in behaviour.polls if name in behaviour.variable_uses}
+    return [each for each in found if len(each) > 2] + _named_variables(machine, variables, span)
+
+
 def _variables(machine: Machine, behaviour: KernelBehaviour, span: Span) -> KernelArguments:
     """Return the variables of the device that a kernel names, each with its use."""
+    return _named_variables(machine, behaviour.variable_uses, span)
+
+
+def _named_variables(machine: Machine, uses: Mapping[str, Use], span: Span) -> KernelArguments:
     found: KernelArguments = []
-    for name, use in behaviour.variable_uses.items():
+    for name, use in uses.items():
         cell = machine.names.global_cell(name)
         if cell is None or cell.kind not in (MemoryKind.DEVICE_SYMBOL, MemoryKind.MANAGED):
             continue

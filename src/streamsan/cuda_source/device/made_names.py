@@ -27,6 +27,7 @@ from streamsan.cuda_source.values.cells import (
     cell_name,
 )
 from streamsan.cuda_source.values.frame import Frame
+from streamsan.cuda_syntax.tree import Assign, Call, Cast, Expression, ExpressionStatement, Statement, Variable
 from streamsan.model.values import Handle, Pointer
 from streamsan.vocabulary import OperationKind
 
@@ -35,7 +36,7 @@ MOST_LOOKED_AT = 512
 MOST_SEARCHES = 4
 """for one block that no variable holds"""
 DEEPEST = 4
-_MAKES = (OperationKind.ALLOC, OperationKind.STREAM_CREATE)
+_MAKES = (OperationKind.ALLOC, OperationKind.STREAM_CREATE, OperationKind.EVENT_CREATE, OperationKind.HANDLE_CREATE)
 
 _Held = tuple[str, Any, int]
 """a name, a cell or value, and how deep inside a variable it is"""
@@ -60,6 +61,7 @@ class MadeNames:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._open: dict[Key, _Made] = {}
+        self._returned: tuple[Handle | Pointer, _Made, Call] | None = None
 
     def made(self, first_slot: int, site: int, target: Value, outputs: list[Any]) -> None:
         """Note what a call made: the slots from `first_slot` on are its own."""
@@ -70,6 +72,31 @@ class MadeNames:
                 held_in = _frame_of(target, frames)
                 last = self.machine.device.builder.lengths.slots
                 self._open[key] = _Made((first_slot, last), site, frames[: held_in + 1])
+
+    def returned(self, first_slot: int, site: int, made: Handle | Pointer, node: Call) -> None:
+        """Note what a call made and returned: the statement that it stands in says in which variable it is kept."""
+        last = self.machine.device.builder.lengths.slots
+        device = self.machine.device
+        if not device.builder.site_at(site).label and not device.sites.is_wrappers(self.machine.frame.declaration):
+            self._returned = (made, _Made((first_slot, last), site, list(self.machine.frames)), node)
+
+    def stored(self, statement: Statement) -> None:
+        """A statement ends; if it kept what a call returned in a variable, that is its name."""
+        if self._returned is None:
+            return
+        (value, made, node), self._returned = self._returned, None
+        name = ""
+        if isinstance(statement, Variable) and _is_result(statement.initializer, node):
+            name = statement.name
+        elif isinstance(statement, ExpressionStatement) and isinstance(statement.expression, Assign):
+            assigned = statement.expression
+            if assigned.operator == "=" and _is_result(assigned.value, node):
+                name = self.machine.device.sites.text(assigned.target.span)
+        if name:
+            self._rename(made, name)
+            key = _key(value)
+            if key is not None:
+                self._open[key] = made
 
     def used(self, value: Value) -> None:
         """Something is used: if the variable that it is named after is gone, find the one that holds it now."""
@@ -101,6 +128,12 @@ class MadeNames:
 
     def _rename(self, made: _Made, name: str) -> None:
         made.site = self.machine.device.builder.rename(made.slots, _MAKES, made.site, name[:LONGEST_TEXT])
+
+
+def _is_result(expression: Expression | None, node: Call) -> bool:
+    while isinstance(expression, Cast):
+        expression = expression.operand
+    return expression is node
 
 
 def _key(value: Any) -> Key | None:

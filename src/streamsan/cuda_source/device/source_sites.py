@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.values.cells import Cell, CellPointer, ElementPointer, Value, cell_name
 from streamsan.cuda_source.values.frame import Frame
-from streamsan.cuda_syntax.tree import Expression, Span, Unary
+from streamsan.cuda_syntax.includes import OPENCL_HEADER
+from streamsan.cuda_syntax.tree import Expression, Function, Span, Unary
 from streamsan.trace.builder import TraceBuilder
 from streamsan.trace.site import Site
 
@@ -30,6 +33,10 @@ class Sites:
         """Return the site of a place in a frame; code of a macro's body stands where the macro is used."""
         if self.macros:
             span = self.macros[0]
+        if span.file == OPENCL_HEADER:
+            # What a wrapper of OpenCL's does is done where the program calls it.
+            caller = self.builder.site_at(frame.call_site)
+            return self.builder.site(replace(caller, label=label[:LONGEST_TEXT])) if label else frame.call_site
         return self.builder.site(
             Site(
                 file=span.file,
@@ -43,6 +50,10 @@ class Sites:
                 caller=frame.call_site,
             )
         )
+
+    def is_wrappers(self, function: Function | None) -> bool:
+        """Return whether a function stands in OpenCL's header of wrappers."""
+        return function is not None and function.span.file == OPENCL_HEADER
 
     def text(self, span: Span) -> str:
         """Return the source of a span on one line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from streamsan.cuda_source.language.builtin_operators import Operators
@@ -28,6 +29,9 @@ from streamsan.cuda_source.values.success import Success, means_success
 from streamsan.cuda_source.values.types import CHAR, INT, UNKNOWN, CType
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
+
+_NAMES_OF_ITS_OWN = frozenset({"half", "uint", "uchar", "ushort", "ulong", "string", "vector"})
+"""Types of CUDA and of the C library, whose names a program without them may give to its functions."""
 
 
 class Expressions(Access):
@@ -259,8 +263,20 @@ class Expressions(Access):
         owner = self.operand(node.object)
         return self.member(owner, node.member, node.arrow, node.span)
 
+    def _is_call(self, node: tree.Cast) -> bool:
+        """Tell whether `half(i)`, which reads as a cast, calls a function that the program has by that name."""
+        type = node.type
+        if type.name not in _NAMES_OF_ITS_OWN or type.pointers or type.reference or type.const:
+            return False
+        machine = self.machine
+        return bool(
+            machine.calls.implicit_method(type.name) or machine.program.find_functions(type.name, machine.frame)
+        )
+
     def _cast(self, node: tree.Cast) -> Operand:
         machine = self.machine
+        if self._is_call(node):
+            return machine.calls.call(tree.Call(node.span, tree.Name(node.span, node.type.name), [node.operand]))
         type = machine.resolve(node.type)
         if type.reference == "&&":
             operand = self.operand(node.operand)
@@ -289,7 +305,7 @@ class Expressions(Access):
             type = machine.resolve(node.type)
             local = machine.find(node.type.name) if not node.type.arguments and not node.type.pointers else None
             if isinstance(local, Cell):
-                type = self.type_of(Operand(cell=local))
+                type = self._counted(local, self.type_of(Operand(cell=local)))
         else:
             assert node.operand is not None
             type = self.static_type(node.operand)
@@ -297,6 +313,13 @@ class Expressions(Access):
         if size is not None:
             return Operand(size)
         return Operand(machine.names.undeclared(f"sizeof({type.name}{'*' * type.pointers})"))
+
+    def _counted(self, cell: Cell, type: CType) -> CType:
+        """Return the type of a variable; of `T x[] = {a, b}` with the number of elements that its list gave it."""
+        array = cell.value
+        if not type.array or type.array[0] is not None or not isinstance(array, ArrayObject):
+            return type
+        return replace(type, array=(array.length, *type.array[1:]))
 
     def static_type(self, expression: tree.Expression) -> CType:
         """Return the type of an expression that is not evaluated (`sizeof`, `decltype`)."""
@@ -317,7 +340,8 @@ class Expressions(Access):
             if operand.cell is not None and isinstance(operand.cell.value, ArrayObject) and not operand.cell.type.array:
                 array = operand.cell.value
                 return CType((array.element or CHAR).name, array=(array.length,))
-            return self.type_of(operand)
+            type = self.type_of(operand)
+            return type if operand.cell is None else self._counted(operand.cell, type)
         if isinstance(expression, tree.Cast):
             return self.machine.resolve(expression.type)
         if isinstance(expression, tree.Binary):

@@ -31,11 +31,12 @@ class Declarations:
             return None
         if node.bindings:
             self._bind(node)
-        elif node.static:
+        elif node.static or node.thread_local:
             self._static(node)
         else:
             self._automatic(node)
             machine.failures.stored(node)
+            machine.made_names.stored(node)
         return machine.statements.settle(node.span)
 
     def _automatic(self, node: Variable) -> None:
@@ -98,10 +99,13 @@ class Declarations:
                     self._declare_auto(cell, node, type)
                 else:
                     machine.objects.declare(cell, type, node, static=True)
-                machine.globals.owned.append(cell)
+                if not node.thread_local:
+                    machine.globals.owned.append(cell)
             else:
                 cell.value = machine.objects.unknown(type, node.name, "parameter")
             machine.objects.adopt(cell)
+            if node.thread_local:
+                machine.thread_storage.add(machine.statics, key)
         frame.scope.names[node.name] = cell
 
     def _bind(self, node: Variable) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from streamsan.cuda_source.device.source_sites import end_of
 from streamsan.cuda_source.language.local_variables import Declarations
 from streamsan.cuda_source.language.polling import polling
+from streamsan.cuda_source.language.query_loops import QueryLoop, counted_part
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -87,7 +88,7 @@ class Loops:
         """Return the induction variable, its step and its last value, if they are known."""
         machine = self.machine
         step = _step_of(node.step)
-        condition = node.condition
+        condition = counted_part(node.condition)
         if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
             return None
         name, amount_node, sign = step
@@ -171,6 +172,9 @@ class Loops:
         count = unknown = 0
         jumped = False
         endless = condition is None or (isinstance(condition, tree.Literal_) and bool(condition.value))
+        asking = QueryLoop(machine, None if endless else condition, body)
+        if endless:
+            machine.relevance.meets_endless_loop(body)
         empty = condition is not None and _is_empty(body)
         while True:
             if condition is not None and not endless:
@@ -180,7 +184,12 @@ class Loops:
                 if pending is not None:
                     return pending
                 truth = machine.truth(value)
-                if truth is None:
+                if truth is None and asking.may_give_up and self._is_query(value):
+                    goes_on = asking.goes_on(value, count)
+                    self._forget_decision(value)
+                    if not goes_on:
+                        return None
+                elif truth is None:
                     enough = empty or unknown >= limits.unknown_iterations or self._is_query(value)
                     machine.assume(value, not enough)
                     self._forget_decision(value)
@@ -188,6 +197,7 @@ class Loops:
                         return None
                     unknown += 1
                 elif not truth:
+                    asking.ends()
                     return None
             if endless and count >= limits.endless_iterations:
                 return None
@@ -196,6 +206,7 @@ class Loops:
             completion = self._iteration(body)
             count += 1
             if completion is not None and completion is not CONTINUE:
+                asking.ends()
                 return None if completion is BREAK else completion
             step()
             if induction is not None and not jumped and count >= limits.first_iterations:

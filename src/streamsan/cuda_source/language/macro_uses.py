@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.values.cells import MacroArgument, Operand, Scope
+from streamsan.cuda_source.values.cells import Cell, MacroArgument, Operand, Scope
 from streamsan.cuda_syntax.tree import Call, Expression, Macro, Span
 
 
@@ -20,7 +20,7 @@ class Macros:
         sites = self.machine.device.sites
         spans, sites.macros = sites.macros, sites.macros[:-1]
         try:
-            with self.machine.frame.within(argument.scope):
+            with self.machine.frame.within(_at_use(argument, self.machine.frame.scope)):
                 return evaluate(argument.expression)
         finally:
             sites.macros = spans
@@ -87,3 +87,22 @@ class Macros:
             if sites.macros:
                 sites.macros.pop()
             frame.expanding.discard(macro.name)
+
+
+def _at_use(argument: MacroArgument, scope: Scope) -> Scope:
+    """Return the scope in which a macro's body names its argument: the body's own variables are in it, too.
+
+    `NEW(queue, clCreateCommandQueue(context, device, 0, &err))`: `err` may be a variable of the macro's.
+    """
+    own: dict[str, Cell | MacroArgument] = {}
+    around: Scope | None = scope
+    while around is not None and around is not argument.scope:
+        for name, found in around.names.items():
+            if isinstance(found, Cell):
+                own.setdefault(name, found)
+        around = around.parent
+    if around is None or not own:
+        return argument.scope
+    inner = Scope(argument.scope)
+    inner.names = own
+    return inner

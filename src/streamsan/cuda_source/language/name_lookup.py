@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.library.tables import find_function, header_value
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     Cell,
     FunctionValue,
     MacroArgument,
+    Native,
     Operand,
     Scope,
     StructObject,
@@ -21,7 +23,6 @@ from streamsan.cuda_source.values.success import Success, means_success
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import INT, SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Expression, Name, Type, Variable
-from streamsan.platforms import CUDA
 from streamsan.vocabulary import MemoryKind
 
 
@@ -68,12 +69,15 @@ class Names:
             if self.machine.known_main or constant or variable.device:
                 if not variable.extern or variable.initializer is not None:
                     self._initialise(cell, type, variable)
-                    self.machine.globals.owned.append(cell)
+                    if not variable.thread_local:
+                        self.machine.globals.owned.append(cell)
                 else:
                     cell.value = self.machine.objects.unknown(type, variable.name, "undeclared")
             else:
                 cell.value = self.machine.objects.unknown(type.plain(), variable.name, "parameter")
             self.machine.objects.adopt(cell)
+            if variable.thread_local:
+                self.machine.thread_storage.add(self.machine.globals.names, key)
             self.machine.statements.end_full_expression(variable.span)
         return cell
 
@@ -136,7 +140,7 @@ class Names:
         method = machine.calls.implicit_method(name) if "::" in name else None
         if method is not None:
             return Operand(FunctionValue(name, method[0], (), method[1]))
-        constant = CUDA.constants.get(last_name(name))
+        constant = known_apis.CONSTANTS.get(last_name(name))
         if constant is not None:
             return Operand(constant)
         if machine.api.is_api(name):
@@ -201,6 +205,8 @@ class Names:
             else:
                 cell.value = machine.objects.unknown(type, field.name, "parameter")
             machine.objects.adopt(cell)
+            if variable.thread_local or field.thread_local:
+                machine.thread_storage.add(machine.statics, key)
         return cell
 
     def template_arguments(self, arguments: list[Type | Expression]) -> list[Any]:
@@ -218,13 +224,15 @@ class Names:
                 found.append(machine.known(machine.expressions.value(argument)))
         return found
 
-    def function_bound(self, argument: CType) -> FunctionValue | None:
+    def function_bound(self, argument: CType) -> FunctionValue | Native | None:
         """Return the function that a template argument names, where the grammar took its name for a type's."""
         name = argument.name
         if argument.pointers or argument.array or name in SCALAR_SIZES or self._names_type(name):
             return None
         functions = self.machine.program.find_functions(name, self.machine.frame)
-        return FunctionValue(name, functions) if functions else None
+        if functions:
+            return FunctionValue(name, functions)
+        return self.machine.api.function(last_name(name)) if self.machine.api.is_api(name) else None
 
     def _names_type(self, name: str) -> bool:
         program, frame = self.machine.program, self.machine.frame

@@ -63,7 +63,7 @@ class Access:
         self.machine.memory.access(cell, AccessMode.WRITE, span)
         old = cell.value
         cell.value = value
-        if isinstance(old, DevicePointer):
+        if isinstance(old, DevicePointer | Handle):
             self.machine.reach.overwritten(old, span)
 
     def type_of(self, operand: Operand) -> CType:

@@ -101,6 +101,7 @@ class Statements:
         machine = self.machine
         machine.failures.discarded(machine.expressions.operand(node.expression).value)
         machine.failures.stored(node)
+        machine.made_names.stored(node)
         return self.settle(node.span)
 
     def end_scope(self, scope: Scope, span: tree.Span) -> None:
@@ -233,7 +234,13 @@ class Statements:
         machine = self.machine
         if machine.truth(condition) is None and self._summaries.skips(node):
             return None
-        answer, known = machine.decide(condition)
+        gives_up, goes_on = machine.relevance.gives_up(node.then), node.otherwise
+        if gives_up == machine.relevance.gives_up(goes_on) or machine.relevance.ends_its_loop(node):
+            answer, known = machine.decide(condition)
+        else:
+            answer, known = machine.decide(condition, likely=not gives_up)
+            if not known:
+                machine.decisions.leaving.add(len(machine.decisions.taken) - 1)
         chosen, other = (node.then, node.otherwise) if answer else (node.otherwise, node.then)
         if known and other is not None and self._asks_for_success(node.condition):
             machine.coverage.assume_away(other)

@@ -10,6 +10,7 @@ from streamsan.cuda_source.values.cells import (
     Cell,
     ElementPointer,
     LibraryObject,
+    Operand,
     StructObject,
     Value,
     is_pointer,
@@ -57,7 +58,7 @@ class Summaries:
         varying = declared | {target.name for target in targets if isinstance(target, tree.Name)}
         for part in parts:
             for base, writes, indexing in self.relevance.accessed(part):
-                self._touch(base, varying, writes, self._bytes(indexing, counted))
+                self._touch(base, varying, writes, self._bytes(indexing, counted), indexing is not None)
         for cell in cells:
             cell.value = self.machine.fresh(cell.name, "opaque")
         for target in targets:
@@ -103,7 +104,16 @@ class Summaries:
         size = self.machine.objects.size_of(self.machine.expressions.static_type(indexing))
         return None if indexing.index.name != name or size is None else count * size
 
-    def _touch(self, base: tree.Expression, varying: set[str], writes: bool, size: int | None) -> None:
+    def _elements_of(self, base: tree.Expression, size: int | None) -> Value:
+        """Return where the elements are that a class gives out by its `operator[]`; None where that does more."""
+        machine = self.machine
+        if self.relevance.function_acts("operator[]"):
+            return None
+        index = Operand(machine.fresh("index", "opaque") if size is None else 0)
+        found = machine.class_operators.call("[]", [machine.expressions.operand(base), index], base.span)
+        return None if found is None or found.cell is None else machine.objects.pointer_to(found.cell)
+
+    def _touch(self, base: tree.Expression, varying: set[str], writes: bool, size: int | None, indexed: bool) -> None:
         """Issue the accesses of a loop to one buffer; a base that varies with the loop stands for all it can be."""
         machine = self.machine
         mode = AccessMode.WRITE if writes else AccessMode.READ
@@ -115,6 +125,8 @@ class Summaries:
                 return
             base, every = inner, True
         value = self._base_value(base, varying)
+        if isinstance(value, StructObject) and indexed:
+            value = self._elements_of(base, size)
         if isinstance(value, LibraryObject):
             value = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
         if isinstance(value, ArrayObject):

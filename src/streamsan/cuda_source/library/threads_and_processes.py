@@ -73,7 +73,8 @@ def start(
     device.thread = worker
     result: Value = None
     try:
-        result = machine.expressions.load(machine.calls.invoke_value(callee, given, span), span)
+        with machine.thread_storage.of_new_thread(span):
+            result = machine.expressions.load(machine.calls.invoke_value(callee, given, span), span)
     except Waits as waits:
         result = Parked([callee, *given])
         machine.not_understood(waits.span, "a thread waits here for another: what it does then is not followed")
@@ -216,7 +217,10 @@ class Future(Modelled):
         elif self.key:
             device.model.acquire(device.thread, self.key, EdgeClass.RUN, device.site(span))
 
-    destroy = wait  # a future of std::async waits
+    def destroy(self, machine: Machine, span: Span) -> None:
+        """A future of std::async waits, one of a promise does not."""
+        if self.worker is not None:
+            self.wait(machine, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         if method in ("get", "wait"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.library.tables import is_class, object_size
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import ArrayObject, Value
@@ -10,7 +11,6 @@ from streamsan.cuda_source.values.success import is_status_type
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import HANDLE_TYPES, SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Variable
-from streamsan.platforms import CUDA
 
 POINTER_SIZE = 8
 DEEPEST_CLASS = 48
@@ -138,7 +138,7 @@ class Layout:
             or type.name in SCALAR_SIZES
             or type.name in HANDLE_TYPES
             or type.name in self.machine.program.enums
-            or CUDA.is_type(type.name)
+            or known_apis.is_type(type.name)
             or is_status_type(type.name)
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_source.library.braced import BracedList, braced, plain
+from streamsan.cuda_source.library.braced import BracedList, Evaluated, braced, plain
 from streamsan.cuda_source.library.tables import find_class, is_class, is_harmless
 from streamsan.cuda_source.objects.class_layout import DEEPEST_CLASS
 from streamsan.cuda_source.objects.object_copies import Copies
@@ -18,13 +18,17 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType
-from streamsan.cuda_syntax.tree import Expression, InitList, Literal_, Span, Variable
+from streamsan.cuda_syntax.tree import Expression, InitList, Literal_, Span, Unary, Variable
 from streamsan.model.values import Symbol
 
 LARGEST_EAGER_ARRAY = 256
 """Elements of class type that are constructed one by one; longer arrays construct theirs when touched."""
 _VECTOR_FIELDS = {"dim3", "uint3", "cudaExtent", "cudaPos"}
 _VECTOR_ELEMENTS = {"int", "uint", "float", "double", "char", "uchar", "short", "ushort", "longlong", "ulonglong"}
+
+
+def _is_expansion(item: Expression) -> bool:
+    return isinstance(item, Unary) and item.operator == "..."
 
 
 class Objects(Copies):
@@ -192,6 +196,7 @@ class Objects(Copies):
     def initialise_list(self, cell: Cell, type: CType, node: InitList) -> None:
         """Initialise from a braced list: aggregate, array, constructor or scalar."""
         machine = self.machine
+        node = self._without_packs(node)
         if type.array:
             self._initialise_array(cell, type, node)
             return
@@ -214,6 +219,22 @@ class Objects(Copies):
         else:
             self._unknown_aggregate(cell, type, node)
         self.adopt(cell)
+
+    def _without_packs(self, node: InitList) -> InitList:
+        """Return a list with the arguments that a pack stands for, `{&args...}`, in the pack's place."""
+        if not any(_is_expansion(item) for item in node.items):
+            return node
+        items: list[Expression] = []
+        names: list[str | None] = []
+        for index, item in enumerate(node.items):
+            if _is_expansion(item):
+                found = self.machine.calls.operands([item])
+                items += [Evaluated(item.span, each) for each in found]
+                names += [None] * len(found)
+            else:
+                items.append(item)
+                names.append(node.names[index] if index < len(node.names) else None)
+        return InitList(node.span, node.type, items, names)
 
     def _construct_from_list(self, cell: Cell, type: CType, node: InitList) -> None:
         self._construct_modelled(cell, type, self.constants.operands(node), node.span, braced=True)

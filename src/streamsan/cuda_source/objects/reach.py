@@ -1,4 +1,7 @@
-"""Which pointers the program can still reach: lost allocations, and what unseen code gets hold of."""
+"""Which memory the program can still reach: what is lost, and what unseen code gets hold of.
+
+Memory is reached by its address, or by the handle of OpenCL's memory object.
+"""
 
 from __future__ import annotations
 
@@ -105,13 +108,20 @@ class Reach:
     def escape(self, values: list[Value]) -> None:
         """Unseen code got these: it may keep, and free, what they point to."""
         for value in values:
-            if isinstance(value, DevicePointer):
-                self.escaped.add(value.pointer.generation)
+            if (pointer := self._memory(value)) is not None:
+                self.escaped.add(pointer.generation)
+
+    def _memory(self, value: Any) -> Pointer | None:
+        """Return the memory that a value leads to."""
+        if isinstance(value, DevicePointer):
+            return value.pointer
+        return self.machine.device.held_memory(value) if isinstance(value, Handle) else None
 
     def hide(self, values: list[Any]) -> bool:
         """Nobody can tell from here on which of these pointers is used or freed; returns whether there are any."""
-        found = [value for value in self._walk(values) if isinstance(value, DevicePointer)]
-        self.escape(list(found))
+        walked = self._walk(values)
+        self.escape(walked)
+        found = [value for value in walked if isinstance(value, DevicePointer)]
         self.hidden.extend(found)
         return bool(found)
 
@@ -140,7 +150,7 @@ class Reach:
     def copied_from(self, value: Value) -> None:
         """Memory is copied to a place nobody follows: pointers stored in it are reachable there."""
         if isinstance(value, CellPointer | ElementPointer):
-            self.escape([item for item in self._walk([value]) if isinstance(item, DevicePointer)])
+            self.escape(self._walk([value]))
         elif isinstance(value, DevicePointer):
             array, _ = self.machine.memory.contents(value) if value.element is not None else (None, None)
             if array is not None:
@@ -153,18 +163,19 @@ class Reach:
 
     # -- lost pointers -----------------------------------------------------------------------------
 
-    def overwritten(self, old: DevicePointer, span: Span) -> None:
-        """A variable that held a pointer holds something else now."""
-        self._check([old.pointer], span)
+    def overwritten(self, old: Value, span: Span) -> None:
+        """A variable that held a value holds something else now."""
+        if isinstance(old, DevicePointer | Handle) and (pointer := self._memory(old)) is not None:
+            self._check([pointer], span)
 
     def scope_ended(self, dying: list[Cell], span: Span, completion: Completion | None) -> None:
         """A scope's variables are gone."""
         candidates: list[Pointer] = []
         for value in self._walk(list(dying)):
-            if isinstance(value, DevicePointer):
-                candidates.append(value.pointer)
+            if (pointer := self._memory(value)) is not None:
+                candidates.append(pointer)
         if candidates and not self._ends_main():
-            self._check(candidates, span)
+            self._check(candidates, span, self._loops_left(completion))
         if completion is None or completion.kind != "return":
             self._protected.clear()
 
@@ -173,7 +184,13 @@ class Reach:
         frame = self.machine.frame
         return self.machine.known_main and frame.function == "main" and frame.loops == 0
 
-    def _check(self, pointers: list[Pointer], span: Span) -> None:
+    def _loops_left(self, completion: Completion | None) -> int:
+        """Return how many loops end with the scope: what is lost then is lost once, not in each iteration."""
+        if completion is None:
+            return 0
+        return {"return": self.machine.frame.loops, "break": 1}.get(completion.kind, 0)
+
+    def _check(self, pointers: list[Pointer], span: Span, loops_left: int = 0) -> None:
         machine = self.machine
         suspects = {
             pointer.generation: pointer
@@ -185,13 +202,13 @@ class Reach:
         if not suspects:
             return
         for value in self._reachable(self._roots()):
-            if isinstance(value, DevicePointer):
-                suspects.pop(value.pointer.generation, None)
+            if (reached := self._memory(value)) is not None:
+                suspects.pop(reached.generation, None)
                 if not suspects:
                     return
         if not self.complete:
             return
-        kind = LostKind.ITERATION if machine.loop_depth else LostKind.SCOPE
+        kind = LostKind.ITERATION if machine.loop_depth > loops_left else LostKind.SCOPE
         for generation, pointer in suspects.items():
             self._lost.add(generation)
             machine.device.pointer_lost(pointer, kind, span)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES
 from streamsan.cuda_syntax import tree
-from streamsan.platforms import CUDA
 
 LONG = 64
 """Items of a list from which on its elements are made when they are touched: no loop that is run visits more."""
@@ -66,7 +66,7 @@ class Constants:
         macro = self._known_macros.get(name)
         if macro is not None:
             return None if macro.parameters is not None else self._in_macro(macro, depth)
-        if last_name(name) in CUDA.constants or self._is_enumerator(last_name(name)):
+        if last_name(name) in known_apis.CONSTANTS or self._is_enumerator(last_name(name)):
             return frozenset((name,))
         return None
 

@@ -1,19 +1,20 @@
-"""Which calls of CUDA that stand in a unit's host code no path came to."""
+"""Which calls of CUDA that stand in a unit's host code no path came to, and why."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from streamsan.cuda_source import known_apis
+from streamsan.cuda_source.program.calls_in_text import ONLY_NAMES, inactive_calls, unparsed_calls
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import parts
-from streamsan.platforms import CUDA
+from streamsan.findings.reading_gaps import NotReached, Obstacle
 
 _HAS_CALL = re.compile(r"\bcu(?:da)?[A-Z]|<<<")
-_ONLY_NAMES = re.compile(r"cu(?:da)?GetError(?:String|Name)$")
-"""calls that do nothing: they stand where errors are printed"""
 
 
 class Coverage:
@@ -21,8 +22,13 @@ class Coverage:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._entered: dict[int, tree.Function] = {}
         self._reached: dict[int, tree.Expression] = {}
         self._assumed_away: dict[int, tree.Statement] = {}
+
+    def enter(self, function: tree.Function) -> None:
+        """A path comes to a function's body."""
+        self._entered[id(function)] = function
 
     def reach(self, node: tree.Call | tree.Launch) -> None:
         """A path comes to a call."""
@@ -32,38 +38,84 @@ class Coverage:
         """A branch is left out on purpose: calls are taken to succeed."""
         self._assumed_away[id(branch)] = branch
 
-    def places(self) -> tuple[frozenset[tree.Span], frozenset[tree.Span]]:
-        """Return where calls of CUDA stand in host code that a path came to, and those that none came to."""
+    def places(self, cut_short: bool) -> tuple[frozenset[tree.Span], dict[tree.Span, NotReached]]:
+        """Return where calls of CUDA stand that a path came to, and those that none came to, with the reasons.
+
+        `cut_short`: a budget ended some path, or left some out.
+        """
         reached: set[tree.Span] = set()
-        missed: set[tree.Span] = set()
+        missed: dict[tree.Span, NotReached] = {}
         bodies = [function for function in self._program.bodies() if not (function.kernel or function.device_only)]
         excused = self._only_after_errors(bodies)
+        called: set[str] | None = None
         for function in bodies:
             calls = list(self._calls(function))
-            come_to = {node.span for node in calls if id(node) in self._reached}
+            come_to = {node.span for node, _ in calls if id(node) in self._reached}
             reached |= come_to
-            if come_to or id(function) not in excused:
-                missed.update(node.span for node in calls)
-        return frozenset(reached), frozenset(missed - reached)
+            if len(come_to) == len(calls) or not (come_to or id(function) not in excused):
+                continue
+            if called is None:
+                called = self._called_names()
+            for node, in_lambda in calls:
+                if id(node) not in self._reached:
+                    why = self._reason(function, in_lambda, called, cut_short)
+                    missed[node.span] = replace(why, is_work=_is_work(node))
+        foreign = self._program.unit.foreign
+        for span, name in unparsed_calls(self._program.unit):
+            work = known_apis.issues_work(name)
+            missed.setdefault(span, NotReached(Obstacle.UNPARSED, "not parsed", work))
+        for span, name, directive in inactive_calls(self._program.unit):
+            work = known_apis.issues_work(name)
+            missed.setdefault(span, NotReached(Obstacle.INACTIVE, f"inactive {directive}", work))
+        missed = {span: why for span, why in missed.items() if span not in reached and span.file not in foreign}
+        return frozenset(span for span in reached if span.file not in foreign), missed
 
-    def _calls(self, function: tree.Function) -> Iterator[tree.Expression]:
-        """Yield the calls of CUDA in a body, without those that stand in a branch that is left out on purpose."""
+    def _reason(self, function: tree.Function, in_lambda: bool, called: set[str], cut_short: bool) -> NotReached:
+        """Say why no path came to a call of a function."""
+        entered = id(function) in self._entered
+        name = last_name(function.name)
+        if not entered and name not in called and not function.destructor:
+            return NotReached(Obstacle.UNCALLED, f"nothing that was read calls {function.name}")
+        if cut_short:
+            return NotReached(Obstacle.BUDGET, "the budget was spent before")
+        if entered and in_lambda:
+            return NotReached(Obstacle.UNSEEN_CALLER, "only code that is not visible may call this lambda")
+        return NotReached(Obstacle.NO_PATH, "no path that was taken comes here")
+
+    def _called_names(self) -> set[str]:
+        """Return the names that bodies and globals mention, without those of functions that mention only themselves."""
+        called: set[str] = set()
+        for function in self._program.bodies():
+            called |= set(_mentioned(function.body)) - {last_name(function.name)}
+            for _, given, _ in function.initializers:
+                called |= set(_mentioned(given))
+        for variable in self._program.globals:
+            called |= set(_mentioned(variable))
+        return called
+
+    def _calls(self, function: tree.Function) -> Iterator[tuple[tree.Expression, bool]]:
+        """Yield the calls of CUDA in a body, and whether each stands in a lambda.
+
+        Those in a branch that is left out on purpose are none.
+        """
         if not self._may_have_calls(function):
             return
-        pending: list[object] = [function.body]
-        pending += [item for _, given, _ in function.initializers for item in given]
+        pending: list[tuple[object, bool]] = [(function.body, False)]
+        pending += [(item, False) for _, given, _ in function.initializers for item in given]
         while pending:
-            node = pending.pop()
+            node, in_lambda = pending.pop()
             if id(node) in self._assumed_away or isinstance(node, tree.SizeOf):
                 continue
             if isinstance(node, tree.Try):  # handlers run after errors only
-                pending.append(node.body)
+                pending.append((node.body, in_lambda))
                 continue
             if isinstance(node, tree.Function) and (node.kernel or node.device_only):
                 continue
             if isinstance(node, tree.Launch) or (isinstance(node, tree.Call) and self._is_of_cuda(node)):
-                yield node
-            pending.extend(self._evaluated(node) if isinstance(node, tree.Call) else parts(node))
+                yield node, in_lambda
+            in_lambda = in_lambda or isinstance(node, tree.Lambda)
+            inner = self._evaluated(node) if isinstance(node, tree.Call) else parts(node)
+            pending.extend((each, in_lambda) for each in inner)
 
     def _may_have_calls(self, function: tree.Function) -> bool:
         """Tell by its text whether a body is worth a look: most of a header's are never lowered."""
@@ -81,7 +133,7 @@ class Coverage:
         if not isinstance(callee, tree.Name) or callee.name in self._program.macros:
             return False
         name = last_name(callee.name)
-        if CUDA.effects.find(name) is None or _ONLY_NAMES.match(name):
+        if known_apis.find(name) is None or ONLY_NAMES.match(name):
             return False
         return all(function.body is None for function in self._program.functions.get(name, ()))
 
@@ -113,6 +165,11 @@ class Coverage:
                     after_errors |= set(_mentioned(function.body))
                     grown = True
         return excused
+
+
+def _is_work(node: tree.Expression) -> bool:
+    callee = node.callee if isinstance(node, tree.Call) else None
+    return known_apis.issues_work(last_name(callee.name) if isinstance(callee, tree.Name) else known_apis.LAUNCH)
 
 
 def _mentioned(root: object) -> Iterator[str]:

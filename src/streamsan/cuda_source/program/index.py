@@ -27,6 +27,8 @@ class Program:
         self.enums: dict[str, tree.Enum] = {}
         self.aliases: dict[str, tree.Alias] = {}
         self.globals: list[tree.Variable] = []
+        self.kernel_texts: dict[tuple[str, str, str | None], Any] = {}
+        """What is known of kernels in OpenCL C, by their names and the texts of their programs."""
         self.global_names: dict[str, tree.Variable] = {}
         self.macros: dict[str, tree.Macro] = unit.macros
         self.constants = Constants(self.macros, self.enumerators)
@@ -299,6 +301,9 @@ class Program:
                 bound = context.bindings[item.name]
                 if not isinstance(bound, CType):
                     return bound
+            named = self._constant_named(item, context) if evaluate else None
+            if named is not None and evaluate is not None:
+                return evaluate(tree.Name(named.span, item.name))
             return self.resolve(item, context, evaluate, depth + 1)
         if isinstance(item, tree.Name) and item.name in context.bindings:
             return context.bindings[item.name]
@@ -308,6 +313,23 @@ class Program:
         ):
             return self.resolve(tree.Type(item.name, list(item.template_arguments)), context, evaluate, depth + 1)
         return evaluate(item) if evaluate else None
+
+    def _constant_named(self, item: tree.Type, context: Context) -> tree.Statement | None:
+        """Return the variable or enumeration that a template argument names: alone, `kSlots` is read as a type."""
+        if item.arguments or item.pointers or item.array or item.function or item.name in SCALAR_SIZES:
+            return None
+        types: tuple[dict[str, Any], ...] = (self.classes, self.aliases, self.enums)
+        if any(self.find(table, item.name, context) is not None for table in types):
+            return None
+        for cls in context.cls.lineage() if context.cls is not None else ():
+            for field in cls.node.fields:
+                if field.name == item.name and field.static:
+                    return field
+        variable = self.find(self.global_names, item.name, context)
+        if variable is not None:
+            return variable[1]
+        listed = self.find(self.enumerators, item.name, context)
+        return None if listed is None else listed[1][0]
 
     def _aliased(
         self,

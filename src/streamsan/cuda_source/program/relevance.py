@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.library.tables import is_harmless
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.values.cells import Closure, FunctionValue, Native, StructObject, Value
@@ -15,11 +16,12 @@ from streamsan.cuda_source.values.types import SCALAR_SIZES, canonical_name
 from streamsan.cuda_syntax import tree
 from streamsan.kernels.behaviour import KernelBehaviours
 
-API_NAME = re.compile(r"(?:cuda|cu)[A-Z]\w*$")
+API_NAME = re.compile(r"(?:cuda|cu|cl)[A-Z]\w*$")
 Fact = TypeVar("Fact")
-CUDA_NAME = re.compile(r"(?:cuda|cu|CU|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)")
-CUDA_WORD = re.compile(r"\b(?:cuda|cu)[A-Z]|<<<")
+CUDA_NAME = re.compile(r"(?:cuda|cu|CU|cl|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)|cl(?:_|::)\w")
+CUDA_WORD = re.compile(r"\b(?:cuda|cu|cl)[A-Z]|<<<")
 MOST_FUNCTIONS = 2000
+_EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
 _LARGEST_WALK = 20_000
 
@@ -85,6 +87,7 @@ class Relevance:
         """Nodes whose ids are keys above: they must not be collected."""
         self._functions: dict[str, bool] = {}
         self._facts: dict[tuple[str, int], Any] = {}
+        self._in_endless_loops: set[int] = set()
         self._bodies: dict[str, list[tree.Function]] | None = None
 
     def names_in(self, node: Any) -> list[str]:
@@ -118,6 +121,38 @@ class Relevance:
         """Tell whether a statement may issue an operation, leave its block, or change a pointer or handle."""
         return self._acts(node) or self._leaves(node, tree.Return | tree.Break | tree.Continue | tree.Goto)
 
+    def gives_up(self, node: tree.Statement | None) -> bool:
+        """Tell whether a branch leaves the function or the program without issuing work: after an error, or at once."""
+        return node is not None and self._once("gives up", node, lambda: self._gives_up(node))
+
+    def ends_its_loop(self, node: tree.If) -> bool:
+        """Tell whether a branch lies in a loop without a condition: what leaves there is how the loop goes on."""
+        return id(node) in self._in_endless_loops
+
+    def meets_endless_loop(self, body: tree.Statement) -> None:
+        """Note the branches of a loop that has no condition."""
+        self._once("endless", body, lambda: self._note_branches(body))
+
+    def _note_branches(self, body: tree.Statement) -> bool:
+        self._in_endless_loops.update(id(part) for part in walk(body) if isinstance(part, tree.If))
+        return True
+
+    def _gives_up(self, node: tree.Statement) -> bool:
+        last = node
+        while isinstance(last, tree.Block) and last.body:
+            last = last.body[-1]
+        made = last.expression if isinstance(last, tree.ExpressionStatement) else None
+        leaves = isinstance(last, tree.Return | tree.Goto)
+        leaves = leaves or (isinstance(made, tree.Unary) and made.operator == "throw")
+        if isinstance(made, tree.Call) and isinstance(made.callee, tree.Name):
+            leaves = last_name(made.callee.name) in _EXITS
+        return leaves and not any(self._is_work(part) for part in walk(node))
+
+    def _is_work(self, part: Any) -> bool:
+        if isinstance(part, tree.Call) and isinstance(part.callee, tree.Name):
+            return known_apis.issues_work(last_name(part.callee.name))
+        return isinstance(part, tree.Launch)
+
     def loop_acts(self, node: tree.Statement) -> bool:
         """Tell whether a loop's statement may issue an operation or leave the function."""
         return self._acts(node) or self._leaves(node, tree.Return | tree.Goto)
@@ -142,7 +177,7 @@ class Relevance:
     def _call_acts(self, call: tree.Call) -> bool:
         callee = call.callee
         if isinstance(callee, tree.Member):
-            return not (is_harmless(callee.member) or self._harmless_method(callee.member))
+            return self._named_acts(callee.member)
         if not isinstance(callee, tree.Name):
             return True
         name = callee.name
@@ -151,15 +186,14 @@ class Relevance:
         macro = self.macros.get(name)
         if macro is not None:
             return self._macro_acts(macro)
-        if is_harmless(name) or canonical_name(name) in SCALAR_SIZES:
-            return False
-        return self.function_acts(name)
+        return canonical_name(name) not in SCALAR_SIZES and self._named_acts(name)
 
-    def _harmless_method(self, name: str) -> bool:
-        bodies = self._by_name().get(last_name(name))
-        if not bodies:
-            return False
-        return not self.function_acts(name)
+    def _named_acts(self, name: str) -> bool:
+        """Tell whether a call by this name may issue an operation. The program's own `round` is not the library's."""
+        own = not name.startswith("std::") and any(
+            function.body is not None for function in self._by_name().get(last_name(name), ())
+        )
+        return self.function_acts(name) if own else not is_harmless(name)
 
     def _by_name(self) -> dict[str, list[tree.Function]]:
         if self._bodies is None:

@@ -39,6 +39,8 @@ HOST_READABLE = frozenset(
         MemoryKind.HOST_HEAP,
         MemoryKind.HOST_STACK,
         MemoryKind.HOST_STATIC,
+        MemoryKind.SVM,
+        MemoryKind.CL_MAPPED,
     }
 )
 """Kinds of memory that host code can touch."""

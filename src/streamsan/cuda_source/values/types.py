@@ -20,20 +20,32 @@ SCALAR_SIZES = {
     "char2": 2, "uchar2": 2, "char4": 4, "uchar4": 4, "short2": 4, "ushort2": 4, "short4": 8, "ushort4": 8,
     "int2": 8, "uint2": 8, "float2": 8, "int3": 12, "uint3": 12, "float3": 12, "dim3": 12,
     "int4": 16, "uint4": 16, "float4": 16, "double2": 16, "longlong2": 16, "ulonglong2": 16, "double3": 24,
+    "cl_bool": 4, "cl_mem_flags": 8, "cl_bitfield": 8, "cl_map_flags": 8, "cl_device_type": 8,
+    "cl_command_queue_properties": 8, "cl_mem_migration_flags": 8, "cl_svm_mem_flags": 8, "cl_queue_properties": 8,
+    "cl_mem_properties": 8, "cl_context_properties": 8, "cl_mem": 8, "cl_context": 8, "cl_command_queue": 8,
+    "cl_event": 8, "cl_kernel": 8, "cl_program": 8, "cl_sampler": 8, "cl_platform_id": 8, "cl_device_id": 8,
+    "cl_command_buffer_khr": 8, "cl_semaphore_khr": 8,
     "double4": 32, "longlong4": 32, "cuFloatComplex": 8, "cuComplex": 8, "cuDoubleComplex": 16,
 }  # fmt: skip
-"""Bytes of the types that are built in, or that CUDA's headers define."""
+"""Bytes of the types that are built in, or that CUDA's or OpenCL's headers define."""
+for _element, _size in (("char", 1), ("short", 2), ("int", 4), ("long", 8), ("half", 2), ("float", 4), ("double", 8)):
+    for _sign in ("", "u") if _element in ("char", "short", "int", "long") else ("",):
+        # A vector of three takes the place of four.
+        SCALAR_SIZES |= {
+            f"cl_{_sign}{_element}{n if n > 1 else ''}": _size * (4 if n == 3 else n) for n in (1, 2, 3, 4, 8, 16)
+        }
 
 UNSIGNED_BITS = {
     "unsigned char": 8, "uint8_t": 8, "unsigned short": 16, "uint16_t": 16, "unsigned": 32, "unsigned int": 32,
     "uint32_t": 32, "uint": 32, "unsigned long": 64, "unsigned long long": 64, "size_t": 64, "uint64_t": 64,
-    "uintptr_t": 64, "CUdeviceptr": 64,
+    "uintptr_t": 64, "CUdeviceptr": 64, "cl_uchar": 8, "cl_ushort": 16, "cl_uint": 32, "cl_ulong": 64,
 }  # fmt: skip
 SIGNED_BITS = {
     "char": 8, "signed char": 8, "int8_t": 8, "short": 16, "int16_t": 16, "int": 32, "signed": 32, "int32_t": 32,
     "long": 64, "long long": 64, "int64_t": 64, "ssize_t": 64, "ptrdiff_t": 64, "intptr_t": 64, "off_t": 64,
+    "cl_char": 8, "cl_short": 16, "cl_int": 32, "cl_long": 64,
 }  # fmt: skip
-FLOATING = {"float", "double", "long double", "__half", "half"}
+FLOATING = {"float", "double", "long double", "__half", "half", "cl_float", "cl_double", "cl_half"}
 
 HANDLE_TYPES = {
     "cudaStream_t", "CUstream", "cudaEvent_t", "CUevent", "CUcontext", "cudaGraph_t", "cudaGraphExec_t",
@@ -44,6 +56,8 @@ HANDLE_TYPES = {
     "CUmemGenericAllocationHandle", "cudaExternalMemory_t", "CUexternalMemory", "cudaExternalSemaphore_t",
     "CUexternalSemaphore", "cudaIpcMemHandle_t", "CUipcMemHandle", "cudaIpcEventHandle_t", "CUipcEventHandle",
     "cudaMemPoolPtrExportData", "CUmemPoolPtrExportData", "cudaMemFabricHandle_t", "CUmemFabricHandle", "CUgreenCtx",
+    "cl_mem", "cl_context", "cl_command_queue", "cl_event", "cl_kernel", "cl_program", "cl_sampler", "cl_platform_id",
+    "cl_device_id", "cl_command_buffer_khr", "cl_semaphore_khr",
 }  # fmt: skip
 """Types whose values the device model gives out."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from streamsan.cuda_source import known_apis
 from streamsan.cuda_syntax.tree import (
     Call,
     Expression,
@@ -21,7 +22,6 @@ from streamsan.edits.cpp.members import accessors, class_of, member_name
 from streamsan.edits.cpp.places import Body, CppPlace, find
 from streamsan.effects.roles import Effect, Role
 from streamsan.effects.signature import Signature
-from streamsan.platforms import CUDA
 from streamsan.trace import Site, Trace
 
 STREAM_OF_LAUNCH = 3
@@ -159,7 +159,7 @@ def event_argument(call: Expression) -> tuple[bool, Expression | None]:
 def _signature(call: Expression) -> Signature | None:
     """Return the published signature that a call of the API is written by."""
     name = api_name(call)
-    api = CUDA.effects.find(name) if name is not None else None
+    api = known_apis.find(name) if name is not None else None
     return api.bind(len(call.arguments)) if api is not None and isinstance(call, Call) else None
 
 
@@ -186,11 +186,11 @@ def api_name(call: Expression | None) -> str | None:
     if not isinstance(call, Call) or not isinstance(call.callee, Name):
         return None
     name = call.callee.name.lstrip(":")
-    return name if name in CUDA.effects else None
+    return name if known_apis.find(name) is not None else None
 
 
 def is_status_call(call: Expression | None) -> bool:
     """Tell whether a call of the API returns a status."""
     name = api_name(call)
-    api = CUDA.effects.find(name) if name is not None else None
+    api = known_apis.find(name) if name is not None else None
     return api is not None and (api.effect is not Effect.PURE or api.name in ASKING)

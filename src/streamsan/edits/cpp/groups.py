@@ -19,8 +19,10 @@ from streamsan.cuda_syntax.tree import (
     Literal_,
     Name,
     RangeFor,
+    Return,
     Statement,
     Try,
+    Unary,
     Variable,
     While,
 )
@@ -66,6 +68,31 @@ def groups_at(place: CppPlace) -> Iterator[Group]:
         yield Group(tuple(parent.body[number:end]), blocks)
 
 
+def does_nothing_else(place: CppPlace) -> bool:
+    """Tell whether the function around a place waits, releases and destroys, and has no other effect.
+
+    Who calls it may do so later: a size that it sets, or a line that it prints, would come later too.
+    """
+    body = place.body.body
+    if body is None:
+        return False
+    own = place.call
+    # A release takes others along, and a record of an event nothing.
+    alone = own is not None and api_name(own) is not None and not _releases(own, None)
+    status = ""
+    for each in body.body:
+        looks = status and isinstance(each, If) and status in names_in(each.condition)
+        does = is_plain_call(each, own) if alone else _only_releases(each, own)
+        if not (looks or does or _only_ends(each)):
+            return False
+        status = each.name if isinstance(each, Variable) else status
+    return True
+
+
+def _only_ends(statement: Statement) -> bool:
+    return isinstance(statement, Return) and not any(isinstance(each, Call) for each in nodes(statement))
+
+
 def _enclosing(path: tuple[object, ...], index: int) -> Iterator[Block]:
     """Yield a block, and those around it into which its statements may go: not out of a condition or a function."""
     for node in path[index::-1]:
@@ -99,8 +126,18 @@ def _within(node: object, wanted: object) -> bool:
 def _may_move(statement: Statement, call: Expression | None) -> bool:
     """Tell whether a statement does no more than call: nothing is looked at before its new place."""
     if isinstance(statement, ExpressionStatement):
-        return isinstance(statement.expression, Call | Delete | Cast | Assign)
+        made = statement.expression
+        return isinstance(made, Call | Delete | Cast | Assign) and not _changes_something(made)
     return isinstance(statement, If) and _only_releases(statement, call)
+
+
+def _changes_something(expression: Expression) -> bool:
+    """Tell whether an expression counts or assigns beside what it is: `cudaFree(slots[--top])`."""
+    return any(
+        (isinstance(each, Assign) and each is not expression)
+        or (isinstance(each, Unary) and each.operator in ("++", "--", "post++", "post--"))
+        for each in nodes(expression)
+    )
 
 
 def _only_releases(statement: Statement, call: Expression | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
@@ -22,9 +23,10 @@ from streamsan.cuda_syntax.tree import (
 from streamsan.cuda_syntax.unit import read_unit
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.edits.code_place import Argument
-from streamsan.edits.cpp.calls import ASKING, Chains, api_name, stream_argument
+from streamsan.edits.cpp.calls import ASKING, Chains, Written, api_name, stream_argument
 from streamsan.edits.cpp.checks import check_at
-from streamsan.edits.cpp.groups import groups_at, is_plain_call, is_wait, releases_something
+from streamsan.edits.cpp.command_arguments import into_wait_list, made_blocking, returned_event, returning
+from streamsan.edits.cpp.groups import does_nothing_else, groups_at, is_plain_call, is_wait, releases_something
 from streamsan.edits.cpp.layout import CppLayout
 from streamsan.edits.cpp.names import HandleNames
 from streamsan.edits.cpp.nodes import dependent_edits, needs_nothing_else, node_name
@@ -42,7 +44,7 @@ from streamsan.evidence.fix.order_steps import EdgeBetween
 from streamsan.evidence.fix.steps import Calls
 from streamsan.findings.finding import Edit
 from streamsan.order.facts import Operation
-from streamsan.platforms import CUDA
+from streamsan.platforms import CUDA, OPENCL
 from streamsan.trace import Trace
 
 
@@ -142,6 +144,20 @@ class Cpp(Language[CppPlace]):
     def event(self, step: WaitForRecorded, place: CppPlace) -> list[str]:
         return self._names.event_of(step.record, place)
 
+    def event_of_command(self, command: Operation, place: CppPlace) -> list[str]:
+        first = next(iter(self._chains.places(command.site)), None)
+        event = None if first is None else returned_event(first)
+        return self._names.visible(Written(first, event), place) if first is not None and event is not None else []
+
+    def in_wait_list(self, place: CppPlace, event: str) -> Iterator[Sequence[Edit]]:
+        return into_wait_list(place, event, self.layout)
+
+    def returning_event(self, place: CppPlace, event: str) -> Sequence[Edit]:
+        return returning(place, event, self.layout)
+
+    def blocking(self, place: CppPlace) -> Sequence[Edit]:
+        return made_blocking(place, self.layout)
+
     def stream_arguments(self, operation: Operation) -> Iterator[Argument]:
         for written in self._chains.streams(operation.site):
             text = self._names.written(written.expression, written.place)
@@ -158,7 +174,9 @@ class Cpp(Language[CppPlace]):
             return ""
 
     def phrases(self, place: CppPlace, near: Operation, *operations: Operation) -> CppPhrases:
-        calls = Calls(any(CUDA.is_low_level(self.api(each)) for each in operations))
+        apis = [self.api(each) for each in operations]
+        platform = next((each for each in (CUDA, OPENCL) if each.interface(next(iter(apis), "")) is not None), CUDA)
+        calls = Calls(any(platform.is_low_level(api) for api in apis), platform)
         check = check_at(place, calls.driver, self.layout, self._names.scope(place))
         return CppPhrases(calls, check, self.layout.unit(place.span.file))
 
@@ -170,7 +188,8 @@ class Cpp(Language[CppPlace]):
     # -- what may be moved, or taken out --------------------------------------------------------
 
     def groups(self, place: CppPlace, what: Operation, kinds: Collection[int]) -> Iterator[Group]:
-        return groups_at(place)
+        inner = takewhile(lambda each: each is not place, self.places(what.site))
+        return groups_at(place) if all(does_nothing_else(each) for each in inner) else iter(())
 
     def hidden_name(self, group: Group, place: CppPlace) -> str:
         scope = self._names.scope(place)

@@ -99,6 +99,12 @@ class HandleNames:
                     self._add(found, written, place)
         return found
 
+    def visible(self, written: Written, place: CppPlace) -> list[str]:
+        """Return how something that a call writes is written at another place, nothing where it cannot be."""
+        found: list[str] = []
+        self._add(found, written, place)
+        return found
+
     def _add(self, found: list[str], written: Written, place: CppPlace) -> None:
         if not place.inside(written.place.body) and not self._means_the_same(written, place):
             return
