@@ -9,6 +9,9 @@ The Python interface; all of it stays as it is within a major version:
 
     recording = streamsan.record(["./app", "--steps", "3"], "run.sst")
     report = streamsan.check([recording.trace])
+
+    with streamsan.torch.check():       # a block of a running program: streamsan.sections
+        step(batch)
 """
 
 from __future__ import annotations
@@ -46,18 +49,22 @@ _PLACES = {
     "render": "report.formats",
 }
 """the module that has each name of the interface"""
+_MODULES = ("sections", "torch")
+"""modules of the interface"""
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when it is asked for: whoever wants the command line, or one part, waits for no other.
-    if name not in _PLACES:
-        raise AttributeError(f"module 'streamsan' has no attribute '{name}'")
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'streamsan' has no attribute '{name}'")
     found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*_PLACES, "__version__"})
+    return sorted({*_PLACES, *_MODULES, "__version__"})

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from streamsan.findings.finding import Finding
 from streamsan.findings.reading_gaps import Unread, real_path
-from streamsan.trace.source_lines import SourceLines
+
+if TYPE_CHECKING:
+    from streamsan.trace.source_lines import SourceLines
 
 
 class UnreadableError(Exception):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
-from streamsan.platforms import CUDA
+from streamsan.platforms import CUDA, OPENCL
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 LARGEST = 8 << 20
@@ -48,7 +48,7 @@ class DeviceWords:
                 text = Path(file).read_text(encoding="utf-8", errors="replace") if size else ""
             except OSError:
                 return True, ()
-            if CUDA.source_word.search(text):
+            if any(platform.source_word.search(text) for platform in (CUDA, OPENCL)):
                 self._known[file] = True, ()
             else:
                 self._known[file] = False, tuple(_INCLUDE.findall(text))

@@ -14,12 +14,12 @@ from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reason
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
-from streamsan.evidence import prove
 from streamsan.evidence.proofs import ALL, Proofs
-from streamsan.findings.finding import Finding, Location, Place
+from streamsan.findings.finding import Finding, Location, Place, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.order import engine
 from streamsan.order.wide_waits import facts_on_waits
+from streamsan.rules.catalogue import RULES
 from streamsan.rules.catalogue.written_calls import not_understood
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace
@@ -46,6 +46,17 @@ def plain(path: str) -> Sequence[CompilerOptions]:
 
 
 @dataclass(frozen=True, slots=True)
+class AllAlike:
+    """Read every source with the same options of a compiler."""
+
+    compiler: CompilerOptions
+
+    def __call__(self, path: str) -> Sequence[CompilerOptions]:
+        """Return how a source is compiled."""
+        return (self.compiler,)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceOptions:
     """How sources are read, and where those of traces are."""
 
@@ -59,6 +70,9 @@ class SourceOptions:
 def analyse_source(path: str, options: SourceOptions, proofs: Proofs = ALL) -> Checked:
     """Check one source with what it includes: all worlds, merged. Raises UnreadableError."""
     checked, found = _checked_source(path, options)
+    # Imported late: who checks a trace without findings needs none of it.
+    from streamsan.evidence.second_pass import prove
+
     return replace(checked, findings=tuple(prove(checked.findings, found, proofs)))
 
 
@@ -93,7 +107,8 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
             analysis = engine.analyse(world.trace)
             facts = [*analysis.facts, *facts_on_waits(world.trace, analysis)]
             found[world.trace] = tuple(findings_of(world.trace, facts))
-            worlds.append(CheckedWorld(f"{number} {world.entry}", found[world.trace], executed))
+            name = f"{number} {world.entry}"
+            worlds.append(CheckedWorld(name, found[world.trace], executed, world.decisions, world.given_up))
         for finding in map(_unread, reading.problems):
             unread.setdefault((finding.location.place, finding.message), finding)
         gaps.append(_not_read(path, reading))
@@ -102,7 +117,10 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
         own |= reading.files.keys() - reading.foreign
     # A header that is the user's in one configuration is so in all.
     foreign -= own
-    every = sorted([*merge_worlds(worlds), *unread.values()], key=lambda finding: finding.order)
+    merged = merge_worlds(worlds)
+    if any(each.has_work for each in gaps):
+        merged = [each.weakened(Severity.NOTE) if RULES[each.code].finds_needless else each for each in merged]
+    every = sorted([*merged, *unread.values()], key=lambda finding: finding.order)
     findings = once_per_reason(finding for finding in every if finding.location.file not in foreign)
     return Checked(path, tuple(findings), len(places), files, unread=Unread.merged(gaps)), found
 
@@ -114,7 +132,7 @@ def _not_read(path: str, reading: Reading) -> Unread:
         macros=_places(problem.span for problem in _own(reading.unread_macros, reading)),
         stopped=frozenset([path] if reading.stopped else ()),
         without_functions=frozenset([path] if reading.without_functions else ()),
-        missed=_places(span for span in reading.missed if span.file not in reading.foreign),
+        missed={Place(span.file, span.line, span.column): why for span, why in reading.missed.items()},
         reached=_places(reading.reached),
     )
 

@@ -12,7 +12,6 @@ import numpy as np
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import once_per_reason
-from streamsan.evidence import prove
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding
 from streamsan.findings.reading_gaps import Unread
@@ -20,11 +19,12 @@ from streamsan.order import engine
 from streamsan.order.recordings import recording_limits, recording_remarks
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace, TraceError, family
+from streamsan.trace.slots_ahead import SlotsAhead
 from streamsan.trace.store import CHUNK, Slots, SlotStore, owners
+from streamsan.trace.trace import PARTIAL
 
 if TYPE_CHECKING:
     from streamsan.launched_code.resolution import ResolvedKernels
-    from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
 
 TRACE_SUFFIX = ".sst"
 
@@ -49,18 +49,40 @@ def analyse_trace(
         trace = family.read(path)
         if roots:
             trace.relocate(roots.local)
-        kernels = _resolved_kernels(trace, path, progress)
-        seen = _seen_accesses(trace)
-        if progress is not None:
-            trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
-        trace.path = name or path
-        checked = check_trace(trace, name or path, proofs=proofs)
-        remarks = [*([] if kernels is None else kernels.remarks()), *([] if seen is None else seen.remarks())]
-        return replace(checked, remarks=(*checked.remarks, *remarks)) if remarks else checked
+        return _analysed(trace, path, progress, name or path, proofs)
     except TraceError as error:
         raise UnreadableError(path, error.reason) from error
     except OSError as error:
         raise UnreadableError(path, reason_of(error)) from error
+
+
+def analyse_section(path: str, judged_from: int, code_of: str, name: str, proofs: Proofs = ALL) -> Checked:
+    """Check what a process that goes on did from an operation on, in a copy of its trace. Raises UnreadableError.
+
+    `judged_from`: the operation's number, from 1. `code_of`: the file that the copy is of, beside which the machine
+    code lies.
+    """
+    try:
+        trace = family.read(path)
+        trace.judge_from(judged_from)
+        return _analysed(trace, code_of, None, name, proofs)
+    except TraceError as error:
+        raise UnreadableError(path, error.reason) from error
+    except OSError as error:
+        raise UnreadableError(path, reason_of(error)) from error
+
+
+def _analysed(trace: Trace, path: str, progress: Progress | None, name: str, proofs: Proofs) -> Checked:
+    """Check a trace from a file; beside `path` lies the machine code that was recorded."""
+    kernels = _resolved_kernels(trace, path, progress)
+    seen = _seen_accesses(trace)
+    trace.slots = SlotsAhead(trace.slots)
+    if progress is not None:
+        trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
+    trace.path = name
+    checked = check_trace(trace, name, proofs=proofs)
+    remarks = [*([] if kernels is None else kernels.remarks()), *seen()]
+    return replace(checked, remarks=(*checked.remarks, *remarks)) if remarks else checked
 
 
 def _resolved_kernels(trace: Trace, path: str, progress: Progress | None) -> ResolvedKernels | None:
@@ -73,20 +95,30 @@ def _resolved_kernels(trace: Trace, path: str, progress: Progress | None) -> Res
     return resolve_kernels(trace, path, progress)
 
 
-def _seen_accesses(trace: Trace) -> SlotsWithSeenAccesses | None:
-    """Give each launch the references that were seen on the device (`streamsan run --accesses`); None without any."""
-    if trace.metadata.get("accesses") is not True:
-        return None
-    from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
+def _seen_accesses(trace: Trace) -> Callable[[], list[str]]:
+    """Give kernels the references that were seen on the device (`streamsan run --accesses`).
 
-    trace.slots = seen = SlotsWithSeenAccesses(trace.slots, CHUNK, trace.talkers)
-    trace.seen_launches = seen.launches
-    return seen
+    Returns what gives the lines that are to be said of them once the trace was checked.
+    """
+    if trace.metadata.get("accesses") is not True:
+        return list
+    from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
+    from streamsan.launched_code.seen_nodes import SlotsWithSeenNodes
+
+    trace.slots = launches = SlotsWithSeenAccesses(trace.slots, CHUNK, trace.talkers)
+    trace.slots = nodes = SlotsWithSeenNodes(trace.slots, CHUNK, trace.threads, trace.talkers)
+    trace.seen_launches = launches.launches | nodes.nodes
+    return lambda: [*launches.remarks(), *nodes.remarks()]
 
 
 def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None, proofs: Proofs = ALL) -> Checked:
     """Check a trace that is at hand; `sources` are texts that its findings may quote from. Raises TraceError."""
     checked, found = _checked_trace(trace, path, sources)
+    if not checked.findings:
+        return checked
+    # Loaded late, for the time that it takes.
+    from streamsan.evidence.second_pass import prove
+
     return replace(checked, findings=tuple(prove(checked.findings, {trace: found}, proofs)))
 
 
@@ -102,8 +134,8 @@ def _checked_trace(trace: Trace, path: str, sources: Mapping[str, str] | None) -
     problems = list(trace.problems)
     if analysis.problems:
         problems.append(f"{analysis.problems} operations cannot be what they say, and were left out")
-    if not trace.complete and not any("partial result" in problem for problem in problems):
-        problems.append("partial result: the trace was cut off, and only what it holds was checked")
+    if not trace.complete and not any(PARTIAL in problem for problem in problems):
+        problems.append(f"{PARTIAL}: the trace was cut off, and only what it holds was checked")
     problems += recording_limits(trace, analysis)
     remarks = tuple(recording_remarks(trace, analysis))
     findings = tuple(once_per_reason(found))

@@ -25,6 +25,10 @@ class CheckedWorld:
     entry: str
     findings: tuple[Finding, ...]
     executed: Mapping[Place, int]
+    decisions: tuple[bool, ...] = ()
+    """how the branches went that nobody could decide"""
+    given_up: frozenset[int] = frozenset()
+    """which of them say that a loop that asks whether work is done gave up: it may in every run"""
 
     def has(self, finding: Finding) -> bool:
         """Tell whether this world has the same finding."""
@@ -94,12 +98,21 @@ def _decided_by_branch(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool
     having = [world for world in worlds if world.has(finding)]
     if not places or not having:
         return False
+    # What a loop's giving up decides is decided by nobody: the program must be right with it.
+    worlds = [world for world in worlds if not all(_parted_by_giving_up(each, world) for each in having)]
     # A loop that runs fewer turns in the other world is no counterexample: the finding may need two of them.
     needed = {place: min(world.executed.get(place, 0) for world in having) for place in places}
     return any(
         all(world.executed.get(place, 0) >= max(1, count) for place, count in needed.items()) and not world.has(finding)
         for world in worlds
     )
+
+
+def _parted_by_giving_up(first: CheckedWorld, second: CheckedWorld) -> bool:
+    """Tell whether the first branch that two worlds took differently is a loop's giving up, in the first world."""
+    pairs = enumerate(zip(first.decisions, second.decisions, strict=False))
+    parted = next((position for position, (own, other) in pairs if own != other), None)
+    return parted is not None and parted in first.given_up
 
 
 def _independent(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:

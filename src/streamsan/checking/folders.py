@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import UnreadableError, reason_of
 from streamsan.analysis.device_words import DeviceWords
 from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, Configurations, plain
 from streamsan.analysis.traces import TRACE_SUFFIX
-from streamsan.checking.ignored import Ignored
 from streamsan.report import Problem
 from streamsan.trace import family
+
+if TYPE_CHECKING:
+    from streamsan.checking.ignored import Ignored
 
 _BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
 
@@ -54,7 +57,7 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = (), configurations: Co
             collection.add(path)
             continue
         found = False
-        for file in _files(path, Ignored(path, exclude), problems):
+        for file in _files(path, _ignored(path, exclude), problems):
             found = True
             collection.add_from_folder(file)
         if not found and not any(problem.file == path for problem in problems):
@@ -68,11 +71,18 @@ def expand_listed(files: Iterable[str], exclude: Sequence[str], configurations: 
     Raises OptionError for a pattern that is none.
     """
     collection = _Collection(configurations)
-    ignored = Ignored(os.curdir, exclude)
+    ignored = _ignored(os.curdir, exclude)
     for file in files:
         if _has_input_suffix(file) and _is_brought_in(file, ignored):
             collection.add_from_folder(file)
     return collection.expanded([])
+
+
+def _ignored(folder: str, exclude: Sequence[str]) -> Ignored:
+    # Loaded late, for the time that it takes: a file that is named is not left out.
+    from streamsan.checking.ignored import Ignored
+
+    return Ignored(folder, exclude)
 
 
 class _Collection:
@@ -124,8 +134,9 @@ def _is_brought_in(file: str, ignored: Ignored) -> bool:
 def _left_out(count: int) -> list[Problem]:
     if not count:
         return []
-    words = "1 file without a word of CUDA was" if count == 1 else f"{count} files without a word of CUDA were"
-    return [Problem("", f"{words} left out", remark=True)]
+    words = "1 file" if count == 1 else f"{count} files"
+    verb = "was" if count == 1 else "were"
+    return [Problem("", f"{words} without a word of CUDA or OpenCL {verb} left out", remark=True)]
 
 
 def _first_of_run(path: str) -> str:

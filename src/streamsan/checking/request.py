@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, SourceOptions
+from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, AllAlike, SourceOptions
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.checking.compile_commands.choice import CompileCommands
 from streamsan.checking.folders import Expanded, expand, expand_listed
@@ -60,7 +60,7 @@ class Request:
         _require_includes(compiler)
         roots = _roots(source_roots)
         if not compile_commands:
-            options = SourceOptions(lambda path: (compiler,), roots, contents or {})
+            options = SourceOptions(AllAlike(compiler), roots, contents or {})
             return cls(expand(paths, exclude, options.configurations), options)
         commands = CompileCommands.read(compile_commands, compiler)
         options = SourceOptions(commands.configurations, roots, contents or {})

@@ -9,7 +9,7 @@ import click
 
 from streamsan.checking.macros import in_order
 from streamsan.checking.request import Request
-from streamsan.cli.checking import check_all
+from streamsan.cli.checking import available_cores, check_all
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
 from streamsan.cli.report_options import (
@@ -106,6 +106,14 @@ _FILE = click.Path(path_type=str)
 )
 @click.option("--stdin-name", default="", metavar="FILE", help="Name of the file that standard input (`-`) stands for.")
 @click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    default=None,
+    metavar="N",
+    help="Check up to N inputs at a time, each in a process of its own; without it as many as there are cores.",
+)
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option(
@@ -128,6 +136,7 @@ def check(
     exclude: Sequence[str],
     stdin_name: str,
     report_file: str,
+    jobs: int | None,
     reporting: ReportOptions,
     exit_zero: bool,
     diff: bool,
@@ -182,7 +191,9 @@ def check(
         if edited.needs_source:
             say_each([*unreadable, *edited.unreadable])
             return 2
-    results, failed, problems = check_all(inputs, options, reporting.proofs)
+    # Edits are sought in the traces that findings come from, which stay in the processes that read them.
+    processes = 1 if diff else jobs or available_cores()
+    results, failed, problems = check_all(inputs, options, reporting.proofs, processes)
     unreadable += failed
     if diff:
         with seeking() as tell:

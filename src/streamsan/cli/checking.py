@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +19,17 @@ from streamsan.report import Problem
 from streamsan.report.printable import printable
 
 
+def available_cores() -> int:
+    """Return how many cores this process may use: a container or a batch system may leave it few of the machine's."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def check_all(
-    inputs: Sequence[Input], options: SourceOptions, proofs: Proofs
+    inputs: Sequence[Input], options: SourceOptions, proofs: Proofs, jobs: int = 1
 ) -> tuple[list[Checked], list[Problem], list[Problem]]:
-    """Check the inputs in order. Returns the results, what could not be read, and what limits the results."""
+    """Check the inputs, in up to `jobs` processes. Returns the results, what could not be read, what limits them."""
     with _progress() as watch:
-        return every_input.check_all(inputs, options, watch, proofs)
+        return every_input.check_all(inputs, options, watch, proofs, jobs)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from streamsan.checking.reporting import Reporting
 from streamsan.checking.severities import graded
 from streamsan.cli.rule_codes import complete_codes
 from streamsan.evidence.proofs import Proofs
-from streamsan.findings.finding import Severity
+from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Problem, Report
 from streamsan.report.formats import FORMATS, has_hidden_notes, renderer
@@ -36,7 +36,10 @@ class ReportOptions(Reporting):
         """What witnesses and fixes are sought: of the findings that the format has."""
         if has_hidden_notes(self.form):
             return Proofs(fixes=self.fixes)
-        return Proofs(lambda finding: self.shows(graded(finding, self.severities)), self.fixes)
+        return Proofs(self._shows_graded, self.fixes)
+
+    def _shows_graded(self, finding: Finding) -> bool:
+        return self.shows(graded(finding, self.severities))
 
     def render(self, report: Report, stream: IO[str]) -> str:
         """Return a report in the format that was asked for, laid out for the stream that it will go to."""

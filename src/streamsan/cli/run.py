@@ -1,4 +1,4 @@
-"""`streamsan run`: start a CUDA program, record what it asks of its GPU, then check it."""
+"""`streamsan run`: start a program that uses CUDA or OpenCL, record what it asks of its devices, then check it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from streamsan.cli.size import size
 from streamsan.evidence.proofs import Proofs
 from streamsan.recorder.accesses import required_accesses
 from streamsan.recorder.child_process import find_program, run_program
-from streamsan.recorder.environment import other_tool, own_environment
+from streamsan.recorder.environment import own_environment
 from streamsan.recorder.launch import Recording, recording
+from streamsan.recorder.nothing_recorded import why_nothing
 from streamsan.recorder.preconditions import RecordingError, obstacle, required_library
 from streamsan.recorder.redaction import Redaction, redaction_of_this_run
 from streamsan.report import Problem
@@ -76,6 +77,13 @@ With --error-exitcode N it is N if there is a finding at warning or above.
     is_flag=True,
     help="Record when the host reads or writes pinned, registered and managed memory that GPU work uses.",
 )
+@click.option(
+    "--pools",
+    type=click.Choice(["own", "driver"]),
+    default="own",
+    show_default=True,
+    help="Whether PyTorch, JAX, TensorFlow and CuPy take blocks from pools of their own or from the driver's.",
+)
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
 @click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
 @click.option("--no-code", is_flag=True, help="Do not keep the kernels' machine code, which tells what they touch.")
@@ -103,6 +111,7 @@ def run(
     no_check: bool,
     require_recording: bool,
     host_accesses: bool,
+    pools: str,
     no_sites: bool,
     no_source: bool,
     no_code: bool,
@@ -111,7 +120,10 @@ def run(
     reporting: ReportOptions,
     command: Sequence[str],
 ) -> int:
-    """Run a CUDA program, record it, then check what it did. Needs the CUDA driver, and CUPTI."""
+    """Run a program that uses CUDA or OpenCL, record it, then check what it did.
+
+    CUDA needs its driver, and CUPTI; OpenCL a loader that takes layers (ocl-icd's, Khronos').
+    """
     _require_sense(output, report_file, error_exitcode, no_check)
     try:
         library = required_library()
@@ -129,7 +141,7 @@ def run(
     except RecordingError as error:
         raise click.ClickException(str(error)) from error
     reason = obstacle(environment, library)
-    unrecorded = f"nothing is recorded: {reason}" if reason else ""
+    unrecorded = f"nothing of CUDA is recorded: {reason}" if reason else ""
     if unrecorded:
         _say(unrecorded)
     redaction = None
@@ -146,12 +158,10 @@ def run(
         code=not no_code,
         host_accesses=host_accesses,
         accesses=seen,
+        driver_pools=pools == "driver",
     ) as run_:
-        # Another tool keeps its place; a driver may be one that only the program finds.
-        taken = other_tool(environment, str(library))
-        given = (lambda process: environment) if taken else partial(run_.environment, environment)
         try:
-            status = run_program(program, command, given)
+            status = run_program(program, command, partial(run_.environment, environment))
         except OSError as error:
             return say_not_started(command[0], error)
         completing = partial(_complete, run_, source=not no_source, redaction=redaction)
@@ -219,7 +229,8 @@ def _finish(
     files = completed.files
     if not files:
         if not missing:
-            _say(f"nothing recorded: {printable(name)} did not use CUDA")
+            missing = why_nothing(name, run_.settings.counter)
+            _say(missing)
         return _Outcome(missing=missing or "nothing was recorded")
     if no_check:
         return _Outcome(missing=missing or _cut_short(files[0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 
 import click
@@ -11,6 +13,8 @@ from streamsan.vocabulary.version import VERSION
 
 VERBS = ("check", "rule", "run", "sim")
 """each is a command of the same name in a module of its name"""
+READERS = ("check", "rule")
+"""verbs that run nobody's program"""
 
 EPILOG = """\b
 Examples:
@@ -33,6 +37,9 @@ class _Verbs(click.Group):
         """Return a verb; None for a name that is none."""
         if cmd_name not in VERBS:
             return None
+        if cmd_name in READERS and "numpy" not in sys.modules:
+            # NumPy's matrix library starts a thread for each core when it is loaded, which all wait busily at first.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         command: click.Command = getattr(import_module(f"streamsan.cli.{cmd_name}"), cmd_name)
         return command
 

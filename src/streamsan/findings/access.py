@@ -47,6 +47,8 @@ class Bytes:
     count: int = 0
     slice_pitch: int = 0
     slices: int = 1
+    within: tuple[int, int] | None = None
+    """where `last` is not known: the first and the last byte that may be touched; None: that is not known either"""
 
 
 @dataclass(frozen=True, slots=True)

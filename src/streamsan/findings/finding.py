@@ -123,6 +123,10 @@ class Basis:
     status: int = 0
     """what the call at the finding's location returned, 0: success or not known"""
 
+    def places_alone(self) -> Basis:
+        """Return what merging needs, without the trace that the finding comes from."""
+        return Basis(self.operations, self.causes, self.memory, self.status)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -47,6 +47,11 @@ def reported_path(file: str) -> str:
     return path.replace(os.sep, "/")
 
 
+def shown_path(file: str) -> str:
+    """Return a file's path as people read it: as given, but relative if a whole path is below the current folder."""
+    return reported_path(file) if os.path.isabs(file) else file
+
+
 def _identity(finding: Finding, lines: Mapping[str, list[str]]) -> tuple[str, ...]:
     location = finding.location
     known = lines.get(location.file, [])

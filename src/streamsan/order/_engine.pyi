@@ -5,7 +5,7 @@ _Operation = tuple[int, int, int, int, int, int, int, int, int, int, int, bool, 
 _Allocation = tuple[int, int, int, int, bool, int]
 _Related = tuple[int, _Operation]
 _Rows = tuple[int, int, int, int, int]
-_Touch = tuple[int, int, _Rows, bool, bool, _Operation | None]
+_Touch = tuple[int, int, _Rows, tuple[int, int], bool, bool, _Operation | None]
 _Fact = tuple[
     int,
     int,
@@ -13,6 +13,7 @@ _Fact = tuple[
     list[_Related],
     _Allocation | None,
     int,
+    bool,
     bool,
     bool,
     bool,
@@ -62,6 +63,7 @@ class Engine:
         without: int = 0,
     ) -> None: ...
     def feed(self, slots: NDArray[np.uint8]) -> None: ...
+    def judge_from(self, sequence: int) -> None: ...
     def watch(self, sequences: list[int], early: list[int] = ...) -> None: ...
     def before(self, sequence: int) -> tuple[bool, list[int], list[int]]: ...
     def has_met(self, sequence: int) -> bool: ...
@@ -76,6 +78,8 @@ class Engine:
     def operations(self) -> int: ...
     @property
     def problems(self) -> int: ...
+    @property
+    def blocks(self) -> bool: ...
     @property
     def launched(self) -> bool: ...
     @property

@@ -18,6 +18,10 @@ class AnalysedTrace(Protocol):
         """How it came about: "source", "recording", ..."""
 
     @property
+    def platform(self) -> str:
+        """Whose API it is about: "cuda", "opencl"."""
+
+    @property
     def threads(self) -> Sequence[Thread]:
         """Host threads by index."""
 
@@ -29,8 +33,15 @@ class AnalysedTrace(Protocol):
     def metadata(self) -> Mapping[str, Any]:
         """What else its file says of it."""
 
+    @property
+    def judged_from(self) -> int:
+        """Number of the first operation that is judged; those before it are the past. 0: all are."""
+
     def site(self, number: int) -> Site:
         """Return the site with this number."""
+
+    def library_of(self, number: int) -> str:
+        """Return the installed library that made the call of this site by itself, "" where none did."""
 
     def chunks(self) -> Iterable[Slots]:
         """Slots in global sequence order; a slot is never cut from its continuations."""

@@ -72,6 +72,8 @@ class Analysis:
     normally"""
     launches: bool = False
     """whether a kernel or a graph was launched"""
+    blocks: bool = False
+    """whether a pool told of a block that it hands out"""
     used_host_memory: bool = False
     """whether work for which the host did not wait used memory that the host can access"""
 
@@ -106,14 +108,15 @@ def _allocation(values: _Allocation | None) -> AllocationFact | None:
 def _touch(values: _Touch | None) -> Touch | None:
     if values is None:
         return None
-    begin, end, rows, surely, atomic, node = values
+    begin, end, rows, bounds, surely, atomic, node = values
     some = Rows(*rows) if rows[2] else None
-    return Touch(begin, end, some, surely, atomic, None if node is None else _operation(node))
+    within = bounds if bounds[1] else None
+    return Touch(begin, end, some, within, surely, atomic, None if node is None else _operation(node))
 
 
 def _fact(values: _Fact) -> Fact:
     code, variant, operation, related, allocation = values[:5]
-    rests_on, assumed, may_be_equal, unseen, likely, count, cost, later, earlier = values[5:]
+    rests_on, assumed, may_be_equal, unseen, likely, polled, count, cost, later, earlier = values[5:]
     return Fact(
         code=RuleCode(code),
         variant=FactVariant(variant),
@@ -125,6 +128,7 @@ def _fact(values: _Fact) -> Fact:
         may_be_equal=may_be_equal,
         unseen=unseen,
         likely=likely,
+        polled=polled,
         count=count,
         cost_ns=cost,
         touches=(_touch(later), _touch(earlier)),
@@ -161,15 +165,17 @@ def run(
     apis: Sequence[str] = (),
     recording: bool = False,
     begins_at: int = 0,
+    judged_from: int = 0,
 ) -> Analysis:
     """Analyse slots that come in chunks; memory does not grow with their number. The facts are aggregated by sites.
 
     `apis` are the names of the trace's APIs, to see by which calls a program asks for errors. In a `recording` the
     order of the numbers is that in which the calls of the threads came, and operations numbered less than `begins_at`
-    restate what was there before.
+    restate what was there before. Facts only about operations numbered less than `judged_from` are left out.
     """
     processes = [thread.process for thread in threads]
     engine = Engine(processes, False, asking_apis(apis), setting_apis(apis, recording), recording, begins_at)
+    engine.judge_from(judged_from)
     _feed(engine, chunks)
     words = {(site, api, status): text for site, api, status, text in engine.explanations()}
     facts = sorted(
@@ -178,7 +184,16 @@ def run(
     )
     inside = tuple(_operation(values) for values in engine.inside())
     needed = frozenset(engine.needed_waits())
-    return Analysis(facts, engine.operations, engine.problems, needed, inside, engine.launched, engine.used_host_memory)
+    return Analysis(
+        facts,
+        engine.operations,
+        engine.problems,
+        needed,
+        inside,
+        engine.launched,
+        engine.blocks,
+        engine.used_host_memory,
+    )
 
 
 def unmet_requirements(threads: Iterable[Thread], chunks: Iterable[Slots]) -> frozenset[Requirement]:
@@ -216,6 +231,7 @@ def analyse(trace: AnalysedTrace) -> Analysis:
         apis=trace.apis,
         recording=recording,
         begins_at=begins_at(trace),
+        judged_from=trace.judged_from,
     )
     said = without_kept_pools(worth_saying(analysis.facts, trace.origin), trace.apis)
     facts = by_place(trace, said, analysis.needed_waits)

@@ -4,6 +4,7 @@ Facts about graphs, conflicts and costs: the reported operation, and the roles o
 
     SS109               the later use (its kind may be GRAPH_NODE or GRAPH_LAUNCH); USE the earlier one, ALLOC. Both
                         uses have the flag TOUCHES, and modes that are known, exactly where the overlap is sure;
+                        [SYNC, where the fact is `polled`: a launch between the two that polls the word];
                         otherwise the fact is `assumed`, and `likely` where both modes are known and the one touches
                         all that the other may touch
     SS301               the launch; ALLOC one that lives, USE the launch that made it, CREATE the instantiation
@@ -16,6 +17,7 @@ Facts about graphs, conflicts and costs: the reported operation, and the roles o
     SS304 GRAPH_INSIDE  the node; ALLOC, [FREE the free node: the use is not before it; without: it is not after ALLOC]
     SS304 GRAPH_NOT_ALIVE
                         the use or free; ALLOC, [FREE the node that frees in the graph; without: before any launch]
+    SS401 UNRELEASED    the call that made the object; RESET the exit
     SS305 NO_FREE       the allocation; ALLOC, USE the first launch, CREATE the instantiation
     SS306 SECOND_EXEC   the instantiation; [CREATE the first one], [ALLOC]
     SS306 CLONED        the clone; [CREATE an instantiation of the same graph], [ALLOC]
@@ -35,6 +37,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streamsan.trace.layout import STATUS_UNKNOWN
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, StreamKind
 
@@ -69,6 +72,11 @@ class Operation:
     stream_number: int = 0
     """counts the streams in the order in which they became known, from 1; 0: the host, or a default stream"""
 
+    @property
+    def failed(self) -> bool:
+        """Whether the call is known to have failed, by whichever platform's statuses."""
+        return self.status not in (0, STATUS_UNKNOWN)
+
 
 @dataclass(frozen=True, slots=True)
 class AllocationFact:
@@ -94,6 +102,8 @@ class Touch:
     """0: how far it reaches is not known"""
     rows: Rows | None = None
     """which of them, where not all"""
+    within: tuple[int, int] | None = None
+    """where it is not known how far it reaches: from which address to which (exclusive) at most"""
     surely: bool = False
     """it touches all of these bytes; of an unknown extent the first"""
     atomic: bool = False
@@ -122,11 +132,14 @@ class Fact:
     """code that is not visible may give the order that the fact misses; such a fact is assumed as well"""
     likely: bool = False
     """though the fact is assumed, a right program that looks so is out of the ordinary (SS108, SS109)"""
+    polled: bool = False
+    """a word that a kernel polls may give the order that the fact misses; such a fact is assumed as well (SS109)"""
     count: int = 1
     cost_ns: int = 0
     """summed duration of the calls, for costs (SS501)"""
     extra: dict[str, int] = field(default_factory=dict)
     touches: tuple[Touch | None, Touch | None] = (None, None)
-    """of a race (SS107 to SS109): what `operation`, and what the first USE touches, where that is known"""
+    """of a race (SS107 to SS109), and of uses of memory that is not there (SS101 to SS103): what `operation`, and what
+    the first USE touches, where that is known"""
     explained: str = ""
     """the driver's own words on why `operation` failed, "" where it gave none"""

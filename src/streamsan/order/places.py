@@ -34,7 +34,8 @@ def by_place(trace: AnalysedTrace, facts: Iterable[Fact], needed_waits: Collecti
     """Return facts with those of the same places aggregated, and with no wait dominated that is needed at its place.
 
     `needed_waits` are sites and APIs of waits that brought something. Of facts that only differ in the calls that led
-    to their places, the most certain ones are kept, at most MOST_EXAMPLES; the first of them counts them all.
+    to their places, the most certain ones are kept, at most MOST_EXAMPLES; the first of them counts them all. What a
+    library does by itself outside of main is one fact, wherever in the library it is.
     """
     needed = {(place_of(trace, site), api) for site, api in needed_waits}
     groups: dict[tuple[object, ...], list[Fact]] = {}
@@ -43,7 +44,7 @@ def by_place(trace: AnalysedTrace, facts: Iterable[Fact], needed_waits: Collecti
         if fact.code is RuleCode.REDUNDANT_SYNC and (place_of(trace, operation.site), operation.api) in needed:
             continue
         groups.setdefault(_key(trace, fact), []).append(fact)
-    result = [fact for group in groups.values() for fact in _examples(group)]
+    result = [fact for group in groups.values() for fact in _examples(group)[: _most_examples(trace, group[0])]]
     return sorted(result, key=lambda fact: (fact.operation.sequence, fact.code))
 
 
@@ -60,7 +61,18 @@ def _examples(group: list[Fact]) -> list[Fact]:
     return [replace(ordered[0], count=count, cost_ns=cost), *ordered[1:MOST_EXAMPLES]]
 
 
+def _librarys(trace: AnalysedTrace, fact: Fact) -> str:
+    """Return the library that does by itself, outside of main, what a fact is about; "" for other facts."""
+    return trace.library_of(fact.operation.site) if fact.code is RuleCode.CALL_OUTSIDE_MAIN else ""
+
+
+def _most_examples(trace: AnalysedTrace, fact: Fact) -> int:
+    return 1 if _librarys(trace, fact) else MOST_EXAMPLES
+
+
 def _key(trace: AnalysedTrace, fact: Fact) -> tuple[object, ...]:
+    if library := _librarys(trace, fact):
+        return fact.code, fact.variant, library
     named = [(0, fact.operation.site, fact.operation.api)]
     named += [(int(role), operation.site, operation.api) for role, operation in fact.related]
     if fact.allocation is not None:

@@ -10,29 +10,41 @@ from streamsan.order.facts import Operation
 
 MOST_CALLS = 4
 """Calls that are named as those the program was in; of further threads it only says how many there are."""
-NOT_SEEN = (
-    "a recording does not show uses through pointers that are stored in device memory, nor the blocks that a "
-    "framework's pool hands out"
-)
+_NOT_SEEN = "a recording does not show uses through pointers that are stored in device memory, nor the blocks that"
+NOT_SEEN = f"{_NOT_SEEN} a framework's pool hands out"
+NOT_SEEN_BESIDE_BLOCKS = f"{_NOT_SEEN} other pools hand out than those that told of theirs"
 
 NO_HOST_ACCESSES = (
     "what the host itself did with pinned, registered and managed memory was not recorded: "
     "`streamsan run --host-accesses` records it"
 )
 
+DRIVER_POOLS = (
+    "frameworks took the driver's pools (--pools driver), which use memory again at other moments than their own do"
+)
+
+NO_HOST_USES = "what the host itself did with memory that it shares with the device is not recorded"
+
 
 def recording_limits(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
-    """Return what limits the result of this recording, one line each; nothing for other traces."""
-    return ended_inside(trace, analysis.inside) if trace.origin == RECORDING else []
+    """Return what limits the result of this recording, one line each; nothing for other traces.
+
+    Where part of it is judged its process goes on: it is in calls of other threads, say.
+    """
+    ended = trace.origin == RECORDING and not trace.judged_from
+    return ended_inside(trace, analysis.inside) if ended else []
 
 
 def recording_remarks(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
     """Return what no recording of such a program shows, or not this one, one line each: nothing went wrong."""
     if trace.origin != RECORDING:
         return []
-    remarks = [NOT_SEEN] if analysis.launches else []
+    not_seen = NOT_SEEN_BESIDE_BLOCKS if analysis.blocks else NOT_SEEN
+    remarks = [not_seen] if analysis.launches else []
+    if trace.metadata.get("driver_pools"):
+        remarks.append(DRIVER_POOLS)
     if analysis.used_host_memory and not trace.metadata.get("host_accesses"):
-        remarks.append(NO_HOST_ACCESSES)
+        remarks.append(NO_HOST_USES if trace.platform == "opencl" else NO_HOST_ACCESSES)
     return remarks
 
 

@@ -1,4 +1,4 @@
-"""The folder beside F.sst in which the processes of a run keep the machine code of their kernels."""
+"""The folder beside F.sst in which the processes of a run keep the machine code, or the text, of their kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 from streamsan.trace.family import SUFFIX
 
 FOLDER_SUFFIX = ".code"
-_IMAGE = re.compile(r"[0-9a-f]{32}\.cubin(\.\d+\.part)?")
+_IMAGE = re.compile(r"[0-9a-f]{32}\.(?:cubin|cl)(\.\d+\.part)?")
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+
+from streamsan.recorder.driver_pools import driver_pools
+from streamsan.recorder.opencl_layer import LAYERS, with_layer
 
 INJECTION = "CUDA_INJECTION64_PATH"
 """the driver loads the library that this names when it is initialised, and calls its InitializeInjection"""
@@ -13,11 +17,12 @@ SETTINGS = "STREAMSAN_RECORD"
 PRELOADED = "LD_PRELOAD"
 """libraries that the loader takes before all others, so that their functions come first"""
 _COERCED = b"LC_CTYPE"
+_ESCAPE = re.compile(r"\\(.)")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the recorder has to know; `native/recorder/cuda/recorder.hpp` has the same members."""
+    """What the recorder has to know; `native/recorder/run/settings.hpp` has the same members."""
 
     output: str
     """absolute path of F.sst; further processes write F.<pid>.sst beside it"""
@@ -41,6 +46,8 @@ class Settings:
     sites: bool = True
     host_accesses: bool = False
     """accesses of the host to memory that work uses are recorded"""
+    driver_pools: bool = False
+    """frameworks take the driver's pools instead of their own"""
     redact: bool = False
     """the arguments of processes and the values of kernels' arguments are never written"""
     code: str = ""
@@ -62,6 +69,7 @@ class Settings:
             "max_bytes": str(self.max_bytes),
             "sites": str(int(self.sites)),
             "host_accesses": str(int(self.host_accesses)),
+            "driver_pools": str(int(self.driver_pools)),
             "redact": str(int(self.redact)),
             "code": self.code,
             "code_left_out": self.code_left_out,
@@ -69,6 +77,20 @@ class Settings:
             "omissions": self.omissions,
         }
         return "".join(f"{key}={_escaped(value)}\n" for key, value in values.items())
+
+    @classmethod
+    def unpacked(cls, text: str) -> Settings:
+        """Return what the value of the variable SETTINGS says; what is not understood is as by default."""
+        lines = (line.partition("=") for line in text.split("\n"))
+        values = {key: _ESCAPE.sub(lambda found: found[1].replace("n", "\n"), value) for key, _, value in lines}
+        number = values.get("max_bytes", "")
+        return cls(
+            output=values.get("output", ""),
+            counter=values.get("counter", ""),
+            run=values.get("run", ""),
+            omissions=values.get("omissions", ""),
+            max_bytes=int(number) if number.isdecimal() else 0,
+        )
 
 
 def _escaped(value: str) -> str:
@@ -87,15 +109,21 @@ def own_environment() -> dict[bytes, bytes]:
 
 
 def recording_environment(
-    environment: Mapping[bytes, bytes], library: str, settings: Settings, root_pid: int
+    environment: Mapping[bytes, bytes], library: str, layer: str, settings: Settings, root_pid: int
 ) -> dict[bytes, bytes]:
-    """Return an environment with the variables that make a program record itself."""
-    variables = {
-        **environment,
-        INJECTION.encode(): os.fsencode(library),
-        SETTINGS.encode(): os.fsencode(settings.packed(root_pid)),
-    }
-    if settings.host_accesses:
+    """Return an environment with the variables that make a program record itself.
+
+    `library`: what the CUDA driver loads, "" to leave CUDA to another tool; `layer`: what OpenCL's loaders load, "" for
+    none.
+    """
+    variables = {**environment, SETTINGS.encode(): os.fsencode(settings.packed(root_pid))}
+    if settings.driver_pools:
+        variables |= driver_pools(environment)
+    if layer:
+        variables[LAYERS.encode()] = with_layer(environment, layer)
+    if library:
+        variables[INJECTION.encode()] = os.fsencode(library)
+    if library and settings.host_accesses:
         # Ours first: its handler of faults must meet what the program asks of the C library.
         others = environment.get(PRELOADED.encode(), b"")
         variables[PRELOADED.encode()] = b":".join(filter(None, (os.fsencode(library), others)))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from streamsan.recorder.accesses import PATCH, Accesses
 from streamsan.recorder.code_folder import code_folder, make_code_folder, remove_images
 from streamsan.recorder.cupti_places import cupti_places
-from streamsan.recorder.environment import Settings, recording_environment
+from streamsan.recorder.environment import Settings, other_tool, recording_environment
+from streamsan.recorder.opencl_layer import layer_library
 from streamsan.recorder.run_files import settle
 from streamsan.trace import family
 from streamsan.trace.private_file import make_private_file
@@ -28,12 +29,15 @@ class Recording:
 
     settings: Settings
     library: str
+    """what the CUDA driver loads, "" where another tool has that place"""
+    layer: str
+    """what OpenCL's loaders load, "" for none"""
     started: float
     """seconds since 1970"""
 
     def environment(self, given: Mapping[bytes, bytes], process: int) -> dict[bytes, bytes]:
         """Return the environment of the program, `given` with what makes it record itself."""
-        return recording_environment(given, self.library, self.settings, process)
+        return recording_environment(given, self.library, self.layer, self.settings, process)
 
     def files(self) -> list[str]:
         """Return the files that the run left, the first process's first; none when nothing was recorded."""
@@ -42,12 +46,17 @@ class Recording:
 
     def omissions(self) -> list[str]:
         """Return what processes said that they could not record, each line once."""
-        try:
-            with open(self.settings.omissions, encoding="utf-8", errors="replace") as file:
-                lines = file.read(MOST_OMISSIONS).splitlines()
-        except OSError:
-            return []
-        return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+        return omissions_in(self.settings.omissions)
+
+
+def omissions_in(path: str) -> list[str]:
+    """Return the lines of the file to which processes append what they cannot record, each once."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read(MOST_OMISSIONS).splitlines()
+    except OSError:
+        return []
+    return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
 
 
 @contextmanager
@@ -62,44 +71,71 @@ def recording(
     code: bool = True,
     host_accesses: bool = False,
     accesses: Accesses | None = None,
+    driver_pools: bool = False,
 ) -> Iterator[Recording]:
     """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
 
     `redact`: the arguments of processes and kernels are never written, nor machine code. `code`: the machine code of
     kernels is kept beside the trace. `host_accesses`: memory that work uses is protected, so that the host's accesses
-    to it are recorded. `accesses`: what kernels touch is seen on the device.
+    to it are recorded. `accesses`: what kernels touch is seen on the device. `driver_pools`: frameworks take the
+    driver's pools instead of their own.
     """
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
-        counter = os.path.join(folder, "counter")
-        with open(make_private_file(counter), "wb") as file:
-            file.truncate(COUNTER_BYTES)
-        omissions = os.path.join(folder, "omissions")
-        os.close(make_private_file(omissions))
-        trace = os.path.abspath(output) if output else os.path.join(folder, "trace.sst")
-        images = code_folder(trace)
-        if code and not redact:
-            left_out = make_code_folder(images)
-        else:
-            remove_images(images)
-            left_out = "--redact" if redact else "--no-code"
-        settings = Settings(
-            output=trace,
-            counter=counter,
-            run=secrets.token_hex(8),
-            omissions=omissions,
-            cupti=":".join(cupti_places(program, environment)),
-            sanitizer=":".join(accesses.places) if accesses else "",
-            patch=str(PATCH) if accesses else "",
-            kernels=accesses.kernels if accesses else "",
-            accesses_first=accesses.first if accesses else 0,
-            max_bytes=max_bytes,
-            sites=sites,
-            host_accesses=host_accesses,
-            redact=redact,
-            code="" if left_out else images,
-            code_left_out=left_out,
+        settings = prepared_settings(
+            folder, output, program, environment, max_bytes, sites, redact, code, host_accesses, accesses, driver_pools
         )
         try:
-            yield Recording(settings, library, time.time())
+            # Another tool keeps its place.
+            own = "" if other_tool(environment, library) else library
+            yield Recording(settings, own, str(layer_library() or ""), time.time())
         finally:
-            remove_images(images, unfinished=True)
+            remove_images(code_folder(settings.output), unfinished=True)
+
+
+def prepared_settings(
+    folder: str,
+    output: str,
+    program: str,
+    environment: Mapping[bytes, bytes],
+    max_bytes: int,
+    sites: bool,
+    redact: bool = False,
+    code: bool = True,
+    host_accesses: bool = False,
+    accesses: Accesses | None = None,
+    driver_pools: bool = False,
+) -> Settings:
+    """Make in a folder what the processes of a run share, and return what the recorder has to know.
+
+    The others are those of `recording`.
+    """
+    counter = os.path.join(folder, "counter")
+    with open(make_private_file(counter), "wb") as file:
+        file.truncate(COUNTER_BYTES)
+    omissions = os.path.join(folder, "omissions")
+    os.close(make_private_file(omissions))
+    trace = os.path.abspath(output) if output else os.path.join(folder, "trace.sst")
+    images = code_folder(trace)
+    if code and not redact:
+        left_out = make_code_folder(images)
+    else:
+        remove_images(images)
+        left_out = "--redact" if redact else "--no-code"
+    return Settings(
+        output=trace,
+        counter=counter,
+        run=secrets.token_hex(8),
+        omissions=omissions,
+        cupti=":".join(cupti_places(program, environment)),
+        sanitizer=":".join(accesses.places) if accesses else "",
+        patch=str(PATCH) if accesses else "",
+        kernels=accesses.kernels if accesses else "",
+        accesses_first=accesses.first if accesses else 0,
+        max_bytes=max_bytes,
+        sites=sites,
+        host_accesses=host_accesses,
+        driver_pools=driver_pools,
+        redact=redact,
+        code="" if left_out else images,
+        code_left_out=left_out,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from streamsan.recorder.environment import INJECTION, other_tool
-from streamsan.recorder.injection import DRIVER, LIBRARY, has_driver, recorder_library
+from streamsan.recorder.injection import LIBRARY, recorder_library
 
 
 class RecordingError(Exception):
@@ -22,9 +22,10 @@ def required_library() -> Path:
 
 
 def obstacle(environment: Mapping[bytes, bytes], library: Path) -> str:
-    """Return why nothing of a program in this environment can be recorded, "" where it can."""
+    """Return why nothing of CUDA in this environment can be recorded, "" where it can.
+
+    A driver that is missing is none: it may be one that only the program finds, and the program may use OpenCL.
+    """
     if other := other_tool(environment, str(library)):
         return f"{INJECTION} is set to another tool, {other}"
-    if not has_driver():
-        return f"no CUDA driver ({DRIVER}) on this machine"
     return ""

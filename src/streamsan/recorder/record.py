@@ -1,4 +1,4 @@
-"""`streamsan.record`: a CUDA program, run and recorded from Python."""
+"""`streamsan.record`: a program that uses CUDA or OpenCL, run and recorded from Python."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.completion import complete
 from streamsan.recorder.environment import own_environment
 from streamsan.recorder.launch import recording
+from streamsan.recorder.nothing_recorded import why_nothing
 from streamsan.recorder.preconditions import RecordingError, obstacle, required_library
 from streamsan.recorder.redaction import redaction_of_this_run
 from streamsan.trace.family import SUFFIX
@@ -25,7 +26,7 @@ class Recorded:
     trace: str
     """the file to check, "" where nothing was recorded"""
     files: tuple[str, ...]
-    """all files of the run, one for each process that used CUDA"""
+    """all files of the run, one for each process that used CUDA or OpenCL"""
     omissions: tuple[str, ...]
     """what could not be recorded, one line each"""
 
@@ -40,6 +41,7 @@ def record(
     redact: bool = False,
     code: bool = True,
     host_accesses: bool = False,
+    driver_pools: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Recorded:
     """Run a program and record what it asks of its GPU as `output` (F.sst); nothing is rebuilt, nothing is checked.
@@ -48,11 +50,12 @@ def record(
     a long run the end is kept, 0: all; `source`: whether it has the source lines that call sites name; `redact`: leave
     out what identifies people and machines, source lines and machine code; `code`: keep the kernels' machine code, from
     which a check reads what they touch, in the folder F.code; `host_accesses`: record the host's accesses to memory
-    that work uses; `environment`: the program's, instead of this process's.
+    that work uses; `driver_pools`: frameworks take the driver's pools instead of their own, which changes what is used
+    again when; `environment`: the program's, instead of this process's.
     Signals that this process receives meanwhile are passed on, so that it is to be called on the main thread.
 
-    Raises RecordingError where nothing could be recorded from the beginning: a program that is not there, no driver,
-    no recorder in this installation.
+    Raises RecordingError where nothing could be recorded from the beginning: a program that is not there, no recorder
+    in this installation, another tool in its place. Where the program left nothing `omissions` says why.
     """
     arguments = [os.fspath(word) for word in command]
     path = os.fspath(output)
@@ -68,9 +71,13 @@ def record(
         program = find_program(arguments[0], given)
         folders = [os.path.dirname(program), os.path.dirname(path)]
         redaction = redaction_of_this_run(given, folders) if redact else None
-        with recording(str(library), path, program, given, max_bytes, sites, redact, code, host_accesses) as run:
+        with recording(
+            str(library), path, program, given, max_bytes, sites, redact, code, host_accesses, None, driver_pools
+        ) as run:
             status = run_program(program, arguments, partial(run.environment, given))
             omissions, files = run.omissions(), run.files()
+            if not files and not omissions:
+                omissions = [why_nothing(arguments[0], run.settings.counter)]
     except OSError as error:
         raise RecordingError(f"{arguments[0]}: {error.strerror or error}") from error
     completed = complete(files, run.started, source=source, redaction=redaction)

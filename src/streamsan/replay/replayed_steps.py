@@ -160,6 +160,11 @@ class _Space:
         if memory.generation:
             self._generations[memory.base, memory.generation] = memory
 
+    def name_also(self, memory: Memory, generation: int) -> None:
+        """Let a generation of a block be of the memory that a pool cut it from."""
+        if generation:
+            self._generations[memory.base, generation] = memory
+
     def _around(self, memory: Memory) -> list[int]:
         first = max(0, bisect_right(self._bases, memory.base) - 1)
         return self._bases[first : bisect_right(self._bases, memory.end - 1)]
@@ -249,6 +254,10 @@ class _Reader:
             return known
         if not view.address:
             return None
+        if kind is MemoryKind.POOL_BLOCK and known is not None and view.address + view.size <= known.end:
+            # A pool hands out the bytes of what it has: whoever had them before may still use them.
+            space.name_also(known, view.object)
+            return None
         self._memories += 1
         memory = Memory(
             self._memories, view.sequence, kind, view.address, view.size, view.object, view.site, view.stream
@@ -275,7 +284,7 @@ class _Reader:
     ) -> Iterator[Access]:
         for reference in references:
             memory = space.find(reference.address, reference.generation)
-            if memory is None:
+            if memory is None or reference.polls:
                 continue
             begin = reference.address - memory.base
             end = begin + reference.size if bulk and reference.size else 0

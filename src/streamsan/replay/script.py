@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from streamsan.evidence.witness.witness import Witness
+from streamsan.platforms import CUDA
 from streamsan.replay.replayed_graphs import with_update
 from streamsan.replay.replayed_steps import Memory, Node, NoReplayError, Step, read_program
 from streamsan.rules.wrong_execution import NODES, Harm
@@ -60,7 +61,9 @@ class Script:
 def script_of(witness: Witness) -> Script:
     """Return the script of a witness. Raises NoReplayError, TraceError."""
     plan = witness.plan
-    if plan.behind.status > 0:
+    if witness.case.platform is not CUDA:
+        raise NoReplayError(f"the simulated device does not perform {witness.case.phrase('api')}")
+    if plan.behind.failed:
         raise NoReplayError("the call itself fails, and touches nothing")
     last = max(plan.ahead.sequence, plan.behind.sequence)
     first = min(plan.ahead.sequence, plan.behind.sequence)

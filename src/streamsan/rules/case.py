@@ -10,7 +10,7 @@ from typing import Protocol
 
 from streamsan.findings.finding import Basis, Contract, Finding, Location, Observed, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
-from streamsan.platforms import Platform, platform_of
+from streamsan.platforms import Platform, platform_of_call
 from streamsan.rules.names_in_lines import MEMORY, STREAM, name_in_line
 from streamsan.trace.function_names import short_name
 from streamsan.trace.host_threads import thread_name
@@ -60,7 +60,11 @@ class Names(Protocol):
 
     @property
     def seen_launches(self) -> Container[int]:
-        """Sequences of launches whose accesses were seen on the device."""
+        """Sequences of launches and nodes whose accesses were seen on the device."""
+
+    @property
+    def constants(self) -> Container[str]:
+        """Symbols of variables in constant memory, whose accesses are not seen on the device."""
 
     @property
     def source_lines(self) -> SourceLines:
@@ -69,8 +73,8 @@ class Names(Protocol):
     def site(self, number: int) -> Site:
         """Return the site with this number."""
 
-    def is_of_library(self, number: int) -> bool:
-        """Tell whether an installed library made the call of this site by itself."""
+    def library_of(self, number: int) -> str:
+        """Return the installed library that made the call of this site by itself, "" where none did."""
 
 
 class Case:
@@ -82,18 +86,23 @@ class Case:
 
     def is_of_library(self, operation: Operation) -> bool:
         """Tell whether an installed library made the call by itself, so that no line of the program can mend it."""
-        return self.names.is_of_library(operation.site)
+        return bool(self.library_of(operation))
+
+    def library_of(self, operation: Operation) -> str:
+        """Return the name of the installed library that made the call by itself, "" where none did."""
+        return self.names.library_of(operation.site)
 
     def is_read_from_code(self, operation: Operation) -> bool:
-        """Tell whether it is a kernel's launch or node, of which machine code says what it reads and writes."""
+        """Tell whether it is a kernel's launch or node, of which its code says what it reads and writes."""
         kernels = (OperationKind.LAUNCH, OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
         return operation.kind in kernels and operation.site in self.names.read_kernels
 
     # -- the platform ---------------------------------------------------------------------------
     @property
     def platform(self) -> Platform:
-        """The platform of the trace."""
-        return platform_of(self.names.platform)
+        """The platform of the fact's call: a program may use several. Without a call that of the trace."""
+        name = self._api_name(self.fact.operation)
+        return platform_of_call(name, self.names.platform)
 
     def contract(self, key: str) -> Contract | None:
         """Return what the platform's documentation says on the rule in this case; None where it says nothing."""
@@ -103,7 +112,7 @@ class Case:
     def observed(self, key: str) -> Observed | None:
         """Return what the platform's hardware did in this case; None where that was not measured."""
         row = self._text("observed", key)
-        return Observed(*row) if row else None
+        return Observed(*row, *self.platform.measured_on) if row else None
 
     def _text(self, part: str, key: str) -> tuple[str, str] | None:
         row = self.platform.rule_texts.get(f"SS{int(self.fact.code)}", {}).get(part, {}).get(key)
@@ -113,6 +122,12 @@ class Case:
         """Return what to write into a program of the platform."""
         text: str = self.platform.rule_texts["phrase"][key]
         return text.format(**names)
+
+    def in_own_words(self, text: str) -> str:
+        """Return a text in the words of the platform, and of what the case is about: an object, or memory."""
+        memory = self.allocation
+        of_object = memory is not None and memory.kind is MemoryKind.CL_BUFFER
+        return self.platform.in_own_words(text, of_object)
 
     def error_name(self, operation: Operation) -> str:
         """Return what the status of a call is called (cudaErrorInvalidValue)."""
@@ -262,10 +277,13 @@ class Case:
 
     def api(self, operation: Operation) -> str:
         """Return what the program called: the API's name, or the runtime's function that called the driver's; or ""."""
-        apis = self.names.apis
-        name = apis[operation.api] if 0 < operation.api < len(apis) else ""
+        name = self._api_name(operation)
         # A recorder sees the hot calls in the driver only, and finds who called it in the stack.
         return (self.names.site(operation.site).runtime if self.platform.is_low_level(name) else "") or name
+
+    def _api_name(self, operation: Operation) -> str:
+        apis = self.names.apis
+        return apis[operation.api] if 0 < operation.api < len(apis) else ""
 
     def call(self, operation: Operation) -> str:
         """Return the operation's call in backticks, or a plain description of it; a launch by its kernel's name."""
@@ -402,10 +420,29 @@ class Case:
             return "memory that a caller, or code that is not visible, hands in"
         if allocation.kind is MemoryKind.STREAM_ORDERED and operation is not None and operation.stream:
             return f"allocated here, in the order of {self.stream(operation)}"
+        if allocation.kind is MemoryKind.POOL_BLOCK and operation is not None and operation.stream:
+            return f"{_MADE[allocation.kind]}, for {self.stream(operation)}"
         if allocation.kind is MemoryKind.DEVICE_SYMBOL:
             met = "met" if self.names.origin == RECORDING else "declared"
             return f"{met} here, a variable of the device"
+        if self.is_managed_variable():
+            return "met here, a managed variable"
         return _MADE.get(allocation.kind, "allocated here")
+
+    def is_constant(self) -> bool:
+        """Tell whether the memory is a variable in constant memory, of which kernels' code tells, and nothing else."""
+        allocation = self.allocation
+        if allocation is None or allocation.kind is not MemoryKind.DEVICE_SYMBOL:
+            return False
+        return self.names.site(allocation.site).label in self.names.constants
+
+    def is_managed_variable(self) -> bool:
+        """Tell whether the memory is a `__managed__` variable that a recording met: of managed memory only these are
+        named where they are made.
+        """
+        made = self.allocation
+        is_managed = made is not None and made.kind is MemoryKind.MANAGED and self.names.origin == RECORDING
+        return made is not None and is_managed and bool(self.names.site(made.site).label)
 
     def used(self, operation: Operation, role: RelatedRole = RelatedRole.USE) -> Related:
         """Return the line of a use."""
@@ -438,6 +475,10 @@ class Case:
         kind = operation.kind
         if kind is OperationKind.STREAM_WAIT_EVENT:
             return f"{self.stream(operation)} waits here"
+        if kind is OperationKind.EVENT_QUERY:
+            return "asked here whether it is complete"
+        if kind is OperationKind.EVENT_RECORD and not operation.stream:
+            return "set here, by the host"
         if kind is OperationKind.EVENT_RECORD:
             return f"recorded on {self.stream(operation)}"
         if kind in (
@@ -467,6 +508,7 @@ _LAUNCHED_BY_SYNTAX = frozenset({"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaun
 """What `kernel<<<...>>>(...)` ends in, and nobody wrote"""
 
 _WORK = {
+    OperationKind.QUEUE_MARKER: "the marker",
     OperationKind.COPY: "the copy",
     OperationKind.MEMSET: "the fill",
     OperationKind.PREFETCH: "the prefetch",
@@ -515,8 +557,11 @@ _PLAIN = {
 MADE_BY = {
     MemoryKind.REGISTERED: "registered",
     MemoryKind.MAPPED: "mapped",
+    MemoryKind.CL_MAPPED: "mapped",
+    MemoryKind.CL_BUFFER: "made",
     MemoryKind.IPC: "opened",
     MemoryKind.POOL_IMPORT: "imported",
+    MemoryKind.POOL_BLOCK: "handed out",
 }
 
 _MADE = {
@@ -528,9 +573,13 @@ _MADE = {
     MemoryKind.HOST_STACK: "declared here, pageable host memory",
     MemoryKind.HOST_STATIC: "declared here, pageable host memory",
     MemoryKind.MAPPED: "mapped here",
+    MemoryKind.CL_MAPPED: "mapped here, for the host",
+    MemoryKind.CL_BUFFER: "made here",
+    MemoryKind.SVM: "allocated here, shared with the host",
     MemoryKind.IPC: "opened here, another process's memory",
     MemoryKind.POOL_IMPORT: "imported here",
     MemoryKind.GRAPH: "allocated here, by a node of the graph",
+    MemoryKind.POOL_BLOCK: "handed out here, by a pool",
 }
 
 

@@ -20,6 +20,7 @@ class Remedy(Enum):
     KERNEL_WAIT = "the operation, a kernel, waits for the kernel before it"
     WAIT_FOR_STREAMS = "the operation, a wait, is replaced by waits for the streams of the others"
     WAIT_FOR_WORK = "the operation, a wait, is replaced by one for an event recorded behind the first of the others"
+    TELL_POOL = "PyTorch's pool is told before the operation, a release, of the stream of the other"
     NO_WAIT = "the operation, a wait, is taken out"
 
 

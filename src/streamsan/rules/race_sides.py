@@ -61,6 +61,20 @@ class RaceSides:
         earlier = self._case.first(*_USES)
         return "" if earlier is None else self._words(self.earlier, earlier, self._case.fact.touches[1])
 
+    def later_range(self) -> str:
+        """Return `later_words`; "" where it is not known which bytes they are, or it is the whole a call is given."""
+        return self.later_words() if self._has_range(self.later) else ""
+
+    def earlier_range(self) -> str:
+        """Return the same of the earlier side."""
+        return self.earlier_words() if self._has_range(self.earlier) else ""
+
+    def _has_range(self, access: Access | None) -> bool:
+        if access is None or access.bytes is None or access.bytes.last is None or self._case.allocation is None:
+            return False
+        whole = Bytes(0, self._case.allocation.size - 1)
+        return access.known_from is not KnownFrom.ARGUMENTS or access.bytes != whole
+
     def later_verb(self) -> str:
         """Return what the later side does: "writes"."""
         return _VERBS[self._deed(self._case.operation, self._case.fact.touches[0])][0]
@@ -131,14 +145,15 @@ class RaceSides:
             return KnownFrom.NOWHERE
         if not (acting.kind is OperationKind.LAUNCH or self._is_kernel_node(acting, touch)):
             return KnownFrom.ARGUMENTS
-        if acting.sequence in names.seen_launches and touch.end:
+        if acting.sequence in names.seen_launches and touch.end and not self._case.is_constant():
             return KnownFrom.DEVICE
         if not recorded:
             return KnownFrom.SOURCE
         # No signature tells of variables.
         variable = self._case.allocation is not None and self._case.allocation.kind is MemoryKind.DEVICE_SYMBOL
         if variable or self._case.is_read_from_code(acting):
-            return KnownFrom.MACHINE_CODE
+            # Of OpenCL's kernels their text is kept.
+            return KnownFrom.SOURCE if self._case.platform.name == "opencl" else KnownFrom.MACHINE_CODE
         return KnownFrom.SIGNATURE if deed is Deed.READ else KnownFrom.NOWHERE
 
     def _is_kernel_node(self, acting: Operation, touch: Touch) -> bool:

@@ -114,6 +114,14 @@ class Rule(ABC):
         """Tell whether the fact itself needs an edge that is not promised, so that it cannot be proven."""
         return fact.rests_on is not EdgeClass.CONTRACT
 
+    def is_weak(self, case: Case) -> bool:
+        """Tell the same of a case, where the platform's promises count."""
+        return self.weak(case.fact)
+
+    def holds(self, case: Case) -> bool:
+        """Tell whether the trace's names leave a fact a finding: they know what the facts do not."""
+        return True
+
     def decided_by_caller(self, fact: Fact) -> bool:
         """Tell whether an unknown caller, or two parameters that may be equal, decide if the fact holds."""
         return not self.is_textual and (fact.assumed or fact.may_be_equal)
@@ -142,12 +150,12 @@ class Rule(ABC):
         """Return the finding of a case: doubt makes it a warning at most, and a note where a caller decides."""
         fact = case.fact
         severity, confidence = self.severity_of(case), Confidence.PROVEN
-        if self.weak(fact):
+        if self.is_weak(case):
             severity, confidence = severity.at_most(Severity.WARNING), Confidence.POSSIBLE
         if self.decided_by_caller(fact):
             severity, confidence = severity.at_most(Severity.NOTE), Confidence.POSSIBLE
         wording = self._worded(case)
-        doubt = self._doubt(case)
+        doubt = self.doubt(case)
         says = case.driver_says()
         answer = (case.related(RelatedRole.OTHER, case.operation, f"the driver says: {says}"),) if says else ()
         location = self.location(case)
@@ -158,7 +166,7 @@ class Rule(ABC):
             confidence=confidence,
             message=f"{wording.message} ({doubt})" if doubt else wording.message,
             location=location,
-            related=unique((*wording.related, *answer, *callers(case))),
+            related=unique((*wording.related, *answer, *_callers(case))),
             accesses=wording.sides.both if wording.sides is not None else (),
             overlap=wording.sides.overlap() if wording.sides is not None else None,
             contract=wording.contract,
@@ -180,11 +188,11 @@ class Rule(ABC):
         """Return the wording, with the low-level interface's functions where the program calls no others."""
         wording = self.wording(case)
         if not calls_low_level(case):
-            return wording
+            return _in_words_of(case, wording)
         contract = wording.contract and of_low_level(wording.contract, case.platform)
         return replace(wording, contract=contract, fix=case.platform.in_low_level_names(wording.fix))
 
-    def _doubt(self, case: Case) -> str:
+    def doubt(self, case: Case) -> str:
         """Return what has to be known to be sure, "" where the finding stands on its own."""
         fact = case.fact
         if not self.decided_by_caller(fact):
@@ -214,11 +222,27 @@ class CostRule(Rule):
     is_on_cost = True
 
 
+def _callers(case: Case) -> list[Related]:
+    return [replace(each, message=case.in_own_words(each.message)) for each in callers(case)]
+
+
+def _in_words_of(case: Case, wording: Wording) -> Wording:
+    """Return a wording in the words of the case's platform."""
+    own = case.in_own_words
+    return replace(
+        wording,
+        message=own(wording.message),
+        related=tuple(replace(each, message=own(each.message)) for each in wording.related),
+        witness=tuple(map(own, wording.witness)),
+        fix=own(wording.fix),
+    )
+
+
 def _rests_on_a_word(fact: Fact) -> bool:
     """Tell whether a fact rests on an argument that may hold what was in memory before: recorders mark such words."""
     operations = (fact.operation, *(operation for _, operation in fact.related))
     return any(
-        each.kind in _TAKES_ARGUMENTS and each.flags & SlotFlag.ASSUMED and each.status <= 0 for each in operations
+        each.kind in _TAKES_ARGUMENTS and each.flags & SlotFlag.ASSUMED and not each.failed for each in operations
     )
 
 

@@ -15,7 +15,7 @@ def bytes_of(touch: Touch | None, allocation: AllocationFact | None) -> Bytes | 
         return None
     first = touch.begin - allocation.address
     if not touch.end:
-        return Bytes(first, None)
+        return Bytes(first, None, within=_within(touch, allocation))
     last = touch.end - 1 - allocation.address
     if touch.rows is None:
         return Bytes(first, last)
@@ -23,11 +23,22 @@ def bytes_of(touch: Touch | None, allocation: AllocationFact | None) -> Bytes | 
     return Bytes(first, last, rows.width, rows.pitch, rows.count, rows.slice_pitch, rows.slices)
 
 
+def _within(touch: Touch, allocation: AllocationFact) -> tuple[int, int] | None:
+    """Return the first and the last byte of the allocation that may be touched; None where these may be all."""
+    if touch.within is None or not allocation.size:
+        return None
+    low = max(0, touch.within[0] - allocation.address)
+    high = min(allocation.size, touch.within[1] - allocation.address)
+    return (low, high - 1) if low < high and (low, high) != (0, allocation.size) else None
+
+
 def in_words(touched: Bytes, memory: str, size: int, pitch: int = 0) -> str:
     """Return "bytes 0 to 1,023 of `d_x`", "all of it", "rows 0 to 63 of it".
 
     `size` is the allocation's, 0 where it is not known. `pitch`: of rows that others touch in the same memory, 0: none.
     """
+    if touched.within is not None:
+        return f"some of {_span('byte', *touched.within)} of {memory}"
     if touched.last is None:
         return f"{memory} from byte {touched.first:,} on" if touched.first else memory
     if touched.count:

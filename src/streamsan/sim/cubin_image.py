@@ -11,6 +11,7 @@ from streamsan.machine_code.disassembler import DisassemblyError
 from streamsan.machine_code.kernel_accesses import KernelAccesses, accesses_of
 from streamsan.sim.device_program import DeviceVariable, KernelParameter, KernelType, Program
 from streamsan.sim.mangling import base_name
+from streamsan.vocabulary import AccessMode
 
 
 def size_of(header: bytes) -> int:
@@ -69,4 +70,5 @@ def _word(name: str, word: int, offset: int, accesses: KernelAccesses) -> Kernel
     use = accesses.use(word)
     if use is None:
         return KernelParameter(name, offset, WORD_BYTES, True, used=False)
-    return KernelParameter(name, offset, WORD_BYTES, True, mode=use.mode, flags=use.flags)
+    polled = word in accesses.polls and (use.mode is AccessMode.READ or bool(use.flags))
+    return KernelParameter(name, offset, WORD_BYTES, True, mode=use.mode, flags=use.flags, polled=polled)

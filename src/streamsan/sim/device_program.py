@@ -37,6 +37,8 @@ class KernelParameter:
     """the pointers that a structure holds, at their offsets in it"""
     used: bool = True
     """False: a pointer in a structure that the kernel surely never uses"""
+    polled: bool = False
+    """it polls a word there, until other work has written it"""
 
 
 @dataclass(frozen=True, slots=True)

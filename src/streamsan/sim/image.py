@@ -158,7 +158,7 @@ def _from_description(text: bytes) -> Program:
 
 
 def _parameter_from(given: Sequence[Any], depth: int = 0) -> KernelParameter:
-    name, offset, size, pointer, dtype, count, const, mode, flags, early, held, used = given
+    name, offset, size, pointer, dtype, count, const, mode, flags, early, held, used, *polled = given
     if not (0 <= int(offset) < 1 << 20 and 0 < int(size) < 1 << 20 and 0 < int(count) <= 1 << 24):
         raise InvalidImageError("a parameter that is none")
     return KernelParameter(
@@ -174,6 +174,7 @@ def _parameter_from(given: Sequence[Any], depth: int = 0) -> KernelParameter:
         None if early is None else (AccessMode(int(early[0])), int(early[1]) & 0xFC),
         tuple(_parameter_from(one, depth + 1) for one in held[:MOST_PARAMETERS]) if depth == 0 else (),
         bool(used),
+        bool(polled and polled[0]),
     )
 
 

@@ -11,7 +11,7 @@ from streamsan.model.values import Pointer, Value
 from streamsan.sim.device_program import KernelParameter
 from streamsan.sim.executor.host_bytes import is_mapped
 from streamsan.sim.kernel_bodies import Argument
-from streamsan.vocabulary import AccessMode
+from streamsan.vocabulary import AccessMode, SlotFlag
 
 _END, _BUFFER, _BUFFER_SIZE = 0, 1, 2
 """CU_LAUNCH_PARAM_*"""
@@ -209,6 +209,8 @@ def references(arguments: Iterable[Argument]) -> Iterable[tuple[Value, AccessMod
             address = argument.word(0)
             if address:
                 yield argument.known(address), parameter.mode, parameter.flags
+                if parameter.polled:
+                    yield argument.known(address), AccessMode.OPAQUE, SlotFlag.ATOMIC
             continue
         # Structures and 64-bit integers may hold addresses: the model knows which words are some allocation's.
         for offset in range(0, len(argument.data) - 7, 8):

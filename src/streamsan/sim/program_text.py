@@ -308,4 +308,6 @@ def _pointer(name: str, of: tree.Type, types: Types, offset: int, behaviour: Ker
     const = of.const and of.pointers <= 1
     early = behaviour.early_uses.get(place)
     used = place not in uses or uses[place] is not None
-    return KernelParameter(name, offset, 8, True, dtype, count, const, mode, flags, early, used=used)
+    return KernelParameter(
+        name, offset, 8, True, dtype, count, const, mode, flags, early, (), used, place in behaviour.polls
+    )

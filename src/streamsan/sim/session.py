@@ -14,6 +14,7 @@ from typing import NoReturn, Unpack
 from streamsan.model.call import CallDetails
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.host_function_body import HostCall
+from streamsan.model.pool_blocks import hand_out, take_back
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Context
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
@@ -162,6 +163,18 @@ class Session:
             if row.domain == "runtime":
                 thread.last_error = status
             return status
+
+    def hand_out(self, address: int, size: int) -> None:
+        """Note that a pool of the program gives the bytes at an address to somebody."""
+        with self.lock:
+            site = self.sites.here()
+            hand_out(self.model.core, self.threads.calling(site), site, "streamsan.pools.hand_out", address, size)
+
+    def take_back(self, address: int) -> None:
+        """Note that a pool of the program has the block at an address again."""
+        with self.lock:
+            site = self.sites.here()
+            take_back(self.model.core, self.threads.calling(site), site, "streamsan.pools.take_back", address)
 
     def asked(self, api: str, error: int) -> None:
         """Note that the program asks what an error is called: it looks at errors (SS601)."""

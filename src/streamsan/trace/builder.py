@@ -149,7 +149,7 @@ class TraceBuilder:
             for share in _shares(references, in_slot):
                 if in_slot and share:
                     first = share[0]
-                    address, size, object = first.address, first.size, first.generation
+                    address, size, object = first.address, first.size_word, first.generation
                     own_flags = flags & ~3 | first.mode | first.flags
                 if kind is OperationKind.LAUNCH:
                     object |= shape << SHAPE_SHIFT

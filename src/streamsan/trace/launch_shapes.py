@@ -53,7 +53,7 @@ class LaunchShape:
     symbol: str
     """the kernel's mangled name"""
     code: tuple[str, ...] = ()
-    """names of the images of machine code that it may be in; none: not kept"""
+    """names of the images of machine code, or of texts, that it may be in; none: not kept"""
     grid: tuple[int, int, int] = (0, 0, 0)
     """blocks in x, y and z; zeros: not known"""
     block: tuple[int, int, int] = (0, 0, 0)

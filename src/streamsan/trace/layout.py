@@ -42,7 +42,7 @@ REFERENCES = np.dtype(
         ("first_mode", "u1"),
         ("second_mode", "u1"),
         ("count", "u1"),  # 1 or 2
-        ("spare_end", "<u2"),
+        ("unseen", "<u2"),  # of memory that instrumentation does not see: readers set it, in a file it is 0
     ]
 )
 """A continuation slot: one or two further references of the slot before it."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 _INSTALLED_SOURCE = re.compile(
     r"""
-    ^<(?:frozen|attrs|__array_function__|decorator-gen|builtin)      # code that Python or a library makes up
+    ^<(?:frozen|attrs|__array_function__|decorator-gen|builtin|generated:)      # code that Python or a library makes up
   | (?:^|/)(?:site-packages|dist-packages)/
   | (?:^|/)(?:lib|lib64|Lib)/(?:python|pypy)\d+(?:\.\d+)?t?/                  # the standard library
   | (?:^|/)python\d+\.zip/
@@ -38,6 +38,18 @@ _INSTALLED_MODULE = re.compile(
     """,
     re.VERBOSE,
 )
+_PACKAGE = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/(?!nvidia/)(\w+)")
+_NOBODYS = re.compile(
+    r"""
+    ^<
+  | (?:^|/)(?:ld-linux[^/]*|lib(?:c|m|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|c\+\+abi))[-.][^/]*so[^/]*$
+  | (?:^|/)lib(?:cuda|cudart|sanitizer-public|python\d[^/]*)[-.][^/]*so[^/]*$
+  | (?:^|/)(?:python|pypy)\d?(?:\.\d+)?t?$
+  | (?:^|/)(?:lib|lib64|Lib)/(?:python|pypy)\d+(?:\.\d+)?t?/(?!(?:site|dist)-packages/)
+    """,
+    re.VERBOSE,
+)
+"""code that acts for others: the system's, the interpreter's, CUDA's runtime and driver"""
 _RUNTIME_FUNCTION = re.compile(r"_*(?:cuda|cu)[A-Z]\w*|__cuda\w*|libcudart_static_\w+|cudart::|__device_stub_")
 _RUNTIME_MODULE = re.compile(r"(?:^|/)lib(?:cudart(?:_static)?|sanitizer-public)[-.][^/]*so[^/]*$")
 _RUNTIME_API = re.compile(r"(cuda[A-Z]\w*?)(?:_v\d+|_ptsz|_ptds)*$")
@@ -78,3 +90,11 @@ def runtime_api(function: str) -> str:
     """
     match = _RUNTIME_API.match(function)
     return match[1] if match else ""
+
+
+def library_name(path: str) -> str:
+    """Return the name of the library that a module or an installed source is of, "" where it acts for others."""
+    package = _PACKAGE.search(path)
+    if package is not None:
+        return package[1]
+    return "" if _NOBODYS.search(path) else path.rpartition("/")[2]

@@ -17,7 +17,7 @@ from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.segments import Segment, Segments, find_segments
 from streamsan.trace.side_tables import SideTables
 from streamsan.trace.slot_check import TableSizes
-from streamsan.trace.trace import Trace
+from streamsan.trace.trace import BEGINS_LATE, PARTIAL, Trace
 
 LONGEST_REASON = 200
 BEGINS_AT = "begins_at"
@@ -107,7 +107,7 @@ def open_file(path: str | os.PathLike[str], *, snapshot: bool = True) -> OpenFil
         begin = min((lane.sequence_at(0) for lane in _lanes(file, segments, snapshot=False)), default=0)
         tables.metadata[BEGINS_AT] = begin
         where = f" at operation {begin}" if begin else ""
-        problems.append(f"the recording begins{where}: of what was before, only what was alive then is known")
+        problems.append(f"{BEGINS_LATE}{where}: of what was before, only what was alive then is known")
     stopped = tables.metadata.get("stopped")
     if isinstance(stopped, str) and stopped:
         problems.append(f"recording stopped before the program did: {' '.join(stopped.split())[:LONGEST_REASON]}")
@@ -153,7 +153,7 @@ def _promised(file: RandomAccessFile, end: Segment, slots: int) -> int:
 
 def cut_off(reason: str) -> str:
     """Return the line that says that a file has no end mark."""
-    return f"partial result: the writer was cut off: {reason}; what was committed before is here"
+    return f"{PARTIAL}: the writer was cut off: {reason}; what was committed before is here"
 
 
 def _bring_to_prefix(segments: Segments, slots: FileSlots, metadata: dict[str, Any]) -> str:

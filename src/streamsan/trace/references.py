@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from streamsan.trace.layout import MOST_CONTINUATIONS
+from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag
 
@@ -36,6 +37,18 @@ class Reference:
     """SlotFlag bits of this reference alone (ASSUMED: the access may not happen)"""
     rows: Rows | None = None
     """which bytes of it are touched; None: all of them, or (STRIDED) not known"""
+    bounds: Bounds | None = None
+    """of a kernel's, whose size is not known: outside of which bytes it touches nothing"""
+
+    @property
+    def size_word(self) -> int:
+        """What stands for its size in a slot."""
+        return self.size if self.bounds is None else self.bounds.word
+
+    @property
+    def polls(self) -> bool:
+        """Whether it is no use of its own, but says that a kernel polls the word there."""
+        return self.mode is AccessMode.OPAQUE and bool(self.flags & SlotFlag.ATOMIC) and not self.size
 
 
 def packed(references: Sequence[Reference]) -> Iterator[bytes]:
@@ -48,9 +61,9 @@ def packed(references: Sequence[Reference]) -> Iterator[bytes]:
             second, count = Reference(0), 1
         yield REFERENCES_STRUCT.pack(
             first.address,
-            first.size,
+            first.size_word,
             second.address,
-            second.size,
+            second.size_word,
             first.generation,
             second.generation,
             OperationKind.REFERENCES,

@@ -14,6 +14,7 @@ from streamsan.trace.own_code import (
     is_runtime_function,
     is_runtime_module,
     is_stub,
+    library_name,
     runtime_api,
 )
 from streamsan.trace.site import Site
@@ -40,6 +41,8 @@ class _Candidate:
     """its source, or without a line its module, is the program's own"""
     shown: bool
     """not what nvcc generates around a launch, and not the runtime's own"""
+    module: str
+    """path of the module that it lies in, of an interpreted frame its source"""
 
     @property
     def rank(self) -> int:
@@ -86,19 +89,20 @@ class Stacks:
         """Return the whole stack, innermost first."""
         return tuple(candidate.site for _, candidate in self._stack(number))
 
-    def is_of_library(self, number: int) -> bool:
-        """Tell whether an installed library made a call by itself: no frame of own code led to it.
+    def library_of(self, number: int) -> str:
+        """Return the name of the installed library that made a call by itself, "" where a frame of own code led to it.
 
-        What called `exit` did not make the calls of exit handlers.
+        What called `exit` did not make the calls of exit handlers. Of several libraries it is the outermost.
         """
-        known = False
+        innermost = library = ""
         for _, candidate in self._stack(number):
             if candidate.site.function in _EXITS and not candidate.own:
                 break
             if candidate.own and candidate.shown:
-                return False
-            known = True
-        return known
+                return ""
+            innermost = innermost or candidate.module.rpartition("/")[2] or "a library"
+            library = library_name(candidate.module) or library
+        return library or innermost
 
     def _choose(self, number: int) -> Site:
         innermost = self._sites[number]
@@ -142,7 +146,7 @@ class Stacks:
                 return
             site = self._sites[number]
             if not site.module:
-                yield number, _Candidate(site, is_own_source(site.file), True)
+                yield number, _Candidate(site, is_own_source(site.file), True, site.file)
             elif not own_modules or is_own_module(self._modules[site.module].path):
                 for candidate in self._native(site, label):
                     yield number, candidate
@@ -163,7 +167,7 @@ class Stacks:
                 shown = shown and not is_runtime_function(frame.function)
             file = frame.file if frame.line else f"{module.name}+{site.offset:#x}"
             place = replace(site, file=file, line=frame.line, column=frame.column, function=short_name(frame.function))
-            yield _Candidate(place, own, shown)
+            yield _Candidate(place, own, shown, module.path)
 
     def _at(self, module: int, offset: int) -> Sequence[Frame]:
         address = (module, offset)

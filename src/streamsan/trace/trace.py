@@ -15,6 +15,10 @@ from streamsan.trace.store import CHUNK, Slots, SlotStore
 from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
 
 RECORDING = "recording"
+PARTIAL = "partial result"
+"""begins what is said of a trace whose writer was cut off"""
+BEGINS_LATE = "the recording begins"
+"""begins what is said of a trace whose older part is lost"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,11 @@ class Trace:
         self.talkers: Container[int] = ()
         """sites of launches whose kernels may set or poll flags that the host sees, of the slots read so far"""
         self.seen_launches: Container[int] = ()
-        """sequences of launches whose accesses were seen on the device (`streamsan run --accesses`)"""
+        """sequences of launches and nodes whose accesses were seen on the device (`streamsan run --accesses`)"""
+        self.constants: Container[str] = ()
+        """symbols of variables in constant memory that kernels read: what is seen on the device has none of that"""
+        self.judged_from = 0
+        """number of the first operation that is judged; those before it are the past. 0: all are"""
         self._local: Callable[[str], str] | None = None
 
     @property
@@ -99,6 +107,13 @@ class Trace:
         """The clock origin: nanoseconds since the Unix epoch at which `time` counts from; 0 when not known."""
         value = self.metadata.get("clock_origin", 0)
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    def judge_from(self, sequence: int) -> None:
+        """Judge what came at `sequence` (from 1) or later, of a process that goes on: what else is missing is right."""
+        self.judged_from = sequence
+        self.complete = True
+        known = (PARTIAL, BEGINS_LATE)
+        self.problems[:] = [problem for problem in self.problems if not any(words in problem for words in known)]
 
     def relocate(self, local: Callable[[str], str]) -> None:
         """Name sources by other paths: `local` gives the path of this machine for one of the trace."""
@@ -126,9 +141,9 @@ class Trace:
             number = chain[-1].caller
         return tuple(map(self._relocated, chain))
 
-    def is_of_library(self, number: int) -> bool:
-        """Tell whether an installed library made the call of this site by itself, without own code that led to it."""
-        return self.stacks is not None and 0 < number < len(self.sites) and self.stacks.is_of_library(number)
+    def library_of(self, number: int) -> str:
+        """Return the name of the library that made the call of this site by itself; "" where own code led to it."""
+        return self.stacks.library_of(number) if self.stacks is not None and 0 < number < len(self.sites) else ""
 
     def _relocated(self, site: Site) -> Site:
         if self._local is None or not site.line:

@@ -9,6 +9,7 @@ import numpy as np
 
 from streamsan.trace.launch_shapes import GENERATION_BITS, SHAPE_SHIFT
 from streamsan.trace.layout import REFERENCE_KINDS, decode_duration
+from streamsan.trace.reference_bounds import bounds_of
 from streamsan.trace.references import MODE_BITS, Reference, unpacked
 from streamsan.trace.rows import unpacked_rows
 from streamsan.trace.store import Slots, owners
@@ -17,6 +18,7 @@ from streamsan.vocabulary import AccessMode, NodeKind, OperationKind, SlotFlag
 
 _FIRST_REFERENCE = SlotFlag.ASSUMED | SlotFlag.TOUCHES | SlotFlag.ATOMIC
 """flags of a slot that are about the reference in it"""
+_KERNELS = (OperationKind.LAUNCH, OperationKind.NODE_ACCESSES)
 _KERNEL_NODES = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
 
 
@@ -79,6 +81,8 @@ def _view(slots: Slots) -> OperationView:
         elif slot["kind"] == OperationKind.TEXT:
             raw = slot.tobytes()
             text += raw[: min(56, int.from_bytes(raw[56:58], "little"))]
+    if kind in _KERNELS or (kind in _KERNEL_NODES and detail == NodeKind.KERNEL):
+        references = [_with_bounds(each) for each in references]
     return OperationView(
         sequence=sequence,
         kind=_kind(kind),
@@ -98,6 +102,12 @@ def _view(slots: Slots) -> OperationView:
         text=text.decode("utf-8", "replace"),
         shape=shape,
     )
+
+
+def _with_bounds(reference: Reference) -> Reference:
+    """Return a kernel's reference with the bounds that stand in place of its size, where they do."""
+    bounds = bounds_of(reference.size)
+    return reference if bounds is None else replace(reference, size=0, bounds=bounds)
 
 
 def _give_rows(references: list[Reference], slot: bytes) -> None:

@@ -15,6 +15,7 @@ from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, Ke
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.event_steps import EventCallBehind, WaitForRecorded, with_known_events
 from streamsan.evidence.fix.order_steps import (
+    Blocking,
     EdgeBetween,
     EventBetween,
     HostWaitsForAll,
@@ -23,7 +24,9 @@ from streamsan.evidence.fix.order_steps import (
     Place,
     holds_graphs,
 )
+from streamsan.evidence.fix.pool_steps import StreamTold
 from streamsan.evidence.fix.steps import USES, Step, touches
+from streamsan.evidence.fix.wait_lists import can_block
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
@@ -40,7 +43,7 @@ def rank(step: Step) -> int:
     """Return a step's place in the order of preference: what changes in place, events, waits of the host, of all."""
     if isinstance(step, HostWaitsForAll):
         return 3
-    if isinstance(step, HostWaitsForStream | HostWaitsForEvent):
+    if isinstance(step, Blocking | HostWaitsForStream | HostWaitsForEvent):
         return 2
     if isinstance(step, WaitForRecorded):
         return 1 if step.on_device else 2
@@ -79,6 +82,8 @@ def _steps(step: FixStep, case: Case, trace: EditableTrace) -> Iterator[Step]:
             yield KernelWaits(operation)
         case Remedy.WAIT_FOR_STREAMS | Remedy.WAIT_FOR_WORK if step.others:
             yield NarrowerWait(operation, step.others, step.remedy is Remedy.WAIT_FOR_STREAMS)
+        case Remedy.TELL_POOL if other is not None:
+            yield StreamTold(operation, other)
         case Remedy.NO_WAIT:
             yield WaitsRemoved((operation,))
 
@@ -93,6 +98,8 @@ def _ordered(case: Case, trace: EditableTrace, earlier: Operation | None, later:
         if later.stream and later.kind is not OperationKind.GRAPH_NODE:
             for place in Place:
                 yield EventBetween(earlier, later, place)
+        if not later.stream and later.kind not in RELEASES and can_block(case, earlier):
+            yield Blocking(earlier, later)
         yield HostWaitsForStream(earlier, later)
         yield HostWaitsForEvent(earlier, later)
     yield HostWaitsForAll(later)

@@ -10,6 +10,7 @@ from streamsan.evidence.fix.moved_frees import later_freed
 from streamsan.evidence.fix.named_lines import behind, is_called_there, line_beside
 from streamsan.evidence.fix.order_steps import wait_by_event
 from streamsan.evidence.fix.steps import USES, Calls, pairs, touches
+from streamsan.evidence.fix.wait_lists import command_of, has_wait_lists
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.vocabulary import FreeClass, OperationKind, WaitClass
@@ -98,6 +99,9 @@ class FreeBehindUses:
     def words(self, case: Case) -> str:
         line, target = line_beside(case, self.free, self.last), line_beside(case, self.last, self.free)
         what = f"line {line} ({case.call(self.free)})" if line else case.call(self.free)
+        if line and is_called_there(case, self.free, self.last):
+            # Only what frees it: the function that line calls may do more.
+            what = f"the {case.call(self.free)} that line {line} comes to"
         where = f"behind line {target} ({case.does(self.last)})" if target else f"behind {case.does(self.last)}"
         return f"move {what} {where}"
 
@@ -115,6 +119,8 @@ class WaitsRemoved:
         return bool(edits.removed)
 
     def words(self, case: Case) -> str:
+        if has_wait_lists(case) and all(wait.kind is OperationKind.STREAM_WAIT_EVENT for wait in self.waits):
+            return "; ".join(case.phrase("out_of_wait_list", later=command_of(case, wait, None)) for wait in self.waits)
         return "; ".join(
             f"remove line {case.line(wait)} ({case.call(wait)})" if case.line(wait) else f"remove {case.call(wait)}"
             for wait in self.waits
@@ -156,6 +162,9 @@ class NarrowerWait:
             names = dict.fromkeys(f"{calls.stream_sync}({case.stream_argument(work)});" for work in self.needed)
             return f"{at}{' '.join(names)} in place of {case.call(self.wait)}"
         work = self.needed[0]
+        if has_wait_lists(case):
+            waits = case.phrase("wait_for_event", earlier=command_of(case, work, self.wait))
+            return f"{at}{waits}, in place of {case.call(self.wait)}"
         record = f"{calls.record}(event, {case.stream_argument(work)});"
         where = behind(case, work, self.wait)
         return f"{where}: {record} {at}{calls.event_wait}(event); in place of {case.call(self.wait)}"

@@ -216,6 +216,11 @@ class EditedTrace:
         return self._trace.threads
 
     @property
+    def judged_from(self) -> int:
+        """As in the trace."""
+        return self._trace.judged_from
+
+    @property
     def read_kernels(self) -> Container[int]:
         """As in the trace."""
         return self._trace.read_kernels
@@ -231,6 +236,11 @@ class EditedTrace:
         return self._trace.seen_launches
 
     @property
+    def constants(self) -> Container[str]:
+        """As in the trace."""
+        return self._trace.constants
+
+    @property
     def source_lines(self) -> SourceLines:
         """The original's."""
         return self._trace.source_lines
@@ -240,9 +250,9 @@ class EditedTrace:
         """The original's."""
         return self._trace.metadata
 
-    def is_of_library(self, number: int) -> bool:
+    def library_of(self, number: int) -> str:
         """As in the trace."""
-        return number <= FIRST_INSERTED_SITE and self._trace.is_of_library(number)
+        return self._trace.library_of(number) if number <= FIRST_INSERTED_SITE else ""
 
     def site(self, number: int) -> Site:
         """Return a site of the original, or one that stands for a place where something was put in."""

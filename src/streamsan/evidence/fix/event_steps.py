@@ -11,6 +11,7 @@ import numpy as np
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.named_lines import before, behind, line_beside
 from streamsan.evidence.fix.steps import Calls, Step, pairs
+from streamsan.evidence.fix.wait_lists import command_of, has_wait_lists, in_wait_list
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
@@ -50,6 +51,11 @@ class WaitForRecorded:
         return done
 
     def words(self, case: Case) -> str:
+        if has_wait_lists(case):
+            if self.on_device:
+                return in_wait_list(case, self.record, self.later)
+            place = before(case, self.later, self.record, case.call(self.later))
+            return f"{place}: {case.phrase('wait_for_event', earlier=command_of(case, self.record, self.later))}"
         calls = Calls.of(case, self.record)
         where = before(case, self.later, self.record, case.call(self.later))
         line = line_beside(case, self.record, self.later)

@@ -12,10 +12,11 @@ import numpy as np
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.named_lines import before, behind, line_beside
 from streamsan.evidence.fix.steps import Calls, Step, pairs
+from streamsan.evidence.fix.wait_lists import blocking, command_of, has_wait_lists, in_wait_list
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import short
-from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag
+from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag, WaitClass
 
 BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
 
@@ -81,6 +82,8 @@ class EventBetween:
         return not current or not own or current == own
 
     def words(self, case: Case) -> str:
+        if has_wait_lists(case):
+            return in_wait_list(case, self.earlier, self.later)
         calls = Calls.of(case, self.earlier)
         runs, waits = case.stream_argument(self.earlier), case.stream_argument(self.later)
         record, wait = f"{calls.record}(event, {runs});", f"{calls.stream_wait}({waits}, event, 0);"
@@ -89,6 +92,29 @@ class EventBetween:
             return f"{where}: {record} {wait}"
         after = behind(case, self.earlier, self.later)
         return f"{after}: {record} {wait}" if self.place is Place.EARLIER else f"{after}: {record} {where}: {wait}"
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """The call of `earlier` returns when that is done: the host waits for it there."""
+
+    earlier: Operation
+    later: Operation
+
+    def apply(self, edits: Edits) -> bool:
+        """Let each call wait for its command."""
+        slots = edits.trace.slots
+        rows = edits.trace.instances(self.earlier)
+        if self.earlier.kind is OperationKind.ALLOC:
+            # The pointer of a map: its command stands before it.
+            commands = np.flatnonzero(edits.trace.starts & (slots["kind"] == OperationKind.COPY)).tolist()
+            rows = [commands[place - 1] for row in rows if (place := bisect_left(commands, row))]
+        waiting = [row for row in rows if int(slots["detail"][row]) == WaitClass.NONE]
+        edits.changed.update((row, {"detail": WaitClass.COMPLETE}) for row in waiting)
+        return bool(waiting)
+
+    def words(self, case: Case) -> str:
+        return blocking(case, self.earlier, self.later)
 
 
 @dataclass(frozen=True)
@@ -136,6 +162,9 @@ class HostWaitsForEvent:
         return done
 
     def words(self, case: Case) -> str:
+        if has_wait_lists(case):
+            where = before(case, self.later, self.earlier, case.call(self.later))
+            return f"{where}: {case.phrase('wait_for_event', earlier=command_of(case, self.earlier, self.later))}"
         calls = Calls.of(case, self.earlier)
         runs = case.stream_argument(self.earlier)
         where = before(case, self.later, self.earlier, case.call(self.later))

@@ -6,30 +6,35 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from streamsan.evidence.fix.verification import Outcome
-from streamsan.findings.finding import Finding
+from streamsan.findings.finding import Confidence, Finding
 from streamsan.rules.case import case_of
 from streamsan.rules.catalogue import RULES
 
 NOTHING_TRIED = "nothing in the trace says where an edit could go"
 NOT_KNOWN = "what has to change is the program's decision"
+NEEDED_ELSEWHERE = "another path through the program, or code that was not read, may need the wait"
+
+
+def why_left_alone(finding: Finding) -> str:
+    """Return why no edit is to be tried for a finding, "" where nothing speaks against one."""
+    rule, case = RULES[finding.code], case_of(finding)
+    reason = rule.without_fix if case is None else rule.no_fix(case.fact)
+    if not reason and rule.finds_needless and finding.confidence is Confidence.POSSIBLE:
+        return NEEDED_ELSEWHERE
+    return reason
 
 
 def without_fix(finding: Finding) -> Finding:
     """Return a finding whose rule has no edit to try, with the rule's reason."""
-    return replace(finding, no_fix=_reason_of_rule(finding) or NOT_KNOWN)
+    return replace(finding, no_fix=why_left_alone(finding) or NOT_KNOWN)
 
 
 def unsought(finding: Finding) -> Finding:
     """Return a finding for which no edit was to be tried."""
     return replace(
         finding,
-        no_fix=_reason_of_rule(finding) or ("none was sought" if finding.fix is None else "it was not tried out"),
+        no_fix=why_left_alone(finding) or ("none was sought" if finding.fix is None else "it was not tried out"),
     )
-
-
-def _reason_of_rule(finding: Finding) -> str:
-    rule, case = RULES[finding.code], case_of(finding)
-    return rule.without_fix if case is None else rule.no_fix(case.fact)
 
 
 def too_long(finding: Finding) -> Finding:
@@ -46,7 +51,7 @@ def like_the_first(finding: Finding) -> Finding:
     """Return a finding of a site that has many, where the first was proven for all."""
     reason = "that of the first finding at this site stands for all"
     no_witness = "" if finding.witness else reason
-    return replace(finding, no_witness=no_witness, no_fix=_reason_of_rule(finding) or reason)
+    return replace(finding, no_witness=no_witness, no_fix=why_left_alone(finding) or reason)
 
 
 def tried_in_vain(finding: Finding, outcomes: Sequence[Outcome], cut: bool) -> Finding:
@@ -54,7 +59,7 @@ def tried_in_vain(finding: Finding, outcomes: Sequence[Outcome], cut: bool) -> F
     if not outcomes:
         if cut:
             return replace(finding, no_fix="the trace is too long to analyse more edits again")
-        return replace(finding, no_fix=_reason_of_rule(finding) or NOTHING_TRIED)
+        return replace(finding, no_fix=why_left_alone(finding) or NOTHING_TRIED)
     for outcome in outcomes:
         if outcome.gone and outcome.new:
             other = outcome.new[0]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from streamsan.evidence.fix.candidates import candidates, rank
 from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace
+from streamsan.evidence.fix.reasons import why_left_alone
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Outcome
 from streamsan.findings.finding import Finding
@@ -99,7 +100,7 @@ def _can_be_put_right(outcome: Outcome) -> bool:
 def can_go(finding: Finding) -> bool:
     """Tell whether a finding says that a call can be taken out as it is."""
     case = case_of(finding)
-    return case is not None and rule_of(case.fact).finds_needless and not rule_of(case.fact).no_fix(case.fact)
+    return case is not None and rule_of(case.fact).finds_needless and not why_left_alone(finding)
 
 
 def _following(outcome: Outcome, trace: EditableTrace) -> Iterable[Step]:

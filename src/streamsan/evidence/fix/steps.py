@@ -16,6 +16,7 @@ from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
 from streamsan.platforms import CUDA, Platform
 from streamsan.rules.case import Case
+from streamsan.trace.reference_bounds import BOUNDED
 from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind
 
@@ -128,4 +129,5 @@ def touches(slots: Slots, row: int, address: int, extent: int) -> bool:
 
 
 def _overlaps(begin: int, size: int, address: int, extent: int) -> bool:
+    size = 0 if size & BOUNDED else size
     return begin != 0 and begin < address + max(1, extent) and address < begin + max(1, size)

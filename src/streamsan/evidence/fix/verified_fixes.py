@@ -129,7 +129,7 @@ class _Fixes:
             + self._for_each_stream(steps)
             + costs_then((each.code, each.location.line) for each in search.spared)
         )
-        return replace(finding, fix=Fix(summary, verified=True), no_fix="")
+        return replace(finding, fix=Fix(case.in_own_words(summary), verified=True), no_fix="")
 
     def _for_each_stream(self, steps: Sequence[Step]) -> str:
         streams = max(streams_awaited(self.trace, step) for step in steps)
@@ -174,7 +174,7 @@ class _Fixes:
         if case.operation.sequence not in self._removable:
             return tried_in_vain(finding, [], self._exhausted)
         summary = WaitsRemoved((case.operation,)).words(case)
-        return replace(finding, fix=Fix(summary, verified=True), no_fix="")
+        return replace(finding, fix=Fix(case.in_own_words(summary), verified=True), no_fix="")
 
     def _can_go(self, waits: tuple[Operation, ...]) -> bool:
         """Tell whether waits can be removed together: no finding comes up, and no required order is lost."""

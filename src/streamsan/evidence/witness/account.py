@@ -84,7 +84,7 @@ def _certain(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
         yield f"{narrator.issued(use)}: the address names no memory"
         return
     yield _end(narrator, free)
-    if use.status > 0:
+    if use.failed:
         yield f"{narrator.issued(use)}, with the old address: the call fails"
         return
     if plan.harm is Harm.FREED:

@@ -44,7 +44,9 @@ def _with(finding: Finding, answer: Witness | str) -> Finding:
     if isinstance(answer, Witness):
         # What the driver itself said of the call stays with the steps.
         answers = tuple(step for step in finding.witness if step.startswith("the driver says: "))
-        return replace(finding, witness=(*answer.steps, *answers), no_witness="")
+        case = case_of(finding)
+        steps = answer.steps if case is None else tuple(map(case.in_own_words, answer.steps))
+        return replace(finding, witness=(*steps, *answers), no_witness="")
     if finding.witness:
         return replace(finding, no_witness="")
     return replace(finding, no_witness=answer)

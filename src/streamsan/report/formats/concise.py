@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import IO
 
 from streamsan.findings.finding import Confidence, Finding
+from streamsan.findings.fingerprint import shown_path
 from streamsan.findings.same_site import SiteFindings
 from streamsan.report import Report
 from streamsan.report.printable import printable
@@ -18,7 +19,7 @@ def render(report: Report, stream: IO[str]) -> str:
 def line(finding: Finding) -> str:
     """Return a finding on one line, without its fix."""
     location = finding.location
-    place = ":".join(str(part) for part in (location.file, location.line, location.column) if part)
+    place = ":".join(str(part) for part in (shown_path(location.file), location.line, location.column) if part)
     possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
     return printable(f"{place}: {finding.severity}[{finding.code}]{possible} {finding.message}")
 

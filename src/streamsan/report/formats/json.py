@@ -104,7 +104,8 @@ def _bytes(touched: Bytes) -> dict[str, Any]:
         "slice_pitch": touched.slice_pitch,
         "slices": touched.slices,
     }
-    return {"first": touched.first, "last": touched.last, "rows": rows if touched.count else None}
+    within = None if touched.within is None else {"first": touched.within[0], "last": touched.within[1]}
+    return {"first": touched.first, "last": touched.last, "rows": rows if touched.count else None, "within": within}
 
 
 def _unread(unread: Unread) -> dict[str, Any]:
@@ -116,7 +117,11 @@ def _unread(unread: Unread) -> dict[str, Any]:
         "macros_not_read": places(unread.macros),
         "files_stopped_early": sorted(unread.stopped),
         "files_not_understood": sorted(unread.without_functions),
-        "calls_not_reached": places(unread.missed),
+        "calls_reached": len(unread.reached),
+        "calls_not_reached": [
+            {"file": place.file, "line": place.line, "column": place.column, "reason": why.reason}
+            for place, why in sorted(unread.missed.items())
+        ],
         "recordings_not_whole": sorted(unread.recordings),
         "sources_not_found": sorted(unread.absent),
     }

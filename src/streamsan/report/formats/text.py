@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from streamsan.findings.finding import Confidence, Finding, Severity
+from streamsan.findings.fingerprint import shown_path
 from streamsan.findings.same_site import SiteFindings
 from streamsan.report import Report
 from streamsan.report.excerpt import SourceLines, layout, rows_by_file
@@ -84,7 +85,8 @@ def summary(report: Report) -> str:
     if report.in_baseline:
         counts.append(f"{report.in_baseline} in the baseline")
     line = f"{', '.join(counts)} in {_count(report.files, 'file')}, {_count(report.operations, 'operation')}"
-    return f"{line}; {report.unread.summary}" if report.unread else line
+    not_read = report.unread.summary
+    return f"{line}; {not_read}" if not_read else line
 
 
 def _count(number: int, noun: str) -> str:
@@ -98,7 +100,7 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
     excerpt = rows_by_file(finding, sources)
     gutter = max((len(str(row.line)) for _, rows in excerpt for row in rows), default=1)
     margin = " " * (gutter + 1)
-    where = printable(location.file)
+    where = printable(shown_path(location.file))
     if location.line:
         where += f":{location.line}" + (f":{location.column}" if location.column else "")
     yield Text.assemble((" " * gutter + "--> ", "blue"), where)
@@ -106,7 +108,7 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
     quoted = set()
     for file, rows in excerpt:
         if file != location.file:
-            yield Text.assemble((" " * gutter + "::: ", "blue"), printable(file))
+            yield Text.assemble((" " * gutter + "::: ", "blue"), printable(shown_path(file)))
         yield bar
         yield from layout(rows, gutter, width)
         quoted |= {(file, row.line) for row in rows}
@@ -115,7 +117,9 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
     # Without the source at hand the operations are listed instead.
     for related in finding.related:
         if (related.file, related.line) not in quoted:
-            yield from _property(margin, f"{printable(related.file)}:{related.line}", related.message, width)
+            yield from _property(
+                margin, f"{printable(shown_path(related.file))}:{related.line}", related.message, width
+            )
     if finding.overlap is not None:
         yield from _property(margin, "overlap", finding.overlap.words, width)
     if finding.contract is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
+from streamsan.effects.waits import Endpoint
 from streamsan.findings.finding import Confidence, Finding, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
@@ -12,7 +14,7 @@ from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.race_sides import RaceSides, with_words
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import WrongExecution
-from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
+from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, WaitClass
 
 PAGEABLE = (MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC)
 
@@ -36,6 +38,9 @@ class HostBufferInFlight(Rule):
     severity = Severity.ERROR
     outranks = (RuleCode.RELIES_ON_IMPLICIT_SYNC,)
     comes_with_edits = True
+    without_fix_of: ClassVar = {
+        FactVariant.MAPPED_USE: "whether the host is done with the pointer is the program's decision"
+    }
     varies = (
         "error; possible for pageable memory; beside a kernel error, warning or note, as sure as it is that they meet"
     )
@@ -45,6 +50,12 @@ class HostBufferInFlight(Rule):
         pageable = fact.allocation is not None and fact.allocation.kind in PAGEABLE
         functions = any(o.kind is OperationKind.HOST_FUNCTION for _, o in fact.related)
         return super().weak(fact) or (pageable and not functions) or (beside_kernel(fact) and fact.assumed)
+
+    def is_weak(self, case: Case) -> bool:
+        """Where no copy is synchronous but those that are called so, pageable memory is as any other."""
+        if may_be_synchronous(case) or (beside_kernel(case.fact) and case.fact.assumed):
+            return self.weak(case.fact)
+        return super().weak(case.fact)
 
     def severity_of(self, case: Case) -> Severity:
         """A kernel may use other parts of the memory, or be meant to meet the host there."""
@@ -62,6 +73,8 @@ class HostBufferInFlight(Rule):
 
     def wrong_execution(self, case: Case) -> WrongExecution | str:
         """The host goes on before the work is complete."""
+        if case.fact.variant is FactVariant.MAPPED_USE:
+            return "the contract forbids the command itself: what it reads or writes there is not defined"
         return release_first(case)
 
     def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
@@ -69,6 +82,8 @@ class HostBufferInFlight(Rule):
         return (behind_use(case),)
 
     def wording(self, case: Case) -> Wording:
+        if case.fact.variant is FactVariant.MAPPED_USE:
+            return _of_mapped(case)
         last, use = case.operation, case.first(RelatedRole.USE)
         state, here = _EVENT.get(case.fact.variant, ("is changed", "changed here"))
         function = use is not None and use.kind is OperationKind.HOST_FUNCTION
@@ -105,6 +120,28 @@ class HostBufferInFlight(Rule):
             fix=host_wait(case, use, case.line(last)),
             sides=sides,
         )
+
+
+def may_be_synchronous(case: Case) -> bool:
+    """Tell whether an asynchronous copy of pageable memory may be complete when its call returns."""
+    waits = case.platform.waits
+    return any(
+        waits.of_copy("asynchronous", *sides) is not WaitClass.NONE
+        for sides in ((Endpoint.PAGEABLE, Endpoint.DEVICE), (Endpoint.DEVICE, Endpoint.PAGEABLE))
+    )
+
+
+def _of_mapped(case: Case) -> Wording:
+    """Return what to say of a command that uses a region that the host has mapped."""
+    use, mapped = case.operation, case.first(RelatedRole.OTHER)
+    maps = [] if mapped is None else [case.related(RelatedRole.OTHER, mapped, "mapped for the host here")]
+    doubt = ", if it touches the region" if case.fact.assumed else ""
+    return Wording(
+        message=f"{case.does(use)} is enqueued while {case.memory()}, which it uses, is mapped for the host{doubt}",
+        related=(*case.allocated(), *maps, case.related(RelatedRole.USE, use, "used here, before any unmap")),
+        contract=case.contract("mapped"),
+        fix=f"{case.before(use, 'the command')}: clEnqueueUnmapMemObject, and the command behind it",
+    )
 
 
 def beside_kernel(fact: Fact) -> bool:

@@ -40,7 +40,14 @@ class UnorderedConflict(Rule):
 
     def decided_by_caller(self, fact: Fact) -> bool:
         """Tell whether a caller decides. An overlap that is not sure says so in words of its own."""
-        return fact.may_be_equal or fact.unseen or (fact.assumed and overlap_is_sure(fact))
+        return fact.may_be_equal or fact.unseen or fact.polled or (fact.assumed and overlap_is_sure(fact))
+
+    def doubt(self, case: Case) -> str:
+        """A word that a kernel polls may give the order."""
+        if not case.fact.polled:
+            return super().doubt(case)
+        poller = case.first(RelatedRole.SYNC)
+        return f"unless a word that {case.does(poller) if poller else 'one of them'} polls orders them"
 
     def wrong_execution(self, case: Case) -> WrongExecution | str:
         """The later access overtakes the earlier one."""

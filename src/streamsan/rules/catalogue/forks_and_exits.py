@@ -32,6 +32,10 @@ class UseAfterFork(Rule):
         RuleCode.BLOCKING_FREE,
     )
 
+    def holds(self, case: Case) -> bool:
+        """OpenCL says nothing of it."""
+        return case.contract("child") is not None
+
     def wording(self, case: Case) -> Wording:
         call, fork = case.operation, case.first(RelatedRole.FORK)
         fresh, api = case.fact.variant is FactVariant.CHILD_OF_FRESH, case.phrase("api")
@@ -69,6 +73,10 @@ class CallOutsideMain(Rule):
     without_fix = "where the object should live is the program's decision"
     without_witness = "the order of static objects is not of the trace"
 
+    def holds(self, case: Case) -> bool:
+        """OpenCL says nothing of it."""
+        return case.contract("main") is not None
+
     def severity_of(self, case: Case) -> Severity:
         """A library's static objects are its maker's affair: cuFFT and cuda.core free at exit what they keep."""
         return Severity.NOTE if case.is_of_library(case.operation) else self.severity
@@ -77,8 +85,15 @@ class CallOutsideMain(Rule):
         call, api = case.operation, case.phrase("api")
         before = case.fact.variant is FactVariant.BEFORE_MAIN
         when = "before main begins" if before else "after main has ended"
+        library, others = case.library_of(call), case.fact.count - 1
+        message = f"{case.call(call)} runs {when}"
+        if library and others:
+            calls = "1 other call" if others == 1 else f"{others} other calls"
+            message = f"{case.call(call)} and {calls} run {when}, made by {library} itself"
+        elif library:
+            message += f", called by {library} itself"
         return Wording(
-            message=f"{case.call(call)} runs {when}",
+            message=message,
             related=(
                 *case.others(RelatedRole.CREATE, RelatedRole.OTHER),
                 case.related(RelatedRole.USE, call, f"called here, {when}"),

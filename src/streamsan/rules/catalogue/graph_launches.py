@@ -10,7 +10,7 @@ from streamsan.rules.case import ANONYMOUS, Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
-from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode, SlotFlag
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode, SlotFlag
 
 RELAUNCH = Contract(
     "a graph must not be launched again while an allocation of its last launch is not freed, unless it was "
@@ -70,7 +70,7 @@ class GraphRelaunchUnfreed(Rule):
 
 
 class GraphStalePointer(Rule):
-    """SS303. Reported at the launch."""
+    """SS303. Reported at the launch, or at the instantiation that the driver refused."""
 
     code = RuleCode.GRAPH_STALE_POINTER
     definition = "A graph is launched with an address in it whose memory was freed, or belongs to someone else now."
@@ -128,8 +128,18 @@ class GraphStalePointer(Rule):
             )
         if owner is not None:
             related.append(case.related(RelatedRole.OWNER, owner, "the same address was handed out again here"))
-        related.append(case.related(RelatedRole.USE, launch, "launched here, with the old address"))
+        refused = launch.kind is OperationKind.GRAPH_INSTANTIATE
+        does = "instantiated" if refused else "launched"
+        related.append(case.related(RelatedRole.USE, launch, f"{does} here, with the old address"))
         line = case.line(free)
+        if refused:
+            return Wording(
+                message=f"a copy or fill of the graph is given {memory}, which {gone}, and the graph cannot be "
+                f"instantiated: {case.error_name(launch)}",
+                related=tuple(related),
+                contract=BAKED,
+                fix=_fix(line, variant, f"give the node the address that replaces {memory} before the instantiation"),
+            )
         verb = {"reading": "reads", "writing": "writes"}.get(case.verb(use), "uses")
         if_it_runs = ", if the conditional node runs that body" if _may_not_run(case.fact) else ""
         return Wording(
@@ -139,7 +149,7 @@ class GraphStalePointer(Rule):
             observed=Observed("the launch succeeds, and writes into the memory of the address's next owner", "G-13")
             if variant is not FactVariant.STALE_RESET
             else None,
-            fix=_fix(line, variant, memory),
+            fix=_fix(line, variant, f"update the graph (cudaGraphExecUpdate) with the address that replaces {memory}"),
         )
 
 
@@ -148,10 +158,9 @@ def _may_not_run(fact: Fact) -> bool:
     return any(role is RelatedRole.USE and node.flags & SlotFlag.CONDITIONAL for role, node in fact.related)
 
 
-def _fix(line: int, variant: FactVariant, memory: str) -> str:
+def _fix(line: int, variant: FactVariant, update: str) -> str:
     if variant is FactVariant.STALE_RESET:
         return "make the graph anew after the reset, with memory allocated after it"
-    update = f"update the graph (cudaGraphExecUpdate) with the address that replaces {memory}"
     return f"move the free of line {line} behind the last launch, or {update}" if line else update
 
 

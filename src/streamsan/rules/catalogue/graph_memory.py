@@ -63,7 +63,7 @@ class GraphMemoryUnordered(Rule):
                 return WrongExecution(free, last, Harm.FREED, inside=True)
             case FactVariant.GRAPH_INSIDE:
                 return wrong_order(last, case.first(RelatedRole.ALLOC), Harm.NOT_YET, inside=True)
-        if last.status > 0:
+        if last.failed:
             return "the call is refused in every execution"
         if free is not None:
             return wrong_order(free, last, Harm.GONE, certain=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from streamsan.findings.finding import Contract, Observed, Related, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
-from streamsan.rules.catalogue.buffers_in_flight import PAGEABLE
+from streamsan.rules.catalogue.buffers_in_flight import PAGEABLE, may_be_synchronous
 from streamsan.rules.catalogue.lifetime import behind_use, host_wait, release_first, short
 from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.rule import Rule, Wording
@@ -18,6 +18,7 @@ _CALLS = {
     FactVariant.FREE_PINNED: "pinned",
     FactVariant.FREE_UNREGISTER: "unregister",
     FactVariant.IMPLICIT_COPY: "copy",
+    FactVariant.STATUS_QUERY: "query",
 }
 _OF_HOST = (OperationKind.HOST_ACCESS, OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY)
 _WAIT_THEMSELVES = (FactVariant.FREE_DEVICE, FactVariant.FREE_PINNED, FactVariant.FREE_UNREGISTER)
@@ -43,7 +44,8 @@ class ReliesOnImplicitSync(Rule):
         if fact.variant in (FactVariant.FREE_PINNED, FactVariant.FREE_UNREGISTER):
             return Severity.WARNING
         # An asynchronous copy of pageable memory may have been synchronous in the first place.
-        return Severity.NOTE if kind in PAGEABLE else Severity.WARNING
+        synchronous = kind in PAGEABLE and may_be_synchronous(case)
+        return Severity.NOTE if synchronous else Severity.WARNING
 
     def weak(self, fact: Fact) -> bool:
         """The observed edge is the very point."""
@@ -72,9 +74,16 @@ class ReliesOnImplicitSync(Rule):
         reason = f"{word} here: only a wait that the documentation does not promise orders it after {short(case, use)}"
         related.append(case.related(RelatedRole.FREE, last, reason))
         contract, observed = self._sources(case)
+        query = copy_that_waits(case)
+        asked = query is not None and query.kind is OperationKind.EVENT_QUERY
+        unless = (
+            f"{_waiting_call(case)}, which is no synchronisation point, orders it"
+            if asked
+            else (f"{_waiting_call(case)} waits")
+        )
         return Wording(
             message=f"{case.does(use)} may still be {case.verb(use)} {case.memory()} when it is {word}, "
-            f"unless {_waiting_call(case)} waits",
+            f"unless {unless}",
             related=tuple(related),
             contract=contract,
             observed=observed,
@@ -87,6 +96,11 @@ class ReliesOnImplicitSync(Rule):
         by, key = "by a wait that the documentation does not promise", "access"
         if copy is not None:
             by, key = f"because {case.call(copy)} waits, which the documentation does not promise", "copy"
+            if copy.kind is OperationKind.EVENT_QUERY:
+                by, key = (
+                    f"because {case.call(copy)} said that it is complete, which is no synchronisation point",
+                    "query",
+                )
         return Wording(
             message=f"{case.does(last)} is ordered after {case.does(first)} on {memory} only {by}",
             related=(
@@ -102,7 +116,10 @@ class ReliesOnImplicitSync(Rule):
 
     @staticmethod
     def _sources(case: Case) -> tuple[Contract | None, Observed | None]:
-        key = "copy" if copy_that_waits(case) is not None else _CALLS.get(case.fact.variant, "free")
+        wait = copy_that_waits(case)
+        if wait is not None and wait.kind is OperationKind.EVENT_QUERY:
+            return case.contract("query"), case.observed("query")
+        key = "copy" if wait is not None else _CALLS.get(case.fact.variant, "free")
         if key == "free" and case.operation.kind is OperationKind.DEVICE_RESET:
             key = "reset"
         managed = case.allocation is not None and case.allocation.kind is MemoryKind.MANAGED
@@ -110,9 +127,10 @@ class ReliesOnImplicitSync(Rule):
 
 
 def copy_that_waits(case: Case) -> Operation | None:
-    """Return the copy whose wait the order rests on, None where it is a free or a reset that waits."""
+    """Return the copy whose wait, or the query on whose answer, the order rests; None where a free or a reset waits."""
     waits = case.all_of(RelatedRole.SYNC)
-    return next((operation for operation in waits if operation.kind is OperationKind.COPY), None)
+    kinds = (OperationKind.COPY, OperationKind.EVENT_QUERY)
+    return next((operation for operation in waits if operation.kind in kinds), None)
 
 
 def _waiting_call(case: Case) -> str:
@@ -127,5 +145,8 @@ def _waits(case: Case, *roles: RelatedRole) -> tuple[Related, ...]:
     copy = copy_that_waits(case)
     if copy is None:
         return tuple(case.others(RelatedRole.SYNC, *roles))
+    if copy.kind is OperationKind.EVENT_QUERY:
+        answer = "asked here whether it is complete: the answer is no synchronisation point"
+        return (case.related(RelatedRole.SYNC, copy, answer), *case.others(*roles))
     reason = "this copy to pageable host memory is complete when its call returns: measured, not promised"
     return (case.related(RelatedRole.SYNC, copy, reason), *case.others(*roles))

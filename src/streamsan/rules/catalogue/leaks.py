@@ -42,14 +42,18 @@ class UnbalancedAllocation(Rule):
         lost = case.first(RelatedRole.OTHER) or case.operation
         memory = case.memory()
         stream_ordered = case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED
+        is_object = case.allocation is not None and case.allocation.kind is MemoryKind.CL_BUFFER
+        message = f"each iteration allocates {memory} and drops the pointer to it without a free"
+        if is_object:
+            message = f"each iteration makes {memory} and drops the handle of it without a release"
         return Wording(
-            message=f"each iteration allocates {memory} and drops the pointer to it without a free",
+            message=message,
             related=(
                 *case.allocated(),
                 *(case.used(operation) for operation in case.all_of(RelatedRole.USE)),
-                case.related(RelatedRole.OTHER, lost, "the last pointer to it is lost here"),
+                case.related(RelatedRole.OTHER, lost, f"the last {_way_to(case)} to it is lost here"),
             ),
-            contract=LOOP_CONTRACT if stream_ordered else LEAK_CONTRACT,
+            contract=case.contract("lost") or (LOOP_CONTRACT if stream_ordered else LEAK_CONTRACT),
             observed=Observed(
                 "a graph captured from such a loop launches once; the second launch fails: cudaErrorInvalidValue",
                 "G-01",
@@ -57,8 +61,8 @@ class UnbalancedAllocation(Rule):
             if stream_ordered
             else None,
             witness=(
-                f"an iteration allocates {memory}",
-                "the next one overwrites the pointer",
+                f"an iteration {'makes' if is_object else 'allocates'} {memory}",
+                f"the next one overwrites the {_way_to(case)}",
                 "the memory is never freed",
             ),
             fix=_free(case, "at the end of each iteration"),
@@ -87,6 +91,22 @@ class UnbalancedAllocation(Rule):
         )
 
 
+_OBJECTS = (
+    ("Queue", "queue", "clReleaseCommandQueue"),
+    ("Context", "context", "clReleaseContext"),
+    ("CommandBuffer", "command buffer", "clReleaseCommandBufferKHR"),
+    ("Semaphore", "semaphore", "clReleaseSemaphoreKHR"),
+    ("SubBuffer", "sub-buffer", "clReleaseMemObject"),
+    ("Image", "image", "clReleaseMemObject"),
+    ("Kernel", "kernel", "clReleaseKernel"),
+    ("Program", "program", "clReleaseProgram"),
+    ("Sampler", "sampler", "clReleaseSampler"),
+)
+"""what the call that made an object has in its name; what it is called; what releases it"""
+_EVENT = ("event", "clReleaseEvent")
+"""of all calls that enqueue"""
+
+
 class Leak(Rule):
     """SS401. Reported where the memory is allocated."""
 
@@ -97,16 +117,22 @@ class Leak(Rule):
     without_witness = "nothing goes wrong by itself: the memory is never given back, in any execution"
     explains_failure = False
 
+    def holds(self, case: Case) -> bool:
+        """Nobody frees a managed variable: it lives as long as its module."""
+        return not case.is_managed_variable()
+
     def location(self, case: Case) -> Location:
         return case.allocation_location() or case.location(case.operation)
 
     def wording(self, case: Case) -> Wording:
         end = case.first(RelatedRole.OTHER, RelatedRole.RESET) or case.operation
         variant = case.fact.variant
+        if variant is FactVariant.UNRELEASED:
+            return _unreleased(case)
         related: list[Related] = [*case.allocated()]
         if variant is FactVariant.LOST_SCOPE:
-            related.append(case.related(RelatedRole.OTHER, end, "the last pointer to it is lost here"))
-            when = "is never freed: the last pointer to it goes out of scope"
+            related.append(case.related(RelatedRole.OTHER, end, f"the last {_way_to(case)} to it is lost here"))
+            when = f"is never freed: the last {_way_to(case)} to it goes out of scope"
         elif variant is FactVariant.LEAK_AT_RESET:
             destroys = end.kind is OperationKind.CONTEXT_DESTROY
             when = f"is still allocated when {'its context is destroyed' if destroys else 'the device is reset'}"
@@ -125,6 +151,27 @@ class Leak(Rule):
         )
 
 
+def _unreleased(case: Case) -> Wording:
+    """Return what is said of an object that is no memory."""
+    made = case.operation
+    noun, call = _EVENT
+    if made.kind is not OperationKind.EVENT_CREATE or "Semaphore" in case.api(made):
+        noun, call = next((names for part, *names in _OBJECTS if part in case.api(made)), ("object", "its release"))
+    many = case.fact.count
+    message = f"{many:,} {noun}s that are made here are never released" if many > 1 else f"the {noun} is never released"
+    return Wording(
+        message=message,
+        related=(case.related(RelatedRole.CREATE, made, "made here"),),
+        contract=case.contract("leak"),
+        fix=f"after its last use: {call}",
+    )
+
+
+def _way_to(case: Case) -> str:
+    """Return what a program reaches the memory by."""
+    return "handle" if case.allocation is not None and case.allocation.kind is MemoryKind.CL_BUFFER else "pointer"
+
+
 def _free(case: Case, where: str) -> str:
     name = case.bare_memory()
     kind = case.allocation.kind if case.allocation is not None else MemoryKind.UNKNOWN
@@ -134,6 +181,11 @@ def _free(case: Case, where: str) -> str:
         stream = case.stream_argument(case.first(RelatedRole.ALLOC))
         return f"{where}: {case.phrase('free_async', memory=name, stream=stream)}"
     call = case.platform.release(kind)
-    if not call or case.platform.accepts(FreeClass.DEVICE, kind) or case.platform.pageable(kind):
+    family = case.platform.frees.get(FreeClass.DEVICE)
+    if (
+        not call
+        or (family is not None and case.platform.accepts(FreeClass.DEVICE, kind))
+        or case.platform.pageable(kind)
+    ):
         call = case.platform.release(MemoryKind.PLAIN)
     return f"{where}: {call}({name});"

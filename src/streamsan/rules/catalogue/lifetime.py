@@ -6,6 +6,7 @@ from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
+from streamsan.rules.race_sides import RaceSides, with_words
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode
@@ -73,6 +74,8 @@ class UseAfterFree(Rule):
         use, free = case.operation, case.first(RelatedRole.FREE, RelatedRole.RESET)
         if free is not None and free.kind in (OperationKind.DEVICE_RESET, OperationKind.CONTEXT_DESTROY):
             return self._after_reset(case, use, free)
+        if case.allocation is not None and case.allocation.kind is MemoryKind.CL_MAPPED:
+            return self._after_unmap(case, use, free)
         issued_after = case.fact.variant is FactVariant.AFTER_ASYNC_FREE
         memory = case.memory()
         asynchronous = issued_after or (free is not None and free.stream != 0)
@@ -80,10 +83,11 @@ class UseAfterFree(Rule):
         related = [*case.allocated()]
         if free is not None:
             related.append(case.freed(free))
-        related.append(case.related(RelatedRole.USE, use, f"used here, {why}"))
+        sides = RaceSides(case)
+        related.append(with_words(case.related(RelatedRole.USE, use, f"used here, {why}"), sides.later_range()))
         related.extend(case.others(RelatedRole.SYNC, RelatedRole.RECORD, RelatedRole.OWNER))
         line = case.line(use)
-        if use.status > 0:
+        if use.failed:
             return Wording(
                 message=f"{case.does(use)} is given {memory} after it was freed, and fails: {case.error_name(use)}",
                 related=tuple(related),
@@ -91,13 +95,35 @@ class UseAfterFree(Rule):
                 fix=f"move the free behind line {line}, or drop the use"
                 if line
                 else "free the memory after its last use",
+                sides=sides,
             )
         return Wording(
             message=f"{case.does(use)} uses {memory} after it was freed",
             related=tuple(related),
-            contract=case.contract("issued_after") if issued_after else case.contract("freed"),
-            observed=case.observed("asynchronous") if asynchronous else case.observed("freed"),
+            contract=(
+                case.contract("issued_after")
+                if issued_after
+                else (case.contract("svm") if _is_shared(case) else None) or case.contract("freed")
+            ),
+            observed=None
+            if _is_shared(case)
+            else case.observed("asynchronous")
+            if asynchronous
+            else case.observed("freed"),
             fix=f"move the free behind line {line}, or drop the use" if line else "free the memory after its last use",
+            sides=sides,
+        )
+
+    @staticmethod
+    def _after_unmap(case: Case, use: Operation, unmap: Operation | None) -> Wording:
+        line = case.line(use)
+        related = [] if unmap is None else [case.related(RelatedRole.FREE, unmap, "unmapped here")]
+        return Wording(
+            message=f"{case.does(use)} uses {case.memory()} after it was unmapped",
+            related=(*case.allocated(), *related, case.related(RelatedRole.USE, use, "used here, after the unmap")),
+            contract=case.contract("unmapped"),
+            observed=case.observed("unmapped"),
+            fix=f"move the unmap behind line {line}, or drop the use" if line else "unmap it after its last use",
         )
 
     @staticmethod
@@ -105,8 +131,8 @@ class UseAfterFree(Rule):
         memory = case.memory()
         destroys = reset.kind is OperationKind.CONTEXT_DESTROY
         event = "its context was destroyed" if destroys else "the device was reset"
-        uses = "is given" if use.status > 0 else "uses"
-        failed = f", and fails: {case.error_name(use)}" if use.status > 0 else ""
+        uses = "is given" if use.failed else "uses"
+        failed = f", and fails: {case.error_name(use)}" if use.failed else ""
         return Wording(
             message=f"{case.does(use)} {uses} {memory} after {event}{failed}",
             related=(
@@ -150,14 +176,18 @@ class UseRacesFree(Rule):
             else f"nothing makes the host wait for {short(case, use)}"
         )
         related = [*case.allocated(), *case.others(RelatedRole.SYNC, RelatedRole.RECORD)]
-        related.extend(case.used(operation) for operation in case.all_of(RelatedRole.USE))
-        related.append(case.freed(free, reason))
+        uses = [case.used(operation) for operation in case.all_of(RelatedRole.USE)]
+        sides = RaceSides(case)
+        if uses:
+            uses[0] = with_words(uses[0], sides.earlier_range())
+        related += [*uses, case.freed(free, reason)]
         return Wording(
             message=f"{work} may still be {case.verb(use)} {memory} when it is freed",
             related=tuple(related),
             contract=self._contract(case),
             observed=self._observed(case),
             fix=self._fix(case, free, use),
+            sides=sides,
         )
 
     @staticmethod
@@ -166,6 +196,8 @@ class UseRacesFree(Rule):
             return case.contract("asynchronous")
         if case.allocation is not None and case.allocation.kind is MemoryKind.STREAM_ORDERED:
             return case.contract("pool")
+        if case.allocation is not None and case.allocation.kind is MemoryKind.CL_BUFFER:
+            return case.contract("released") or case.contract("waits")
         return case.contract("waits")
 
     @staticmethod
@@ -179,6 +211,8 @@ class UseRacesFree(Rule):
             return case.observed("asynchronous")
         if stream_ordered:
             return case.observed("pool")
+        if case.allocation is not None and case.allocation.kind is MemoryKind.CL_BUFFER:
+            return case.observed("released")
         return case.observed("waits")
 
     @staticmethod
@@ -218,8 +252,11 @@ class UseBeforeAlloc(Rule):
         use, made = case.operation, case.first(RelatedRole.ALLOC)
         memory, work = case.memory(), case.does(use)
         who = case.stream(use) if use.stream else "the host"
-        waits = f"nothing orders {who} after the allocation"
-        place = f"used here, in the order of {who}: {waits}" if use.stream else f"used here, by the host: {waits}"
+        waits = f"nothing orders {who} after the {'map' if _made(case) == 'mapped' else 'allocation'}"
+        sides = RaceSides(case)
+        does = sides.later_range()
+        reason = f"{does}; {waits}" if does else waits
+        place = f"used here, in the order of {who}: {reason}" if use.stream else f"used here, by the host: {reason}"
         related = [
             *case.allocated(),
             *case.others(RelatedRole.SYNC, RelatedRole.RECORD),
@@ -227,11 +264,12 @@ class UseBeforeAlloc(Rule):
         ]
         line = case.line(use)
         return Wording(
-            message=f"{work} may use {memory} before it is allocated",
+            message=f"{work} may use {memory} before it is {_made(case)}",
             related=tuple(related),
             contract=case.contract("allocation"),
             observed=case.observed("allocation"),
             fix=event_between(case, made, use, line) if use.stream else host_wait(case, made, line),
+            sides=sides,
         )
 
 
@@ -267,6 +305,16 @@ class UnmappedInUse(Rule):
             observed=None if closes else case.observed("unmapped"),
             fix=host_wait(case, use, case.line(unmap)),
         )
+
+
+def _is_shared(case: Case) -> bool:
+    return case.allocation is not None and case.allocation.kind is MemoryKind.SVM
+
+
+def _made(case: Case) -> str:
+    """Return how memory comes to be: "allocated", or "mapped" where it is the pointer of a map."""
+    is_map = case.allocation is not None and case.allocation.kind is MemoryKind.CL_MAPPED
+    return "mapped" if is_map else "allocated"
 
 
 def short(case: Case, operation: Operation | None) -> str:

@@ -69,12 +69,13 @@ class ResetRacesWork(Rule):
         related.extend(case.others(RelatedRole.OTHER, RelatedRole.CREATE))
         related.append(case.related(RelatedRole.RESET, reset, f"{event} here: nothing waits before it"))
         line = case.line(reset)
-        wait = "cudaDeviceSynchronize();" if reset.kind is not OperationKind.CONTEXT_DESTROY else "cuCtxSynchronize();"
+        whole = reset.kind is not OperationKind.CONTEXT_DESTROY
+        wait = case.phrase("device_wait" if whole else "context_wait")
         return Wording(
             message=self._message(case, pending, event),
             related=tuple(related),
-            contract=self._contract(reset),
-            observed=self._observed(variant, reset),
+            contract=_own_contract(case, reset) or self._contract(reset),
+            observed=None if _own_contract(case, reset) else self._observed(variant, reset),
             witness=self._witness(case, pending, event),
             fix="let the other thread finish its work on the device first"
             if variant is FactVariant.OTHER_THREAD
@@ -124,6 +125,11 @@ class ResetRacesWork(Rule):
         if case.fact.variant is FactVariant.PENDING_FREE:
             return (event, "the free never runs; the reset leaves the pool's memory to the driver")
         return (f"{case.does(pending)} has not finished", event, "it runs on memory or handles that no longer exist")
+
+
+def _own_contract(case: Case, reset: Operation) -> Contract | None:
+    """Return what the manual of a platform other than CUDA says."""
+    return case.contract("context" if reset.kind is OperationKind.CONTEXT_DESTROY else "exit")
 
 
 def _event(reset: Operation) -> str:

@@ -24,6 +24,12 @@ _OTHER_TYPES = (
     ("Module", "module"),
     ("Library", "library"),
     ("UserObject", "user object"),
+    ("CommandBuffer", "command buffer"),
+    ("SubBuffer", "sub-buffer"),
+    ("MemObject", "sub-buffer"),
+    ("Kernel", "kernel"),
+    ("Program", "program"),
+    ("Sampler", "sampler"),
 )
 
 

@@ -27,7 +27,7 @@ class UncheckedFailure(Rule):
     def wording(self, case: Case) -> Wording:
         call, following = case.operation, case.first(RelatedRole.USE, RelatedRole.OTHER)
         name = case.call(call)
-        error = f" with {case.error_name(call)}" if call.status > 0 else ""
+        error = f" with {case.error_name(call)}" if call.failed else ""
         related = [*case.allocated(), case.related(RelatedRole.OTHER, call, f"fails here{error}")]
         if following is not None and case.place(following) != case.place(call):
             related.append(case.related(RelatedRole.USE, following, "(the program goes on here)"))

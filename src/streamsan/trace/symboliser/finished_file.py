@@ -104,7 +104,8 @@ class FinishedFile:
 def _is_running(metadata: Mapping[str, Any]) -> bool:
     """Tell whether the process of a file that has no end mark may still be writing it."""
     process = metadata.get("process")
-    if not isinstance(process, int) or not 0 < process < 1 << 31:
+    # A process that reads its own recording reads a copy of it (streamsan.sections).
+    if not isinstance(process, int) or not 0 < process < 1 << 31 or process == os.getpid():
         return False
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

@@ -1,0 +1,74 @@
+"""Checks inputs in several processes. One that takes its process down, for lack of memory say, takes no other input."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+
+from pebble import ProcessExpired, ProcessPool
+
+from streamsan.analysis.checked import Checked
+from streamsan.analysis.inputs import analyse_path
+from streamsan.analysis.source_files import SourceOptions
+from streamsan.checking.defects import problem_of
+from streamsan.evidence.proofs import ALL, Proofs
+from streamsan.report import Problem
+
+_LOADED = ("streamsan.checking.worker_processes", "streamsan.cuda_source", "streamsan.evidence.second_pass")
+"""what every process needs: loaded once, and there in each"""
+
+Outcome = Checked | Problem
+
+
+def outcomes(paths: Sequence[str], options: SourceOptions, proofs: Proofs, jobs: int) -> Iterator[Outcome]:
+    """Check files in `jobs` processes, and yield what comes of each, in their order."""
+    # Not forked of this process, for it may have threads.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_LOADED))
+    pool = ProcessPool(min(jobs, len(paths)), context=context, initializer=_begin, initargs=[options, proofs])
+    try:
+        futures = [pool.schedule(_check, args=[path]) for path in paths]
+        for path, future in zip(paths, futures, strict=True):
+            yield _outcome(path, future)
+        pool.close()
+    finally:
+        pool.stop()
+        pool.join()
+
+
+class _Task:
+    """What a process was given for all that it checks, once: options may name thousands of sources."""
+
+    options = SourceOptions()
+    proofs = ALL
+
+
+def _begin(options: SourceOptions, proofs: Proofs) -> None:
+    _Task.options, _Task.proofs = options, proofs
+
+
+def _check(path: str) -> Outcome:
+    try:
+        checked = analyse_path(path, _Task.options, None, _Task.proofs)
+        # The trace stays here: it may be large, and who reports needs none of it.
+        alone = (replace(each, basis=each.basis.places_alone()) for each in checked.findings)
+        return replace(checked, findings=tuple(alone))
+    except Exception as error:
+        return problem_of(path, error)
+
+
+def _outcome(path: str, future: Future[Outcome]) -> Outcome:
+    try:
+        return future.result()
+    except ProcessExpired as error:
+        return Problem(path, f"not checked: the process that checked it {_end(error.exitcode)}")
+
+
+def _end(status: int) -> str:
+    """Return how a process ended, of its status: negative where a signal ended it."""
+    if status >= 0:
+        return f"ended with status {status}"
+    return f"was ended by {signal.Signals(-status).name}" + (": out of memory?" if -status == signal.SIGKILL else "")

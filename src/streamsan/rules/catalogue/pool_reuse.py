@@ -1,0 +1,74 @@
+"""SS105: a pool hands out bytes that work of their last owner may still use."""
+
+from __future__ import annotations
+
+from streamsan.findings.finding import Severity
+from streamsan.order.facts import Operation
+from streamsan.rules.case import Case
+from streamsan.rules.catalogue.lifetime import event_between, short
+from streamsan.rules.fix_steps import FixStep, Remedy, step
+from streamsan.rules.rule import Rule, Wording
+from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
+from streamsan.vocabulary import OperationKind, RelatedRole, RuleCode
+
+
+class ReuseRacesUse(Rule):
+    """SS105."""
+
+    code = RuleCode.REUSE_RACES_USE
+    definition = "A pool hands out a block again, and its new owner's first use is not ordered after a use before."
+    severity = Severity.ERROR
+    outranks = (RuleCode.USE_AFTER_FREE, RuleCode.USE_RACES_FREE)
+    outranks_for_use = (RuleCode.UNORDERED_CONFLICT,)
+    comes_with_edits = True
+
+    def wrong_execution(self, case: Case) -> WrongExecution | str:
+        """The new owner's work overtakes the old one's."""
+        return wrong_order(case.first(RelatedRole.OTHER), case.first(RelatedRole.USE), Harm.CONFLICT)
+
+    def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
+        """The pool is told of the old owner's stream, where it can be; or the new owner's work waits for the old."""
+        order = step(Remedy.ORDER, _new_use(case), case.first(RelatedRole.USE))
+        if not _stream_not_told(case):
+            return (order,)
+        return step(Remedy.TELL_POOL, case.operation, case.first(RelatedRole.USE)), order
+
+    def wording(self, case: Case) -> Wording:
+        release, use, new = case.operation, case.first(RelatedRole.USE), _new_use(case)
+        owner = case.first(RelatedRole.OWNER)
+        memory = case.memory()
+        reason = f"nothing orders {case.stream(new)} after {short(case, use)}"
+        related = [*case.allocated(), *(case.used(each) for each in case.all_of(RelatedRole.USE))]
+        if release.kind is OperationKind.FREE:
+            untold = f": no record_stream has told it of {case.stream(use)}" if _stream_not_told(case) else ""
+            related.append(case.related(RelatedRole.FREE, release, f"taken back here, by the pool{untold}"))
+        if owner is not None:
+            related.append(case.related(RelatedRole.OWNER, owner, "the same bytes are handed out again here"))
+        place = f"used here by the new owner, in the order of {case.stream(new)}: {reason}"
+        related.append(case.related(RelatedRole.OTHER, new, place))
+        still = f"{case.does(use)} may still be {case.verb(use)} {memory}"
+        return Wording(
+            message=f"{still} when the pool gives its bytes to another owner",
+            related=tuple(related),
+            contract=case.contract("pytorch" if _is_of_torch(case) else "streams"),
+            fix=event_between(case, use, new, case.line(new)),
+        )
+
+
+def _new_use(case: Case) -> Operation:
+    found = case.first(RelatedRole.OTHER)
+    return case.operation if found is None else found
+
+
+def _is_of_torch(case: Case) -> bool:
+    """Tell whether the block is one of PyTorch's caching allocator's."""
+    made = case.first(RelatedRole.ALLOC)
+    return made is not None and case.api(made).startswith("CUDACachingAllocator::")
+
+
+def _stream_not_told(case: Case) -> bool:
+    """Tell whether a use was on another stream than the one of the block, of which PyTorch's pool could be told."""
+    made, use = case.first(RelatedRole.ALLOC), case.first(RelatedRole.USE)
+    if made is None or use is None or case.operation.kind is not OperationKind.FREE or not _is_of_torch(case):
+        return False
+    return bool(made.stream) and bool(use.stream) and made.stream != use.stream
